@@ -3,10 +3,30 @@
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
 
-import { genCommand } from './cli/gen.ts'
 import { runProgram } from './cli/usage.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+/** Each is loaded for itself: what one needs is no other's to wait for. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  dev: async () => (await import('./cli/dev.ts')).devCommand(),
+  migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
+  bridge: async () => (await import('./cli/serve.ts')).bridgeCommand(),
+  worker: async () => (await import('./cli/serve.ts')).workerCommand(),
+  webhook: async () => (await import('./cli/serve.ts')).webhookCommand(),
+  // It writes the registries that the other commands import, and mends them when a folder they name is gone.
+  gen: async () => (await import('./cli/gen.ts')).genCommand(),
+  plan: async () => (await import('./cli/plan.ts')).planCommand(),
+  get: async () => (await import('./cli/ask/get.ts')).getCommand(),
+  trace: async () => (await import('./cli/ask/trace.ts')).traceCommand(),
+  why: async () => (await import('./cli/ask/why.ts')).whyCommand(),
+  history: async () => (await import('./cli/ask/history.ts')).historyCommand(),
+  graph: async () => (await import('./cli/ask/graph.ts')).graphCommand(),
+  diff: async () => (await import('./cli/ask/diff.ts')).diffCommand(),
+  reconcile: async () => (await import('./cli/steer/reconcile.ts')).reconcileCommand(),
+  interrupt: async () => (await import('./cli/steer/interrupt.ts')).interruptCommand(),
+  delete: async () => (await import('./cli/steer/delete.ts')).deleteCommand(),
+}
 
 // Positional options: what stands behind a command is the command's, as in `pawl gen types --version v1`.
 async function createProgram(first: string | undefined): Promise<Command> {
@@ -14,28 +34,12 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .description('A durable reconcile engine for Kubernetes')
     .version(version)
     .enablePositionalOptions()
-  // It writes the registries that the other commands import, and mends them when a folder they name is gone.
-  if (first === 'gen') return program.addCommand(genCommand())
-  const { devCommand } = await import('./cli/dev.ts')
-  const { migrateCommand } = await import('./cli/migrate.ts')
-  const { bridgeCommand, webhookCommand, workerCommand } = await import('./cli/serve.ts')
-  const { planCommand } = await import('./cli/plan.ts')
-  const { getCommand } = await import('./cli/ask/get.ts')
-  const { traceCommand } = await import('./cli/ask/trace.ts')
-  const { whyCommand } = await import('./cli/ask/why.ts')
-  const { historyCommand } = await import('./cli/ask/history.ts')
+  const wanted = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
+  for (const name of wanted) {
+    const command = await COMMANDS[name]?.()
+    if (command !== undefined) program.addCommand(command)
+  }
   return program
-    .addCommand(devCommand())
-    .addCommand(migrateCommand())
-    .addCommand(bridgeCommand())
-    .addCommand(workerCommand())
-    .addCommand(webhookCommand())
-    .addCommand(genCommand())
-    .addCommand(planCommand())
-    .addCommand(getCommand())
-    .addCommand(traceCommand())
-    .addCommand(whyCommand())
-    .addCommand(historyCommand())
 }
 
 // Whoever reads may have read enough, as `head` has.

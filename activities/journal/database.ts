@@ -247,15 +247,22 @@ export interface DatabaseOptions extends ConnectionLimits {
    * acknowledgements of wakes, rows of runs and of writes that are about to be sent. A commit that does wait takes all before it along.
    */
   readonly lax?: boolean
+  /** True: the server takes no write on these connections, however its address is written. */
+  readonly readOnly?: boolean
   /** After which PostgreSQL ends a transaction in which nothing is asked, in milliseconds (10,000). */
   readonly idleTransactionMs?: number
+}
+
+/** Of a new connection, before anything is asked on it; one on which it fails is not used. */
+function refuseWrites(client: pg.PoolClient, done: (error?: Error) => void): void {
+  client.query('set session characteristics as transaction read only').then(() => done(), done)
 }
 
 /** Opens a pool of connections to the journal; the caller ends it with `destroy()`. */
 export function openDatabase(
   url: string,
   maxConnections = 10,
-  { lax = false, idleTransactionMs = IDLE_TRANSACTION_MS, ...limits }: DatabaseOptions = {},
+  { lax = false, readOnly = false, idleTransactionMs = IDLE_TRANSACTION_MS, ...limits }: DatabaseOptions = {},
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
@@ -264,6 +271,7 @@ export function openDatabase(
     ...connectionTo(url, limits),
     ...{ max: maxConnections, types, Client: PreparingClient, ...settings },
     idle_in_transaction_session_timeout: idleTransactionMs,
+    ...(readOnly && { verify: refuseWrites }),
   })
   // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
   pool.on('error', () => undefined)

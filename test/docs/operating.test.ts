@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/operating.md`, 'utf8')
 
 describe('the page on operating', () => {
-  it('lists every command of pawl with its flags, as the help does', { timeout: 60_000 }, async () => {
+  it('lists every command of pawl with its flags, as the help does', { timeout: 240_000 }, async () => {
     expect(documented()).toEqual(await offered([]))
   })
 

@@ -1,4 +1,4 @@
-// What `pawl get`, `trace` and `why` tell of real jobs: an item of a sub-installation that failed, and one that goes on.
+// What `pawl get`, `trace` and `why` tell of real jobs: an item of a sub-installation that failed, and one that goes on. And that a person steers them.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -64,12 +64,53 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
     .toMatch(
       /Installation ask-journal\/held is being deleted since \S+; it goes when these finalizers are gone: example.org\/keep\./,
     )
+  expect(await pawl('graph', 'inst/shop')).toMatch(/^[├└]─ Installation ask-journal\/part-\w+ {2}Failed/m)
   expect(await pawl('get', 'inst')).toMatch(/^slow +Progressing .*Execution ask-journal\/slow$/m)
 
   const followed = pawl('trace', 'inst/slow', '-w')
   await cluster.finishItem(slow.get('one')!, 'Succeeded')
   expect(await followed).toMatch(/ {2}Installation ask-journal\/slow {2}Succeeded\n/)
 }, 300_000)
+
+it('a person interrupts a job, asks for one, and gets a deletion out that nothing moves, each with who and why', async () => {
+  const { cluster } = stage
+  const interrupted = await person('interrupt', 'inst/foreign', '--reason', 'nobody deploys theirs')
+  expect(interrupted.stdout).toMatch(/^the job of Installation ask-journal\/foreign is interrupted by \S+/)
+  const failed = await cluster.finished('foreign')
+  expect(failed.status?.phase).toBe('Failed')
+  expect((await person('interrupt', 'inst/foreign')).stderr).toContain('has no job that runs (phase Failed)')
+
+  const asked = await person('reconcile', 'inst/shop', '--reason', 'the image is there', '-o', 'json')
+  expect(JSON.parse(asked.stdout)).toMatchObject({ asked: 'asked', name: 'shop', why: 'the image is there' })
+  await expect
+    .poll(async () => await pawl('history', 'inst/shop'), { timeout: 60_000, interval: 500 })
+    .toMatch(/reconcile-reason": by \S+: the image is there\n/)
+  const part = (await cluster.list('installations')).find(({ metadata }) => metadata.name.startsWith('part-'))
+  const ofPart = await person('reconcile', 'inst', part?.metadata.name ?? '')
+  expect(ofPart.code).toBe(1)
+  expect(ofPart.stderr).toContain('pawl reconcile installation/shop')
+
+  const held = await person('delete', 'inst/held')
+  expect(held.code).toBe(3)
+  expect(held.stdout).toMatch(/^ {4}finalizer example.org\/keep \(set by \S+\) is for whoever it belongs to/m)
+  expect(held.stdout).toContain('pawl delete installation/held -n ask-journal --force --reason TEXT')
+  const forced = await person('delete', 'inst/held', '--force', '--reason', 'its owner is gone')
+  expect(forced.stdout).toMatch(/held lost .*keep\n.*held is gone\n$/)
+  const events = await cluster.list('events', 'v1')
+  expect(events.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/ takes all finalizers off, of the object and of all below it: its owner is gone$/),
+  )
+}, 300_000)
+
+async function person(...words: readonly string[]) {
+  const env = { ...process.env, KUBECONFIG: stage.servers.kubeconfigPath }
+  const args = [PAWL, ...words, '-n', 'ask-journal']
+  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
+    execFile(process.execPath, args, { timeout: 90_000, env }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    )
+  })
+}
 
 async function pawl(...words: readonly string[]): Promise<string> {
   const args = [PAWL, ...words, '-n', 'ask-journal', '--database-url', stage.pawl.databaseUrl]

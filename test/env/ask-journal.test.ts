@@ -8,9 +8,9 @@ import { beforeAll, afterAll, describe, expect, inject, it } from 'vitest'
 import type { Database } from '../../activities/journal/database.ts'
 import { openReader } from '../../activities/journal/read/reader.ts'
 import {
-  awaitedBy,
   awaitedByAll,
   eventsOf,
+  lastEventsIn,
   runOf,
   wakeOf,
   writesOf,
@@ -33,6 +33,7 @@ const GROUP = 'landscaper.gardener.cloud'
 const BEGIN = Date.parse('2026-02-03T04:05:06Z')
 const at = (ms: number) => new Date(BEGIN + ms)
 const RUN = 'installation/team-a/shop/i1/j1'
+const FORMER_RUN = 'installation/team-a/shop/i1/j0'
 
 let test: TestDatabase
 beforeAll(async () => {
@@ -63,6 +64,28 @@ describe('the journal tells', () => {
     const followed = await pawl('trace', 'inst', 'shop', '-w', '-n', 'team-a')
     expect(followed.code).toBe(3)
     expect(followed.stdout).toMatch(/DeployItem team-a\/shop-db {2}Failed {2}no such image\n/)
+  })
+
+  it('how a job went after which others came', async () => {
+    const { stdout } = await pawl('trace', 'inst/shop', '--job', 'j0', '-n', 'team-a')
+    expect(stdout).toMatch(/^Installation team-a\/shop +Succeeded +2\.0s/m)
+    expect(stdout).toMatch(/^└─ Execution team-a\/shop +unknown/m)
+    expect(stdout).toMatch(/^ {3}└─ DeployItem team-a\/shop-db +Succeeded/m)
+  })
+
+  it('what is different between two jobs', async () => {
+    const { stdout } = await pawl('diff', 'inst/shop', '-n', 'team-a')
+    expect(stdout).toMatch(/^Installation team-a\/shop +j0 +j1\n/)
+    expect(stdout).toMatch(/\nended +Succeeded after 2\.0s +Failed after 5\.0s\n/)
+    expect(stdout).toContain('metadata.annotations."landscaper.gardener.cloud/operation": reconcile')
+    expect(stdout).toMatch(/\nDeployItem team-a\/shop-db +Succeeded +Failed .*no such image\n/)
+    expect((await pawl('diff', 'inst/shop', 'j0', 'j0', '-n', 'team-a')).stderr).toContain('expected two jobs')
+  })
+
+  it('what an object consists of', async () => {
+    const { stdout } = await pawl('graph', 'inst/shop', '-n', 'team-a')
+    expect(stdout).toMatch(/^Installation team-a\/shop +Failed\n└─ Execution team-a\/shop +Failed\n {3}└─ DeployItem /)
+    expect((await pawl('graph', 'inst/shop', '-n', 'team-a', '-o', 'dot')).stdout).toMatch(/^digraph \{\n/)
   })
 
   it('why, from the edit by hand to the item at the bottom', async () => {
@@ -102,14 +125,17 @@ describe('the journal tells', () => {
     expect({ code, stderr }).toMatchObject({ code: 1 })
     expect(stderr).toContain('the journal has no Installation team-a/other in cluster local')
     expect(await pawl('trace', 'inst/shop', '--job', 'j9', '-n', 'team-a')).toMatchObject({
-      ...{ code: 1, stderr: "pawl: Installation team-a/shop has no job 'j9' in the journal, expected one of j1\n" },
+      ...{ code: 1, stderr: "pawl: Installation team-a/shop has no job 'j9' in the journal, expected one of j1, j0\n" },
     })
   })
 })
 
 describe('who asks', () => {
-  it('cannot write, even past the type', async () => {
-    const reader = openReader(test.url)
+  it.each(['a URL', 'what is none'])('cannot write, even past the type, where the address is %s', async (form) => {
+    const { username, password, hostname, port, pathname } = new URL(test.url)
+    const noURL = `postgres://${username}:${password}@${pathname}?host=${hostname}&port=${port}`
+    expect(URL.parse(noURL)).toBeNull()
+    const reader = openReader(form === 'a URL' ? test.url : noURL)
     const writing = reader as unknown as Kysely<Database>
     await expect(writing.deleteFrom('wake').execute()).rejects.toThrow(/read-only transaction/)
     await reader.destroy()
@@ -122,20 +148,20 @@ describe('who asks', () => {
       dialect: new PostgresDialect({ pool }),
       log: ({ query }) => void asked.push({ sql: query.sql, parameters: query.parameters }),
     })
-    const one = { cluster: 'local', group: GROUP, kind: 'Installation' }
+    const one = { group: GROUP, kind: 'Installation' }
     const owner = { ...one, uid: 'i1', namespace: 'team-a', name: 'shop' }
-    const reader = db as never
+    const reader = { db: db as never, cluster: 'local' }
     await listObjects(reader, one, 'team-a')
     await listObjects(reader, one, undefined)
     await objectsNamed(reader, { ...one, namespace: 'team-a', name: 'shop' })
-    await objectOf(reader, 'local', 'i1')
-    await childrenOf(reader, { cluster: 'local', since: at(0) }, [owner])
+    await objectOf(reader, 'i1')
+    await childrenOf(reader, [owner], at(0))
     await newestJobs(reader, ['i1', 'e1'], { from: at(0), to: at(9000) })
     await jobsOf(reader, 'i1')
     await eventsOf(reader, 'i1')
     await runOf(reader, RUN)
     await writesOf(reader, RUN)
-    await awaitedBy(reader, 'installation', 'i1')
+    await lastEventsIn(reader, ['i1', 'e1'], { jobID: 'j1', since: at(0) })
     await awaitedByAll(reader, ['installation'], ['i1'])
     await wakeOf(reader, 'installation', 'i1')
     await waitingOf(reader, ['installation'], ['i1'])
@@ -155,7 +181,7 @@ describe('who asks', () => {
     expect(found).toEqual([])
     // One row a kind.
     const kinds = openReader(test.url)
-    expect(await followedKinds(kinds, 'local')).toEqual([])
+    expect(await followedKinds({ db: kinds, cluster: 'local' })).toEqual([])
     await kinds.destroy()
   })
 })
@@ -169,9 +195,12 @@ function unbounded(plan: readonly string[]): readonly string[] {
 }
 
 async function pawl(...words: readonly string[]) {
-  const args = [PAWL, ...words, '--database-url', test.url, '--kubeconfig', '/nonexistent']
+  const args = [PAWL, ...words, '--database-url', test.url]
   return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
-    execFile(process.execPath, args, (error, stdout, stderr) => done({ code: error?.code ?? 0, stdout, stderr }))
+    const env = { ...process.env, KUBECONFIG: '/nonexistent' }
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    )
   })
 }
 
@@ -212,13 +241,17 @@ async function fill(db: Kysely<Database>): Promise<void> {
   ])
   const ended = { phase: 'Failed', phases, outcome: 'Failed', last_error: error, finished_at: at(6000) }
   const run = { workflow_id: RUN, cluster: 'local', job_id: 'j1', namespace: 'team-a' }
-  await db
-    .insertInto('job')
-    .values({
-      ...{ ...run, ...ended, run_id: 'r1', controller: 'installation', uid: 'i1', name: 'shop' },
-      ...{ cause: 'operation reconcile', attempt: 0, passes: 4, lookups: 0, started_at: at(1000) },
-    })
-    .execute()
+  const job = {
+    ...{ ...run, ...ended, run_id: 'r1', controller: 'installation', uid: 'i1', name: 'shop' },
+    ...{ cause: 'operation reconcile', attempt: 0, passes: 4, lookups: 0, started_at: at(1000) },
+  }
+  const before = {
+    ...{ ...job, workflow_id: FORMER_RUN, job_id: 'j0', phase: 'Succeeded', outcome: 'Succeeded', last_error: null },
+    ...{ phases: '[]', started_at: at(-9000), finished_at: at(-7000) },
+  }
+  // Another cluster may have objects of these uids.
+  const elsewhere = { ...job, workflow_id: 'elsewhere', cluster: 'copy', job_id: 'j7', started_at: at(7000) }
+  await db.insertInto('job').values([job, before, elsewhere]).execute()
   await db
     .insertInto('hosted_job')
     .values([
@@ -247,6 +280,10 @@ async function events(db: Kysely<Database>): Promise<void> {
   await db
     .insertInto('watch_event')
     .values([
+      {
+        ...event(-7500, 1, item, { status: { phase: 'Succeeded', jobID: 'j0', jobIDFinished: 'j0' } }),
+        writer: FORMER_RUN,
+      },
       { ...event(0, 1, shop, { metadata: {}, spec: {} }), type: 'ADDED' },
       event(900, 2, shop, { metadata }),
       { ...event(1100, 3, shop, { status: { phase: 'Init', jobID: 'j1' } }), ...own },

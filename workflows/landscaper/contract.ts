@@ -61,6 +61,21 @@ export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
  */
 export const RENDERED_FROM_ANNOTATION = 'landscaper.gardener.cloud/pawl-rendered-from'
 
+/** By the command line: who asked for what last, and why. Nothing is decided by it. */
+const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
+
+const INTERRUPT = { [OPERATION_ANNOTATION]: 'interrupt' }
+
+/** How people steer the kinds that have jobs (`JobModeController.steering`). */
+export const STEERED_ITEM = { finalizer: FINALIZER, record: ASKED_ANNOTATION } as const
+export const STEERED_EXECUTION = { ...STEERED_ITEM, interrupt: INTERRUPT } as const
+export const STEERED_INSTALLATION = {
+  ...STEERED_EXECUTION,
+  reconcile: { [OPERATION_ANNOTATION]: 'reconcile' },
+  reason: RECONCILE_REASON_ANNOTATION,
+  leave: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' },
+} as const
+
 const DATA = 'data.landscaper.gardener.cloud/'
 
 /** Whose scope the object is in: absent for a root's, else `Inst.<name>` or `Exec.<name>`. */

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
 import type { Json } from '../database.ts'
-import type { Reader } from './reader.ts'
+import type { Journal } from './reader.ts'
 
 export interface AskedEvent {
   readonly seq: number
@@ -58,7 +58,11 @@ export const MOST_EVENTS = 500
 export const MOST_WRITES = 200
 
 /** The newest events of an object that tell something, in the order of its versions; with `most` 1 the newest, whatever it tells. */
-export async function eventsOf(db: Reader, uid: string, most = MOST_EVENTS): Promise<readonly AskedEvent[]> {
+export async function eventsOf(
+  { db, cluster }: Journal,
+  uid: string,
+  most = MOST_EVENTS,
+): Promise<readonly AskedEvent[]> {
   const rows = await db
     .selectFrom('watch_event')
     .select([
@@ -66,6 +70,7 @@ export async function eventsOf(db: Reader, uid: string, most = MOST_EVENTS): Pro
       ...(['outcome', 'reason'] as const),
     ])
     .where('uid', '=', uid)
+    .where('cluster', '=', cluster)
     // Echoes, and what changed nothing that the journal keeps, take no room of others.
     .$if(most > 1, (events) =>
       events
@@ -80,7 +85,7 @@ export async function eventsOf(db: Reader, uid: string, most = MOST_EVENTS): Pro
 }
 
 /** The run of this workflow ID. */
-export async function runOf(db: Reader, workflowID: string): Promise<AskedRun | undefined> {
+export async function runOf({ db, cluster }: Journal, workflowID: string): Promise<AskedRun | undefined> {
   return await db
     .selectFrom('job')
     .select([
@@ -88,11 +93,12 @@ export async function runOf(db: Reader, workflowID: string): Promise<AskedRun | 
       ...(['cause', 'started_at as startedAt', 'passes', 'attempt'] as const),
     ])
     .where('workflow_id', '=', workflowID)
+    .where('cluster', '=', cluster)
     .executeTakeFirst()
 }
 
-/** What a run wrote, in order. @param object of this one alone, as actions name it. */
-export async function writesOf(db: Reader, workflowID: string, object?: string): Promise<readonly AskedWrite[]> {
+/** What a run wrote, in order; its ID is of one cluster. @param object of this one alone, as actions name it. */
+export async function writesOf({ db }: Journal, workflowID: string, object?: string): Promise<readonly AskedWrite[]> {
   const rows = await db
     .selectFrom('action')
     .select([
@@ -107,33 +113,26 @@ export async function writesOf(db: Reader, workflowID: string, object?: string):
   return rows.toSorted((left, right) => left.seq - right.seq)
 }
 
-/** The objects for which a job waits. */
-export async function awaitedBy(db: Reader, controller: string, uid: string): Promise<readonly Awaited[]> {
-  return await db
-    .selectFrom('subscription')
-    .select(['api_group as group', 'kind', 'namespace', 'name', 'created_at as since'])
-    .where('controller', '=', controller)
-    .where('uid', '=', uid)
-    .orderBy('name')
-    .limit(100)
-    .execute()
-}
-
 /** The wake that is still to come. */
-export async function wakeOf(db: Reader, controller: string, uid: string): Promise<PendingWake | undefined> {
+export async function wakeOf(
+  { db, cluster }: Journal,
+  controller: string,
+  uid: string,
+): Promise<PendingWake | undefined> {
   return await db
     .selectFrom('wake')
     .select(['due', 'cause'])
     .where('controller', '=', controller)
     .where('uid', '=', uid)
+    .where('cluster', '=', cluster)
     .orderBy('due')
     .limit(1)
     .executeTakeFirst()
 }
 
-/** The same of many objects; by uid, a few of each. */
+/** The objects for which the jobs of these wait; by uid. */
 export async function awaitedByAll(
-  db: Reader,
+  { db, cluster }: Journal,
   controllers: readonly string[],
   uids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Awaited[]>> {
@@ -142,6 +141,7 @@ export async function awaitedByAll(
     .selectFrom('subscription')
     .select(['uid', 'api_group as group', 'kind', 'namespace', 'name', 'created_at as since'])
     .where('controller', 'in', controllers)
+    .where('cluster', '=', cluster)
     .where(sql<boolean>`uid = any(${[...uids]}::text[])`)
     .orderBy('name')
     .limit(10_000)
@@ -150,3 +150,34 @@ export async function awaitedByAll(
   for (const row of rows) found.set(row.uid, [...(found.get(row.uid) ?? []), row])
   return found
 }
+
+/** Of each of these its last event in a job, as its status has the job's ID; by uid. */
+export async function lastEventsIn(
+  { db, cluster }: Journal,
+  uids: readonly string[],
+  { jobID, since }: { readonly jobID: string; readonly since: Date },
+): Promise<ReadonlyMap<string, Pick<AskedEvent, 'uid' | 'at' | 'type' | 'projection'>>> {
+  if (uids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom(sql<{ uid: string }>`unnest(${[...uids]}::text[])`.as<'u'>(sql`u(uid)`))
+    .innerJoinLateral(
+      (query) =>
+        query
+          .selectFrom('watch_event')
+          .select(['watch_event.uid as uid', 'at', 'type', 'projection'])
+          .whereRef('watch_event.uid', '=', 'u.uid')
+          .where('cluster', '=', cluster)
+          // Leaves the partitions before out; clocks of machines differ.
+          .where('at', '>=', new Date(since.getTime() - HOUR))
+          .where(sql<boolean>`projection #>> '{status,jobID}' = ${jobID}`)
+          .orderBy('resource_version', 'desc')
+          .limit(1)
+          .as('e'),
+      (join) => join.onTrue(),
+    )
+    .selectAll('e')
+    .execute()
+  return new Map(rows.map((row) => [row.uid, row]))
+}
+
+const HOUR = 3_600_000

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { type GroupKind, isChildOf, type Owner, type Projection } from '../../../workflows/kit/index.ts'
 import type { Json } from '../database.ts'
-import type { Reader } from './reader.ts'
+import type { Journal } from './reader.ts'
 
 export interface AskedObject extends GroupKind {
   readonly uid: string
@@ -40,7 +40,7 @@ const COLUMNS = [
 ] as const
 
 /** The kinds that the bridge follows. */
-export async function followedKinds(db: Reader, cluster: string): Promise<readonly GroupKind[]> {
+export async function followedKinds({ db, cluster }: Journal): Promise<readonly GroupKind[]> {
   return await db
     .selectFrom('watch_checkpoint')
     .select(['api_group as group', 'kind'])
@@ -52,8 +52,8 @@ export async function followedKinds(db: Reader, cluster: string): Promise<readon
 
 /** Those that live, by namespace and name. @param place its namespace; undefined: all. */
 export async function listObjects(
-  db: Reader,
-  { cluster, group, kind }: GroupKind & { readonly cluster: string },
+  { db, cluster }: Journal,
+  { group, kind }: GroupKind,
   place: string | undefined,
 ): Promise<readonly AskedObject[]> {
   return await db
@@ -72,13 +72,13 @@ export async function listObjects(
 
 /** All that had the name, as far as the journal has them: first what lives, then the newest. */
 export async function objectsNamed(
-  db: Reader,
-  of: GroupKind & { readonly cluster: string; readonly namespace: string; readonly name: string },
+  { db, cluster }: Journal,
+  of: GroupKind & { readonly namespace: string; readonly name: string },
 ): Promise<readonly AskedObject[]> {
   return await db
     .selectFrom('object')
     .select(COLUMNS)
-    .where('cluster', '=', of.cluster)
+    .where('cluster', '=', cluster)
     .where('api_group', '=', of.group)
     .where('kind', '=', of.kind)
     .where('namespace', '=', of.namespace)
@@ -90,7 +90,7 @@ export async function objectsNamed(
 }
 
 /** By its uid, whatever kind it has. */
-export async function objectOf(db: Reader, cluster: string, uid: string): Promise<AskedObject | undefined> {
+export async function objectOf({ db, cluster }: Journal, uid: string): Promise<AskedObject | undefined> {
   return await db
     .selectFrom('object')
     .select(COLUMNS)
@@ -102,9 +102,9 @@ export async function objectOf(db: Reader, cluster: string, uid: string): Promis
 
 /** What these control, also what was deleted since. */
 export async function childrenOf(
-  db: Reader,
-  { cluster, since }: { readonly cluster: string; readonly since: Date },
+  { db, cluster }: Journal,
   owners: readonly Owner[],
+  since: Date,
 ): Promise<readonly (AskedObject & { readonly owner: string })[]> {
   if (owners.length === 0) return []
   const namespaces = [...new Set(owners.map(({ namespace }) => namespace))]
@@ -128,7 +128,7 @@ export async function childrenOf(
 
 /** Of each of these the newest job that began in the time; by uid. */
 export async function newestJobs(
-  db: Reader,
+  { db, cluster }: Journal,
   uids: readonly string[],
   { from, to }: { readonly from?: Date; readonly to?: Date | null } = {},
 ): Promise<ReadonlyMap<string, AskedJob>> {
@@ -141,6 +141,7 @@ export async function newestJobs(
           .selectFrom('object_job')
           .select(JOB)
           .whereRef('object_job.uid', '=', 'u.uid')
+          .where('cluster', '=', cluster)
           .$if(from !== undefined, (jobs) => jobs.where('started_at', '>=', from ?? new Date(0)))
           .$if(to instanceof Date, (jobs) => jobs.where('started_at', '<=', to ?? new Date(0)))
           .orderBy('started_at', 'desc')
@@ -158,7 +159,7 @@ const MOST_JOBS = 50
 
 /** The jobs of an object, the newest first: all, those with an ID, or those that were jobs of a run. */
 export async function jobsOf(
-  db: Reader,
+  { db, cluster }: Journal,
   uid: string,
   { jobID, workflowID }: { readonly jobID?: string | undefined; readonly workflowID?: string } = {},
 ): Promise<readonly AskedJob[]> {
@@ -166,6 +167,7 @@ export async function jobsOf(
     .selectFrom('object_job')
     .select(JOB)
     .where('uid', '=', uid)
+    .where('cluster', '=', cluster)
     .$if(jobID !== undefined, (jobs) => jobs.where('job_id', '=', jobID ?? ''))
     .$if(workflowID !== undefined, (jobs) => jobs.where('workflow_id', '=', workflowID ?? ''))
     .orderBy('started_at', 'desc')

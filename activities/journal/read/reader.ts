@@ -5,17 +5,15 @@ import { type Database, openDatabase } from '../database.ts'
 
 export type Reader = ReadonlyKysely<Database>
 
+/** What is asked: the journal, of one cluster. */
+export interface Journal {
+  readonly db: Reader
+  /** Its name in the journal: another one may have objects of the same uids, as one that was made of a copy. */
+  readonly cluster: string
+}
+
 /** The caller ends it with `destroy()`. */
 export function openReader(url: string): Reader {
   // The library's own way to the narrower type: at run time both are the same.
-  return openDatabase(withoutWrites(url), 2) as never
-}
-
-/** The URL with which the server refuses writes, too. */
-function withoutWrites(text: string): string {
-  const url = URL.parse(text)
-  if (url === null) return text
-  const options = url.searchParams.get('options')
-  url.searchParams.set('options', `${options === null ? '' : `${options} `}-c default_transaction_read_only=on`)
-  return url.href
+  return openDatabase(url, 2, { readOnly: true }) as never
 }

@@ -4,7 +4,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import { isNotLeft, type LeftLanes } from '../write/left-lanes.ts'
 import type { Wake } from '../write/wakes.ts'
-import type { Reader } from './reader.ts'
+import type { Journal } from './reader.ts'
 
 /** No more are counted before one. */
 export const MOST_AHEAD = 1000
@@ -55,7 +55,7 @@ export async function waitingWakes(db: Kysely<Database>, query: WaitingQuery): P
 
 /** Of these subjects those that wait; by uid. */
 export async function waitingOf(
-  db: Reader,
+  { db, cluster }: Journal,
   controllers: readonly string[],
   uids: readonly string[],
 ): Promise<ReadonlyMap<string, Waiting>> {
@@ -63,6 +63,7 @@ export async function waitingOf(
   const rows = await db
     .selectFrom('wake as w')
     .select(['w.uid', 'w.due', AHEAD.as('ahead')])
+    .where('w.cluster', '=', cluster)
     .where('w.controller', 'in', controllers)
     .where(sql<boolean>`w.uid = any(${[...uids]}::text[])`)
     .where('w.may_start', '=', true)

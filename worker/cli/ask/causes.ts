@@ -10,7 +10,7 @@ import {
   writesOf,
 } from '../../../activities/journal/read/asked-events.ts'
 import { type AskedJob, type AskedObject, jobsOf, objectOf } from '../../../activities/journal/read/asked-objects.ts'
-import type { Reader } from '../../../activities/journal/read/reader.ts'
+import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { jobIDIn } from './texts.ts'
 
@@ -32,7 +32,7 @@ const MOST_HOPS = 16
 
 /** The nearest first. */
 export async function readCauses(
-  { db, cluster }: { readonly db: Reader; readonly cluster: string },
+  journal: Journal,
   object: AskedObject,
   job: AskedJob | undefined,
 ): Promise<readonly Cause[]> {
@@ -41,28 +41,28 @@ export async function readCauses(
   let at: { readonly object: AskedObject; readonly job: AskedJob | undefined } | undefined = { object, job }
   while (at !== undefined && causes.length < MOST_HOPS && !seen.has(at.object.uid)) {
     seen.add(at.object.uid)
-    const cause: Cause = await readCause(db, at.object, at.job)
+    const cause: Cause = await readCause(journal, at.object, at.job)
     causes.push(cause)
-    at = cause.run === undefined ? undefined : await subjectOf({ db, cluster }, cause.run)
+    at = cause.run === undefined ? undefined : await subjectOf(journal, cause.run)
   }
   return causes
 }
 
-async function subjectOf({ db, cluster }: { readonly db: Reader; readonly cluster: string }, run: AskedRun) {
-  const object = await objectOf(db, cluster, run.uid)
+async function subjectOf(journal: Journal, run: AskedRun) {
+  const object = await objectOf(journal, run.uid)
   if (object === undefined) return undefined
-  const [job] = await jobsOf(db, run.uid, { workflowID: run.workflowID })
+  const [job] = await jobsOf(journal, run.uid, { workflowID: run.workflowID })
   // Without its job nothing says which of its versions led to the run.
   return job === undefined ? undefined : { object, job }
 }
 
-async function readCause(db: Reader, object: AskedObject, job: AskedJob | undefined): Promise<Cause> {
-  const versions = versionsIn(await eventsOf(db, object.uid))
+async function readCause(journal: Journal, object: AskedObject, job: AskedJob | undefined): Promise<Cause> {
+  const versions = versionsIn(await eventsOf(journal, object.uid))
   const trigger = triggerOf(versions, job)
   const before = trigger === undefined ? undefined : versions[versions.indexOf(trigger) - 1]
   const writer = trigger?.writer ?? undefined
-  const run = writer === undefined ? undefined : await runOf(db, writer)
-  const writes = writer === undefined ? [] : await writesOf(db, writer, actionName(object))
+  const run = writer === undefined ? undefined : await runOf(journal, writer)
+  const writes = writer === undefined ? [] : await writesOf(journal, writer, actionName(object))
   const write = writes.find(({ version }) => version === trigger?.version)
   return { object, job, trigger, before, run, write }
 }

@@ -56,7 +56,7 @@ interface Span {
   readonly isGuess: boolean
 }
 
-function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): Span | undefined {
+export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): Span | undefined {
   const { job, object } = node
   if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
   const handed = textAt(object.projection, path('status.jobIDGenerationTime'))

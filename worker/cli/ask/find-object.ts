@@ -12,14 +12,15 @@ import { nameOf } from './texts.ts'
 
 /** All that had the name, first what lives. @throws with what was looked for. */
 export async function findObjects(
-  { db, cluster, namespace, kinds }: Asked,
+  asked: Asked,
   words: readonly string[],
 ): Promise<readonly [AskedObject, ...AskedObject[]]> {
-  const { kind, name } = objectNamed(words, kinds)
-  const of = { cluster, group: kind.group, kind: kind.kind, name }
-  const near = await objectsNamed(db, { ...of, namespace })
+  const { namespace, cluster } = asked
+  const { kind, name } = objectNamed(words, asked.kinds)
+  const of = { group: kind.group, kind: kind.kind, name }
+  const near = await objectsNamed(asked, { ...of, namespace })
   // Of a kind without namespaces all lie in none.
-  const [first, ...rest] = near.length > 0 ? near : await objectsNamed(db, { ...of, namespace: '' })
+  const [first, ...rest] = near.length > 0 ? near : await objectsNamed(asked, { ...of, namespace: '' })
   if (first === undefined)
     throw new Error(
       `the journal has no ${nameOf({ kind: kind.kind, namespace, name })} in cluster ${cluster}; expected one that the bridge has seen (see pawl get ${kind.names[0] ?? ''} -A)`,
@@ -40,10 +41,10 @@ export interface FoundJob {
 export async function findJob(asked: Asked, words: readonly string[], jobID?: string): Promise<FoundJob> {
   const objects = await findObjects(asked, words)
   for (const object of jobID === undefined ? objects.slice(0, 1) : objects) {
-    const [job] = await jobsOf(asked.db, object.uid, { jobID })
+    const [job] = await jobsOf(asked, object.uid, { jobID })
     if (job !== undefined || jobID === undefined) return { object, job }
   }
-  const known = (await jobsOf(asked.db, objects[0].uid)).slice(0, 5).map((job) => job.jobID)
+  const known = (await jobsOf(asked, objects[0].uid)).slice(0, 5).map((job) => job.jobID)
   throw new Error(
     `${nameOf(objects[0])} has no job '${jobID ?? ''}' in the journal, expected one of ${known.join(', ') || 'none'}`,
   )

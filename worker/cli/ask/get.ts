@@ -49,7 +49,7 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
   const wanted = labelsOf(flags.selector)
   const listed: AskedObject[] = []
   for (const { group, kind: name } of kinds) {
-    const found = await listObjects(asked.db, { cluster: asked.cluster, group, kind: name }, place)
+    const found = await listObjects(asked, { group, kind: name }, place)
     if (found.length === MOST_LISTED)
       process.stderr.write(`pawl: only the first ${MOST_LISTED} of kind ${name} are listed; expected fewer, see -n\n`)
     listed.push(...found.filter((object) => hasLabels(object, wanted)))
@@ -61,24 +61,24 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
   return written(await withJobs(asked, listed), flags.output, form)
 }
 
-async function withJobs({ db, cluster }: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
+async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
   const uids = objects.map(({ uid }) => uid)
-  const jobs = await newestJobs(db, uids)
+  const jobs = await newestJobs(asked, uids)
   const busy = objects.filter(({ projection }) => isBusy(projection))
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
   const awaited = await awaitedByAll(
-    db,
+    asked,
     controllers,
     busy.map(({ uid }) => uid),
   )
-  const children = await childrenOf(db, { cluster, since: new Date() }, busy)
+  const children = await childrenOf(asked, busy, new Date())
   const unfinished = new Map<string, AskedObject[]>()
   for (const child of children) {
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
   }
   const turns = await readTurns(
-    db,
+    asked,
     objects.map((object) => ({ object, job: jobs.get(object.uid) })),
   )
   return objects.map((object) => ({

@@ -1,14 +1,14 @@
 // A job with the jobs below it, as the journal has them: those of hosted children and those of children with runs of their own.
 
-import { awaitedByAll, type Awaited } from '../../../activities/journal/read/asked-events.ts'
+import { awaitedByAll, type Awaited, lastEventsIn } from '../../../activities/journal/read/asked-events.ts'
 import {
   type AskedJob,
   type AskedObject,
   childrenOf,
   newestJobs,
 } from '../../../activities/journal/read/asked-objects.ts'
-import type { Reader } from '../../../activities/journal/read/reader.ts'
-import { isBad, isBusy, isGood, phaseIn, shown } from './texts.ts'
+import type { Journal } from '../../../activities/journal/read/reader.ts'
+import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './texts.ts'
 
 export interface JobNode {
   readonly object: AskedObject
@@ -22,40 +22,61 @@ const LONGEST_PHASE = 60
 /** Deeper than any tree of Installations; rings of owners end here. */
 const DEEPEST = 24
 
-export async function readJobTree(
-  { db, cluster }: { readonly db: Reader; readonly cluster: string },
-  object: AskedObject,
-  job: AskedJob | undefined,
-): Promise<JobNode> {
+export async function readJobTree(journal: Journal, object: AskedObject, job: AskedJob | undefined): Promise<JobNode> {
+  const { jobs, below, seen } = await readBelow(journal, object, job)
+  const isPast = job !== undefined && isOver(object, job)
+  const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
+  const awaited = isPast ? new Map<string, readonly Awaited[]>() : await awaitedByAll(journal, controllers, seen)
+  const jobless = seen.filter((uid) => !jobs.has(uid))
+  const then = isPast ? await lastEventsIn(journal, jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
+  const nodeOf = (one: AskedObject): JobNode => ({
+    object: then === undefined || jobs.has(one.uid) ? one : asOf(one, then.get(one.uid)),
+    ...{ job: jobs.get(one.uid), awaited: awaited.get(one.uid) ?? [] },
+    // Children with jobs of their own are what runs; others, such as data, only where they hold a deletion up.
+    children: (below.get(one.uid) ?? []).map(nodeOf).filter(isPart),
+  })
+  return nodeOf(object)
+}
+
+/** What lies below, and whose jobs began in the time of this one; each once. */
+async function readBelow(journal: Journal, object: AskedObject, job: AskedJob | undefined) {
   const time = { from: job?.startedAt ?? object.updatedAt, to: job?.finishedAt ?? null }
   const jobs = new Map<string, AskedJob>(job === undefined ? [] : [[object.uid, job]])
   const below = new Map<string, AskedObject[]>()
   const seen = new Set([object.uid])
   let level: readonly AskedObject[] = [object]
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
-    const found = await childrenOf(db, { cluster, since: time.from }, level)
+    const found = await childrenOf(journal, level, time.from)
     const fresh = found.filter(({ uid }) => !seen.has(uid))
-    const theirs = await newestJobs(
-      db,
-      fresh.map(({ uid }) => uid),
-      time,
-    )
-    for (const one of theirs.values()) jobs.set(one.uid, one)
+    const uids = fresh.map(({ uid }) => uid)
+    for (const one of (await newestJobs(journal, uids, time)).values()) jobs.set(one.uid, one)
     for (const child of fresh) {
       seen.add(child.uid)
       below.set(child.owner, [...(below.get(child.owner) ?? []), child])
     }
     level = fresh
   }
-  const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = await awaitedByAll(db, controllers, [...seen])
-  const nodeOf = (one: AskedObject): JobNode => ({
-    ...{ object: one, job: jobs.get(one.uid), awaited: awaited.get(one.uid) ?? [] },
-    // Children with jobs of their own are what runs; others, such as data, only where they hold a deletion up.
-    children: (below.get(one.uid) ?? []).map(nodeOf).filter(isPart),
-  })
-  return nodeOf(object)
+  return { jobs, below, seen: [...seen] }
 }
+
+/** The object has had another job since, and what it and its children say is of that. */
+export function isOver({ projection }: Pick<AskedObject, 'projection'>, job: AskedJob): boolean {
+  return job.outcome !== null && job.jobID !== '' && jobIDIn(projection) !== job.jobID
+}
+
+/** A child as it was at the end of a job that is over, as far as the journal has that. */
+export function asOf(
+  child: AskedObject,
+  then: { readonly at: Date; readonly type: string; readonly projection: AskedObject['projection'] } | undefined,
+): AskedObject {
+  if (then !== undefined)
+    return { ...child, projection: then.projection, deleted: then.type === 'DELETED', updatedAt: then.at }
+  const isNeverAsked = phaseIn(child.projection) === undefined
+  return { ...child, deleted: false, projection: isNeverAsked ? {} : { status: { phase: UNKNOWN } } }
+}
+
+/** In place of a phase that the journal does not have any more. */
+const UNKNOWN = 'unknown'
 
 function isPart({ object, job, children }: JobNode): boolean {
   return (

@@ -2,32 +2,26 @@
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
-import { parse } from 'yaml'
+import { join, resolve } from 'node:path'
 
 import { followedKinds } from '../../../activities/journal/read/asked-objects.ts'
-import { openReader, type Reader } from '../../../activities/journal/read/reader.ts'
+import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { type AskableKind, askableKinds } from './object-name.ts'
 import { coloured, type Paint, plain } from './texts.ts'
 
-export interface AskFlags {
-  readonly namespace?: string
-  readonly context?: string
-  readonly kubeconfig?: string
+export interface AskFlags extends ContextFlags {
   readonly databaseUrl?: string
   readonly dataDir?: string
   readonly cluster: string
 }
 
-export interface Asked {
-  readonly db: Reader
-  readonly cluster: string
+export interface Asked extends Journal {
   readonly namespace: string
   readonly kinds: readonly AskableKind[]
   /** Those with a controller of Pawl's own. */
@@ -48,29 +42,35 @@ export function withAskFlags(command: Command): Command {
 /** Opens the journal for one question and closes it again. */
 export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Promise<Answer>): Promise<Answer> {
   const config = readConfig()
+  const namespace = await namespaceOf(flags, config)
   const url = await journalURL(flags, config)
-  const db = openReader(url)
+  const journal = { db: openReader(url), cluster: flags.cluster }
   const own = findPlans(builtIn).map(({ kind }) => kind)
   try {
     return await ask({
-      ...{ db, cluster: flags.cluster, namespace: flags.namespace ?? (await namespaceOf(flags, config)) },
-      kinds: askableKinds(own, await firstAnswer(followedKinds(db, flags.cluster), url)),
+      ...{ ...journal, namespace },
+      kinds: askableKinds(own, await firstAnswer(followedKinds(journal), url)),
       ownKinds: askableKinds(own, []),
       paint: process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain,
     })
   } finally {
-    await db.destroy()
+    await journal.db.destroy()
   }
 }
 
 /** @throws with the place of the journal, never with its password, when nothing answers there. */
 async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
   return await answer.catch((error: unknown) => {
-    const { message = '', code = '' } = error as { readonly message?: string; readonly code?: string }
     throw new Error(
-      `the journal at ${URL.parse(url)?.host ?? 'the given address'} does not answer: ${message || code}; expected a PostgreSQL that pawl migrate has prepared`,
+      `the journal at ${URL.parse(url)?.host ?? 'the given address'} does not answer: ${failureText(error)}; expected a PostgreSQL that pawl migrate has prepared`,
     )
   })
+}
+
+/** What a failed question says of itself: several addresses that refuse have a code and no message. */
+export function failureText(error: unknown): string {
+  const { message = '', code = '' } = error as { readonly message?: string; readonly code?: string }
+  return message || code
 }
 
 /** @throws UsageError that says where a journal was looked for. */
@@ -88,34 +88,4 @@ export async function journalURL({ databaseUrl, dataDir }: AskFlags, config: Con
   url.username = 'pawl'
   url.password = (await readFile(join(folder, 'postgresql', 'password'), 'utf8')).trim()
   return url.href
-}
-
-async function namespaceOf({ kubeconfig, context }: AskFlags, config: Config): Promise<string> {
-  const named = kubeconfig ?? config.kubeconfig
-  const files = named === undefined ? [join(homedir(), '.kube', 'config')] : named.split(delimiter)
-  const texts = await Promise.all(files.map(async (file) => await readFile(file, 'utf8').catch(() => undefined)))
-  return namespaceIn(
-    texts.flatMap((text) => (text === undefined ? [] : [parse(text) as unknown])),
-    context,
-  )
-}
-
-/** Of the contexts of some kubeconfigs, of which the first that says something is right. @throws UsageError when there is no such context. */
-export function namespaceIn(files: readonly unknown[], wanted: string | undefined): string {
-  const configs = files.filter((one): one is KubeConfigFile => typeof one === 'object' && one !== null)
-  const contexts = configs.flatMap((one) => one.contexts ?? [])
-  const current =
-    wanted ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
-  const context = contexts.find(({ name }) => name === current)
-  if (context === undefined && wanted !== undefined)
-    throw new UsageError(
-      `no context is called '${wanted}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
-    )
-  const namespace = context?.context?.namespace
-  return namespace === undefined || namespace === '' ? 'default' : namespace
-}
-
-interface KubeConfigFile {
-  readonly 'current-context'?: string
-  readonly contexts?: readonly { readonly name: string; readonly context?: { readonly namespace?: string } }[]
 }

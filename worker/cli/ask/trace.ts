@@ -6,12 +6,12 @@ import { setTimeout } from 'node:timers/promises'
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import { drawJobTree, changedLines } from './draw-job-tree.ts'
 import { findJob } from './find-object.ts'
+import { follow } from './follow.ts'
 import { endedWell, hasFailed, type JobNode, readJobTree } from './job-tree.ts'
+import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
 import { isBusy, jobIDIn } from './texts.ts'
 
-/** How often the journal is asked while a job is followed. */
-const POLL_MS = 200
 /** The exit code when the job that was followed did not end well. */
 export const ENDED_BADLY = 3
 
@@ -24,8 +24,8 @@ export function traceCommand(): Command {
   return withAskFlags(
     new Command('trace')
       .description('draw the tree of a job: phases, durations, what failed and what is waited for')
-      .argument('<object...>', 'the object, such as inst/shop')
-      .option('--job <id>', 'this job of it (default: the newest)')
+      .argument(...OBJECT_ARGUMENT)
+      .option(...JOB_OPTION)
       .option('-w, --watch', 'follow the job until it ends; exit code 3 when it did not end well'),
   )
     .addHelpText('after', '\nExamples:\n  pawl trace inst/shop\n  pawl trace inst/shop -w -n team-a')
@@ -40,17 +40,25 @@ async function trace(asked: Asked, words: readonly string[], { job, watch = fals
     process.stdout.write(drawJobTree(tree, new Date(), asked.paint))
     return 0
   }
-  const show = process.stdout.isTTY ? liveTree(asked) : plainLines()
+  const screen = process.stdout.isTTY ? liveTree(asked) : plainLines()
   let jobID = job
-  for (;;) {
-    const { tree, found } = await look(asked, words, jobID)
-    show(tree, new Date())
-    const ended = endOf(tree, found, jobID)
-    if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
-    // The next job is another question.
-    if (found !== undefined && found.jobID !== '') jobID = found.jobID
-    await setTimeout(POLL_MS)
-  }
+  return await follow({
+    look: async () => await look(asked, words, jobID),
+    show: ({ tree, found }) => {
+      screen.show(tree, new Date())
+      const ended = endOf(tree, found, jobID)
+      if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
+      // The next job is another question.
+      if (found !== undefined && found.jobID !== '') jobID = found.jobID
+      return undefined
+    },
+    tell: (line) => {
+      screen.leave()
+      process.stderr.write(`pawl: ${line}\n`)
+    },
+    pause: async (ms) => await setTimeout(ms),
+    steady: () => performance.now(),
+  })
 }
 
 /**
@@ -82,23 +90,33 @@ async function look(asked: Asked, words: readonly string[], jobID: string | unde
   return { found: job, tree: await readJobTree(asked, object, job) }
 }
 
-type Show = (tree: JobNode, now: Date) => void
+interface Screen {
+  readonly show: (tree: JobNode, now: Date) => void
+  /** Something else is written below. */
+  readonly leave: () => void
+}
 
 /** Draws each time in the place of the time before. */
-function liveTree({ paint }: Asked): Show {
+function liveTree({ paint }: Asked): Screen {
   let height = 0
-  return (tree, now) => {
-    const text = drawJobTree(tree, now, paint)
-    process.stdout.write(`${height > 0 ? `\x1b[${height}A\x1b[J` : ''}${text}`)
-    height = linesOnScreen(text)
+  return {
+    show: (tree, now) => {
+      const text = drawJobTree(tree, now, paint)
+      process.stdout.write(`${height > 0 ? `\x1b[${height}A\x1b[J` : ''}${text}`)
+      height = linesOnScreen(text)
+    },
+    leave: () => void (height = 0),
   }
 }
 
-function plainLines(): Show {
+function plainLines(): Screen {
   let before: JobNode | undefined
-  return (tree, now) => {
-    for (const line of changedLines(before, tree, now)) process.stdout.write(`${line}\n`)
-    before = tree
+  return {
+    show: (tree, now) => {
+      for (const line of changedLines(before, tree, now)) process.stdout.write(`${line}\n`)
+      before = tree
+    },
+    leave: () => undefined,
   }
 }
 

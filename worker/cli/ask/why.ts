@@ -1,51 +1,45 @@
 // The command `pawl why`: what led to the job of an object, and what it waits for.
 
-import { Command } from 'commander'
+import type { Command } from 'commander'
 
 import { eventsOf, runOf, wakeOf, writesOf } from '../../../activities/journal/read/asked-events.ts'
 import { objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
-import { parseOneOf } from '../usage.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
 import { actionName, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
-import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { JOB_OPTION, objectCommand } from './object-command.ts'
+import type { Asked } from './open-journal.ts'
 import { storyText, tellWhy } from './tell-why.ts'
 import { readTurns, turnTold, unbegunTold } from './turns.ts'
 
-const FORMATS = ['text', 'json'] as const
-
-interface WhyFlags extends AskFlags {
+interface WhyFlags {
   readonly job?: string
-  readonly output: (typeof FORMATS)[number]
+  readonly output: 'text' | 'json'
 }
 
 export function whyCommand(): Command {
-  return withAskFlags(
-    new Command('why')
-      .description('tell what led to the job of an object, what it did, and what it waits for')
-      .argument('<object...>', 'the object, such as inst/shop')
-      .option('--job <id>', 'this job of it (default: the newest)')
-      .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text'),
-  )
-    .addHelpText('after', '\nExamples:\n  pawl why inst/shop\n  pawl why di shop-db-e95b8 -n team-a')
-    .action(async (words: readonly string[], flags: WhyFlags) => {
-      process.stdout.write(await asking(flags, async (asked) => await why(asked, words, flags)))
-    })
+  return objectCommand({
+    name: 'why',
+    description: 'tell what led to the job of an object, what it did, and what it waits for',
+    options: (command) => command.option(...JOB_OPTION),
+    formats: ['text', 'json'],
+    examples: ['pawl why inst/shop', 'pawl why di shop-db-e95b8 -n team-a'],
+    answer: why,
+  })
 }
 
 async function why(asked: Asked, words: readonly string[], { job: jobID, output }: WhyFlags): Promise<string> {
   const { object, job } = await findJob(asked, words, jobID)
   const path = pathToBottom(await readJobTree(asked, object, job))
   const bottom = path.at(-1)
-  const events = await eventsOf(asked.db, object.uid, 1)
+  const events = await eventsOf(asked, object.uid, 1)
   const isHosted = job?.cause === 'hosted'
-  const run = job === undefined || isHosted ? undefined : await runOf(asked.db, job.workflowID)
+  const run = job === undefined || isHosted ? undefined : await runOf(asked, job.workflowID)
   const chapters = tellWhy({
     causes: await readCauses(asked, object, job),
     // A run that hosts many writes for all of them: of a hosted object only what was written to it.
-    writes:
-      job === undefined ? [] : await writesOf(asked.db, job.workflowID, isHosted ? actionName(object) : undefined),
+    writes: job === undefined ? [] : await writesOf(asked, job.workflowID, isHosted ? actionName(object) : undefined),
     passes: run?.passes,
     ...{ newest: events.at(-1), path, now: new Date() },
     turns: [...(await turnsOf(asked, path)), ...(job === undefined ? [] : unbegunTold(object, job, run))],
@@ -54,8 +48,8 @@ async function why(asked: Asked, words: readonly string[], { job: jobID, output 
   return output === 'json' ? `${JSON.stringify(chapters, null, 2)}\n` : storyText(chapters)
 }
 
-async function turnsOf({ db }: Asked, path: readonly JobNode[]): Promise<readonly string[]> {
-  const turns = await readTurns(db, path)
+async function turnsOf(asked: Asked, path: readonly JobNode[]): Promise<readonly string[]> {
+  const turns = await readTurns(asked, path)
   return path.flatMap(({ object }) => {
     const turn = turns.get(object.uid)
     return turn === undefined ? [] : [turnTold(object, turn)]
@@ -64,16 +58,16 @@ async function turnsOf({ db }: Asked, path: readonly JobNode[]): Promise<readonl
 
 const MOST_LOOKED_FOR = 20
 
-async function around({ db, cluster }: Asked, node: JobNode, above: string | undefined): Promise<Surroundings> {
+async function around(asked: Asked, node: JobNode, above: string | undefined): Promise<Surroundings> {
   const { job, awaited, object } = node
   const there = new Set<string>()
   for (const one of awaited.slice(0, MOST_LOOKED_FOR)) {
-    const [first] = await objectsNamed(db, { cluster, ...one })
+    const [first] = await objectsNamed(asked, one)
     if (first !== undefined && !first.deleted) there.add(keyOf(one))
   }
   if (job === undefined || !isOpen(node)) return { there, wake: undefined, attempt: 0, above }
-  const wake = await wakeOf(db, job.controller, object.uid)
-  const run = await runOf(db, job.workflowID)
+  const wake = await wakeOf(asked, job.controller, object.uid)
+  const run = await runOf(asked, job.workflowID)
   return {
     there,
     wake: wake === undefined ? undefined : `${wake.due.toISOString()} (${wake.cause})`,

@@ -2,6 +2,8 @@
 // else lists controllers or asks for one by its name. Controllers in level mode are values of `defineLevel`, told in the same words here.
 
 import type { Path } from '../kind/projection.ts'
+import type { Flow } from '../kind/flow.ts'
+import type { GroupKind } from '../kind/group-kind.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { WrittenKind } from './declared-writes.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
@@ -52,6 +54,36 @@ export interface TriggerMark {
   readonly lacks?: string
 }
 
+/** How subjects stand to their siblings, for those who draw them. */
+interface Siblings {
+  /** Where the name is by which siblings mean it; absent: its own. */
+  readonly name?: Path
+  /** Where the names of those are that have to succeed before, separated by commas. */
+  readonly after?: Path
+  /** What of a whole object, with its spec, is handed between siblings; names are words for people. */
+  readonly flow?: (object: object) => Flow
+}
+
+/** Annotations, by their keys. */
+type Annotations = Readonly<Record<string, string>>
+
+/** How people steer subjects through the API server, for the command line. */
+interface Steering {
+  /** The kind whose children get their jobs from it alone; only others are roots. */
+  readonly parent?: GroupKind
+  /** Asks for a job, of a root. */
+  readonly reconcile?: Annotations
+  /** Where the reason of that stands. */
+  readonly reason?: string
+  readonly interrupt?: Annotations
+  /** Of a root: its deletion leaves what was deployed. */
+  readonly leave?: Annotations
+  /** The finalizer that goes with the job of a deletion. */
+  readonly finalizer: string
+  /** The annotation that says who asked for what, and why. */
+  readonly record: string
+}
+
 interface AnyController {
   /** Of its runs: the type of their workflow, and the first part of their IDs. Its field manager is `pawl-<name>`. */
   readonly name: string
@@ -88,6 +120,8 @@ export interface JobModeController extends AnyController {
   readonly status: JobStatus
   /** What it writes, and no other controller does. */
   readonly fields: OwnedFields
+  readonly siblings?: Siblings
+  readonly steering?: Steering
 }
 
 export interface LevelModeController extends AnyController {

@@ -1,6 +1,7 @@
 // What the engine knows of the deployers' controller: of items that nobody hosts.
 
-import { type JobModeController, path } from '../../kit/index.ts'
+import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
+import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, STEERED_ITEM } from '../contract.ts'
 import { UNGUARDED } from '../unguarded.ts'
 import { deployItemQueries } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
@@ -24,4 +25,6 @@ export const deployController: JobModeController = {
   plan: deployPlan,
   triggers: [UNGUARDED],
   fields: deployFields,
+  steering: STEERED_ITEM,
+  siblings: { name: label(ITEM_NAME_LABEL), after: annotation(DEPENDS_ON_ANNOTATION) },
 }

@@ -1,6 +1,7 @@
 // What the engine knows of the controller of Executions.
 
 import type { JobModeController } from '../../kit/index.ts'
+import { STEERED_EXECUTION } from '../contract.ts'
 import { dataObjectKind } from '../data-object/kind.ts'
 import { executionQueries } from './controller.gen.ts'
 import { executionFields } from './fields.ts'
@@ -24,4 +25,5 @@ export const executionController: JobModeController = {
   plan: executionPlan,
   triggers: [UNGUARDED],
   fields: executionFields,
+  steering: STEERED_EXECUTION,
 }

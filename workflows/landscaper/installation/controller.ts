@@ -1,10 +1,10 @@
 // What the engine knows of the controller of Installations.
 
-import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
+import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
 import { installationFields } from './fields.ts'
-import { installationKind } from './kind.ts'
+import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
 import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
@@ -26,4 +26,6 @@ export const installationController: JobModeController = {
     { at: path('status.dependentsToTrigger') },
   ],
   fields: installationFields,
+  steering: { ...STEERED_INSTALLATION, parent: installationKind },
+  siblings: { flow: flowOf },
 }

@@ -263,14 +263,19 @@ export const installationKind = defineKind({
 
 export type Installation = ObjectOf<typeof installationKind>
 
+/** What any one exports and imports in the scope that it shares with its siblings. */
+export function flowOf(object: object): Flow {
+  const flow = readFlow(fieldsOf(valueAt(object, path('spec'))))
+  return { gives: exportedNames(flow), takes: importedNames(flow) }
+}
+
 /** What a root hands to other roots of its namespace; sub-installations have an order of their own. Source: spec/landscaper.md 2.6, 2.14. */
 function flowOfRoot(object: object): Flow | undefined {
   if (ownerOfKind(object, OWN_KIND) !== undefined) return undefined
-  const spec = fieldsOf(valueAt(object, path('spec')))
+  const { gives, takes } = flowOf(object)
   // Who promises to import from nobody is nobody's successor.
-  const isAlone = fieldsOf(spec['optimization'])['hasNoSiblingImports'] === true
-  const flow = readFlow(spec)
-  return { gives: exportedNames(flow), takes: isAlone ? [] : importedNames(flow) }
+  const isAlone = fieldsOf(valueAt(object, path('spec.optimization')))['hasNoSiblingImports'] === true
+  return { gives, takes: isAlone ? [] : takes }
 }
 
 /** Phases of a deletion; in one of them a deletion needs the reconcile annotation to start again. */

@@ -51,6 +51,11 @@ describe('the commands that ask', () => {
   it.each([
     [['get', '--data-dir', '/nonexistent/pawl'], 2, 'no journal: nothing runs for /nonexistent/pawl; expected --data'],
     [['get', '-o', 'xml'], 2, "found 'xml', expected one of table, wide, json, yaml, name"],
+    [
+      ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],
+      2,
+      "--kubeconfig is '/nonexistent/config', found no file there (ENOENT), expected a kubeconfig",
+    ],
     [['why'], 2, "missing required argument 'object'"],
     [['get', '--database-url', 'postgresql://u:geheim@127.0.0.1:1/j'], 1, 'the journal at 127.0.0.1:1 does not answer'],
   ])('end %j with exit code %d', (args, code, message) => {

@@ -5,7 +5,7 @@ import { triggerOf } from '../../../../worker/cli/ask/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/ask/draw-job-tree.ts'
 import { waitText } from '../../../../worker/cli/ask/get-rows.ts'
 import { historyText, knownIn, versionAt } from '../../../../worker/cli/ask/history-rows.ts'
-import { endedWell } from '../../../../worker/cli/ask/job-tree.ts'
+import { asOf, endedWell, isOver } from '../../../../worker/cli/ask/job-tree.ts'
 import { tellWhy } from '../../../../worker/cli/ask/tell-why.ts'
 import { endOf } from '../../../../worker/cli/ask/trace.ts'
 import { turnTold, unbegunTold } from '../../../../worker/cli/ask/turns.ts'
@@ -56,6 +56,26 @@ describe('the tree of a job', () => {
     ['lost', 'Init', false],
   ])('with outcome %s in phase %s ended well: %s', (outcome, phase, well) => {
     expect(endedWell(job('x', { outcome, phase }))).toBe(well)
+  })
+})
+
+describe('a job after which others came', () => {
+  const present = object('DeployItem', 'db', { status: { phase: 'Failed', jobID: 'j2' } })
+
+  it('is told from that which the object has now', () => {
+    expect(isOver(present, job('db', end(5, 'Succeeded')))).toBe(true)
+    expect(isOver(present, job('db'))).toBe(false)
+    expect(isOver(present, job('db', { ...end(5, 'Succeeded'), jobID: 'j2' }))).toBe(false)
+    expect(isOver(present, job('db', { ...end(5, 'Succeeded'), jobID: '' }))).toBe(false)
+  })
+
+  it('has its children as they were then, or says that this is not known', () => {
+    const then = { at: after(3), type: 'MODIFIED', projection: { status: { phase: 'Succeeded', jobID: 'j1' } } }
+    const lines = (child: typeof present) => drawJobTree(node(child), BEGIN, plain)
+    expect(lines(asOf(present, then))).toContain('DeployItem ns/db  Succeeded')
+    expect(lines(asOf(present, { ...then, type: 'DELETED' }))).toContain('DeployItem ns/db  Deleted')
+    expect(lines(asOf(present, undefined))).toContain('DeployItem ns/db  unknown')
+    expect(asOf(object('DataObject', 'size', {}), undefined).projection).toEqual({})
   })
 })
 

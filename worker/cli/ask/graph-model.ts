@@ -1,0 +1,168 @@
+// An object with what it consists of as a graph: who belongs to whom, and who among siblings goes before whom, by order or by data. Pure.
+
+import { findCycle, type Flow, groupKindText, type Node, type Path, textAt } from '../../../workflows/kit/index.ts'
+import type { JobNode } from './job-tree.ts'
+
+/** How objects of a kind stand to their siblings (`JobModeController.siblings`). */
+export interface SiblingRules {
+  readonly name?: Path
+  readonly after?: Path
+  readonly flow?: (object: object) => Flow
+}
+
+export interface GraphNode {
+  readonly id: string
+  readonly at: JobNode
+  /** Undefined: the object that was asked for. */
+  readonly parent: string | undefined
+  /** By which its siblings mean it, where that is not its own name. */
+  readonly alias: string | undefined
+  /** What it waits for that none of its siblings is or gives. */
+  readonly missing: readonly string[]
+}
+
+/** The one goes before the other. */
+export interface GraphEdge {
+  readonly from: string
+  readonly to: string
+  /** The data that goes from the one to the other; none: an order alone. */
+  readonly data: readonly string[]
+  readonly inCycle: boolean
+}
+
+export interface Graph {
+  readonly nodes: readonly GraphNode[]
+  readonly edges: readonly GraphEdge[]
+  /** The first of each family, as closed paths of IDs. */
+  readonly cycles: readonly (readonly string[])[]
+}
+
+/** @param live by uid, the whole objects as far as they are known. */
+export function graphOf(
+  root: JobNode,
+  rules: ReadonlyMap<string, SiblingRules>,
+  live: ReadonlyMap<string, object>,
+): Graph {
+  const nodes: GraphNode[] = []
+  const edges: GraphEdge[] = []
+  const cycles: (readonly string[])[] = []
+  let count = 0
+  const add = (at: JobNode, parent: string | undefined, own: Omit<GraphNode, 'id' | 'at' | 'parent'>, id: string) => {
+    nodes.push({ id, at, parent, ...own })
+    const families = familiesOf(at.children)
+    for (const [kind, members] of families) {
+      const named = members.map((member) => ({ member, id: `n${++count}` }))
+      const family = relate(named, rules.get(kind) ?? {}, live)
+      edges.push(...family.edges)
+      if (family.cycle !== undefined) cycles.push(family.cycle)
+      for (const { member, id: below } of named)
+        add(member, id, family.own.get(below) ?? { alias: undefined, missing: [] }, below)
+    }
+  }
+  add(root, undefined, { alias: undefined, missing: [] }, 'n0')
+  return { nodes, edges, cycles }
+}
+
+function familiesOf(children: readonly JobNode[]): ReadonlyMap<string, readonly JobNode[]> {
+  const families = new Map<string, JobNode[]>()
+  for (const child of children) {
+    const kind = groupKindText(child.object)
+    families.set(kind, [...(families.get(kind) ?? []), child])
+  }
+  return families
+}
+
+interface Named {
+  readonly member: JobNode
+  readonly id: string
+}
+
+function relate(family: readonly Named[], rules: SiblingRules, live: ReadonlyMap<string, object>) {
+  const aliases = new Map(family.map((one) => [one.id, aliasOf(one, rules)]))
+  const flows = new Map(family.map(({ member: { object }, id }) => [id, flowOf(live.get(object.uid), rules)]))
+  const byName = grouped(family.map((one) => [aliases.get(one.id) ?? one.member.object.name, one.id]))
+  const byData = grouped(family.flatMap(({ id }) => (flows.get(id)?.gives ?? []).map((name) => [name, id] as const)))
+  const own = new Map<string, Pick<GraphNode, 'alias' | 'missing'>>()
+  const before = new Map<string, ReadonlyMap<string, readonly string[]>>()
+  for (const { id, member } of family) {
+    const after = namesAfter(member, rules)
+    const takes = [...new Set(flows.get(id)?.takes ?? [])]
+    before.set(id, dataBySource(sourcesOf(after, byName), sourcesOf(takes, byData)))
+    const missing = [...after.filter((name) => !byName.has(name)), ...takes.filter((name) => !byData.has(name))]
+    own.set(id, { alias: aliases.get(id), missing })
+  }
+  const order: readonly Node[] = family.map(({ id }) => ({ name: id, dependsOn: [...(before.get(id)?.keys() ?? [])] }))
+  const inCycle = cyclicEdges(order)
+  const edges = order.flatMap(({ name: to, dependsOn }) =>
+    dependsOn.map((from) => ({
+      ...{ from, to, data: before.get(to)?.get(from) ?? [] },
+      inCycle: inCycle.has(`${from} ${to}`),
+    })),
+  )
+  return { own, edges, cycle: findCycle(order)?.toReversed() }
+}
+
+type Source = readonly [from: string, name: string]
+
+function sourcesOf(names: readonly string[], known: ReadonlyMap<string, readonly string[]>): readonly Source[] {
+  return names.flatMap((name) => (known.get(name) ?? []).map((from) => [from, name] as const))
+}
+
+/** Whom one depends on, with the data that comes from there. */
+function dataBySource(order: readonly Source[], flow: readonly Source[]): ReadonlyMap<string, readonly string[]> {
+  const data = new Map<string, string[]>(order.map(([from]) => [from, []]))
+  for (const [from, name] of flow) data.set(from, [...(data.get(from) ?? []), name])
+  return data
+}
+
+function aliasOf({ member }: Named, { name }: SiblingRules): string | undefined {
+  return name === undefined ? undefined : textAt(member.object.projection, name)
+}
+
+function namesAfter({ object }: JobNode, { after }: SiblingRules): readonly string[] {
+  const text = after === undefined ? undefined : textAt(object.projection, after)
+  const names = (text ?? '').split(',').map((name) => name.trim())
+  return [...new Set(names.filter((name) => name !== ''))]
+}
+
+function flowOf(object: object | undefined, { flow }: SiblingRules): Flow | undefined {
+  return object === undefined ? undefined : flow?.(object)
+}
+
+function grouped(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>()
+  for (const [key, value] of pairs) groups.set(key, [...(groups.get(key) ?? []), value])
+  return groups
+}
+
+/** The dependencies, as `from to`, that lie on a cycle: those on which what goes before is led to by what comes after. */
+function cyclicEdges(nodes: readonly Node[]): ReadonlySet<string> {
+  const left = new Map(rest(nodes).map((node) => [node.name, node.dependsOn]))
+  const found = new Set<string>()
+  for (const from of left.keys()) {
+    const reached = reachedFrom(from, left)
+    for (const to of reached) if (left.get(to)?.includes(from) === true) found.add(`${from} ${to}`)
+  }
+  return found
+}
+
+function reachedFrom(start: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const open = [start]
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    const fresh = (edges.get(at) ?? []).filter((next) => !reached.has(next))
+    for (const next of fresh) reached.add(next)
+    open.push(...fresh)
+  }
+  return reached
+}
+
+/** What is left without those that lead to no cycle, and those that no cycle leads to: nothing, as a rule. */
+function rest(nodes: readonly Node[]): readonly Node[] {
+  const names = new Set(nodes.map(({ name }) => name))
+  const needed = new Set(nodes.flatMap(({ dependsOn }) => dependsOn))
+  const left = nodes
+    .map(({ name, dependsOn }) => ({ name, dependsOn: dependsOn.filter((one) => names.has(one)) }))
+    .filter(({ name, dependsOn }) => dependsOn.length > 0 && needed.has(name))
+  return left.length === nodes.length ? left : rest(left)
+}

@@ -1,0 +1,128 @@
+// The kubeconfig of the person at the command line, found as kubectl finds it, and the namespace that it says.
+
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { parse } from 'yaml'
+
+import type { Config } from '../server/config.ts'
+import { UsageError } from '../server/usage-error.ts'
+
+export interface ContextFlags {
+  readonly namespace?: string
+  readonly context?: string
+  readonly kubeconfig?: string
+}
+
+interface KubeconfigFile {
+  readonly path: string
+  readonly content: unknown
+}
+
+/** @throws UsageError for a kubeconfig that was named and is none, and for a context that there is not, also where `-n` says all. */
+export async function namespaceOf(flags: ContextFlags, config: Pick<Config, 'kubeconfig'>): Promise<string> {
+  const files = await readKubeconfigs(flags, config)
+  const found = namespaceIn(
+    files.map(({ content }) => content),
+    flags.context,
+  )
+  return flags.namespace ?? found
+}
+
+/** The file of the flag, which must be there, else those of the variable that are, else that of the home folder. */
+export async function readKubeconfigs(
+  { kubeconfig }: ContextFlags,
+  config: Pick<Config, 'kubeconfig'>,
+): Promise<readonly KubeconfigFile[]> {
+  if (kubeconfig !== undefined) return [{ path: kubeconfig, content: await readKubeconfig(kubeconfig) }]
+  const files = config.kubeconfig?.split(delimiter) ?? [join(homedir(), '.kube', 'config')]
+  const read = await Promise.all(
+    files.map(async (path) => {
+      const text = await readFile(path, 'utf8').catch(() => undefined)
+      return text === undefined ? [] : [{ path, content: parsed(path, text) }]
+    }),
+  )
+  return read.flat()
+}
+
+async function readKubeconfig(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const { code = 'it cannot be read' } = error as { readonly code?: string }
+    throw new UsageError(`--kubeconfig is '${file}', found no file there (${code}), expected a kubeconfig`)
+  })
+  return parsed(file, text)
+}
+
+function parsed(file: string, text: string): unknown {
+  try {
+    return parse(text) as unknown
+  } catch {
+    // The parser quotes what it read, which may be a key.
+    throw new UsageError(`the kubeconfig ${file} is no YAML, expected a kubeconfig`)
+  }
+}
+
+/** Of the contexts of some kubeconfigs, of which the first that says something is right. @throws UsageError when there is no such context. */
+export function namespaceIn(files: readonly unknown[], wanted: string | undefined): string {
+  const namespace = contextIn(files, wanted)?.context?.namespace
+  return namespace === undefined || namespace === '' ? 'default' : namespace
+}
+
+function contextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
+  const configs = files.filter(isRecord) as readonly Content[]
+  const contexts = configs.flatMap((one) => one.contexts ?? [])
+  const current =
+    wanted ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
+  const context = contexts.find(({ name }) => name === current)
+  if (context === undefined && wanted !== undefined)
+    throw new UsageError(
+      `no context is called '${wanted}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
+    )
+  return context
+}
+
+/** The files as one, with one context, so that clients need not know of several. @throws UsageError when there is no such context. */
+export function kubeconfigText(files: readonly KubeconfigFile[], wanted: string | undefined): string {
+  const contents = files.map(({ content }) => content)
+  const context = contextIn(contents, wanted)
+  if (context === undefined) {
+    const found = files.length === 0 ? 'no kubeconfig' : `none in ${files.map(({ path }) => path).join(', ')}`
+    throw new UsageError(`found ${found}; expected one with a current context, by --kubeconfig or $KUBECONFIG`)
+  }
+  const whole = files.map(({ path, content }) => absolute(content, dirname(resolve(path))))
+  const all = (list: string) => whole.flatMap((one) => (Array.isArray(one[list]) ? (one[list] as unknown[]) : []))
+  // The first of a name is right, for kubectl and for those who look one up alike.
+  return JSON.stringify({
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': context.name },
+    ...{ contexts: all('contexts'), clusters: all('clusters'), users: all('users') },
+  })
+}
+
+const FILES: ReadonlySet<string> = new Set([
+  ...['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'],
+])
+
+/** Files are named from where the kubeconfig lies. */
+function absolute(content: unknown, folder: string): Readonly<Record<string, unknown>> {
+  const walk = (value: unknown, key: string): unknown => {
+    if (typeof value === 'string') return FILES.has(key) && value !== '' ? resolve(folder, value) : value
+    if (Array.isArray(value)) return value.map((one) => walk(one, ''))
+    if (!isRecord(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, below]) => [name, walk(below, name)]))
+  }
+  return isRecord(content) ? (walk(content, '') as Readonly<Record<string, unknown>>) : {}
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+interface NamedContext {
+  readonly name: string
+  readonly context?: { readonly namespace?: string; readonly user?: string; readonly cluster?: string }
+}
+
+interface Content {
+  readonly 'current-context'?: string
+  readonly contexts?: readonly NamedContext[]
+}

@@ -1,0 +1,48 @@
+// The API server as the person at the command line reaches it: with the kubeconfig, the context and the rights that kubectl would use.
+
+import { resolve } from 'node:path'
+
+import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/errors.ts'
+import { readState } from '../dev/state.ts'
+import type { Config } from '../server/config.ts'
+import { shown } from './ask/texts.ts'
+import { type ContextFlags, kubeconfigText, readKubeconfigs } from './kubeconfig.ts'
+
+/** Name in audit logs, and the manager of the fields that are written. */
+export const PERSON_AGENT = 'pawl-cli'
+
+export interface PersonFlags extends ContextFlags {
+  readonly dataDir?: string
+}
+
+/** The caller closes it. @throws UsageError where there is no kubeconfig, or no such context. */
+export async function openPerson(flags: PersonFlags, config: Config): Promise<KubeClient> {
+  const kubeconfig = kubeconfigText(await filesOf(flags, config), flags.context)
+  return createKubeClient({ kubeconfig, userAgent: PERSON_AGENT })
+}
+
+/** As kubectl, and where that finds none what a running `pawl dev` has written; that of a data folder that is named comes before. */
+async function filesOf(flags: PersonFlags, config: Config) {
+  const isOfFolder = flags.dataDir !== undefined && flags.kubeconfig === undefined
+  const found = isOfFolder ? [] : await readKubeconfigs(flags, config)
+  if (found.length > 0) return found
+  const state = await readState(flags.dataDir === undefined ? config.dataDir : resolve(flags.dataDir))
+  return state === undefined ? [] : await readKubeconfigs({ kubeconfig: state.kubeconfig }, config)
+}
+
+/** As the API server knows the person. Older servers do not say. */
+export async function personName(kube: Pick<KubeClient, 'request'>): Promise<string> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  try {
+    const { status } = await kube.request<{ readonly status?: { readonly userInfo?: { readonly username?: string } } }>(
+      'POST',
+      '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      { body },
+    )
+    return shown(status?.userInfo?.username ?? 'somebody', 200)
+  } catch (error) {
+    if (error instanceof KubeError && (error.status === 403 || error.status === 404)) return 'somebody'
+    throw error
+  }
+}

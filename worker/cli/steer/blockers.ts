@@ -1,0 +1,108 @@
+// What holds a deletion up, down to the finalizer and whose that is, and what the person can do. Pure.
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
+import { errorText, isBad, nameOf, phaseIn, shown } from '../ask/texts.ts'
+import type { LiveNode } from './live-tree.ts'
+
+export interface HeldFinalizer {
+  readonly finalizer: string
+  /** The manager of the field, as the API server has it; null: it does not say. */
+  readonly setBy: string | null
+  /** It goes with the job of the deletion. */
+  readonly isOurs: boolean
+}
+
+/** An object below which nothing is left, and which is still there. */
+export interface Blocker {
+  readonly object: string
+  /** Null: it is not being deleted. */
+  readonly since: string | null
+  readonly phase: string | null
+  readonly error: string | null
+  /** What its conditions say that it waits for. */
+  readonly waits: readonly string[]
+  readonly finalizers: readonly HeldFinalizer[]
+  /** Nothing will move it but a person. */
+  readonly isStuck: boolean
+}
+
+/** The lowest, and above them those that somebody else's finalizer would hold as well. */
+export function blockersOf(node: LiveNode): readonly Blocker[] {
+  const below = node.children.flatMap(blockersOf)
+  const own = blockerOf(node)
+  const isHeldByOthers = own.finalizers.some(({ isOurs }) => !isOurs)
+  return node.children.length === 0 || isHeldByOthers || own.waits.length > 0 ? [...below, own] : below
+}
+
+function blockerOf({ kind, object }: LiveNode): Blocker {
+  const { metadata } = object
+  const phase = phaseIn(object) ?? null
+  const since = metadata.deletionTimestamp ?? null
+  const finalizers = (metadata.finalizers ?? []).map((finalizer) => ({
+    ...{ finalizer, setBy: managerOf(object, finalizer) ?? null, isOurs: finalizer === kind.steering.finalizer },
+  }))
+  return {
+    ...{ object: nameOf({ kind: kind.kind, namespace: metadata.namespace ?? '', name: metadata.name }), since, phase },
+    error:
+      errorText(valueAt(object, path('status.lastError')) as Readonly<Record<string, unknown>> | undefined) ?? null,
+    ...{ waits: waitsIn(object), finalizers },
+    isStuck: since !== null && (isBad(phase ?? undefined) || finalizers.some(({ isOurs }) => !isOurs)),
+  }
+}
+
+function managerOf({ metadata }: KubeObject, finalizer: string): string | undefined {
+  const owner = metadata.managedFields?.find(({ fieldsV1 }) => {
+    const fields = fieldsV1?.['f:metadata']?.['f:finalizers'] as Readonly<Record<string, unknown>> | undefined
+    return fields?.[`v:"${finalizer}"`] !== undefined
+  })
+  return owner?.manager
+}
+
+function waitsIn(object: KubeObject): readonly string[] {
+  const conditions = valueAt(object, path('status.conditions'))
+  if (!Array.isArray(conditions)) return []
+  return conditions.flatMap((one: object) => {
+    const message = textAt(one, ['message']) ?? ''
+    const isWait = textAt(one, ['status']) === 'True' && (textAt(one, ['type']) ?? '').startsWith('Waits')
+    return isWait && message !== '' ? [shown(message, 500)] : []
+  })
+}
+
+/** One sentence for each thing that is to go. */
+export function blockerLines(blocker: Blocker): readonly string[] {
+  const { object, since, phase, error, waits, finalizers } = blocker
+  const standing = phase === null ? '' : `, in phase ${shown(phase, 60)}`
+  const told = error === null ? '' : `: ${error}`
+  if (since === null)
+    return [`${object} is not being deleted yet${standing}${told}; what is above it does that in its turn`]
+  return [
+    `${object} is being deleted since ${since}${standing}${told}`,
+    ...waits.map((wait) => `  it waits: ${wait}`),
+    ...finalizers.map(({ finalizer, setBy, isOurs }) => {
+      const by = setBy === null ? '' : ` (set by ${shown(setBy, 100)})`
+      const goes = isOurs
+        ? 'goes when the job of its deletion has ended well'
+        : 'is for whoever it belongs to to take off'
+      return `  finalizer ${shown(finalizer, 200)}${by} ${goes}`
+    }),
+  ]
+}
+
+/** Commands that get it out, with what they do. @param words the object and the flags of the person. */
+export function waysOut(root: LiveNode, blockers: readonly Blocker[], words: string): readonly string[] {
+  if (!blockers.some(({ isStuck }) => isStuck)) return []
+  const { steering } = root.kind
+  const isFailed = isBad(phaseIn(root.object))
+  const isLeft =
+    steering.leave !== undefined &&
+    Object.entries(steering.leave).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
+  return [
+    'ways out, when what is wrong above is mended, or shall not be:',
+    ...(isFailed && steering.reconcile !== undefined ? [`  pawl reconcile ${words}: tries the deletion again`] : []),
+    ...(steering.leave === undefined || isLeft
+      ? []
+      : [`  pawl delete ${words} --without-uninstall: lets it go, and what it deployed stays`]),
+    `  pawl delete ${words} --force --reason TEXT: takes all finalizers off, also those of others; what was deployed stays, and nobody knows of it any more`,
+  ]
+}

@@ -1,0 +1,150 @@
+// What the commands that steer have in common: the object that is meant, at the API server, and the person that asks, with his own rights.
+
+import type { Command } from 'commander'
+import { stringify } from 'yaml'
+
+import { type KubeClient, type KubeObject, type Resource, resourcePath } from '../../../activities/kube/client.ts'
+import { isNotFound } from '../../../activities/kube/errors.ts'
+import { type GroupKind, groupKindOf, type JobModeController } from '../../../workflows/kit/index.ts'
+import { findPlans } from '../../plans/find-plans.ts'
+import { readConfig } from '../../server/config.ts'
+import { builtIn } from '../../server/registry.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { askableKinds, objectNamed } from '../ask/object-name.ts'
+import { nameOf, shown } from '../ask/texts.ts'
+import { namespaceOf } from '../kubeconfig.ts'
+import { openPerson, personName, type PersonFlags } from '../person.ts'
+import { parseOneOf } from '../usage.ts'
+
+export type Steering = NonNullable<JobModeController['steering']>
+
+export interface SteeredKind extends GroupKind {
+  readonly api: Resource
+  readonly steering: Steering
+}
+
+/** One object of the cluster, and who asks something of it. */
+export interface Steered {
+  readonly kube: KubeClient
+  readonly kind: SteeredKind
+  /** Its kind and those that go with it. */
+  readonly kinds: readonly SteeredKind[]
+  readonly namespace: string
+  readonly name: string
+  readonly object: KubeObject
+  readonly who: string
+  readonly why: string | undefined
+}
+
+const FORMATS = ['text', 'json', 'yaml', 'name'] as const
+
+export interface SteerFlags extends PersonFlags {
+  readonly reason?: string
+  readonly output: (typeof FORMATS)[number]
+}
+
+/** What was done, for people and for programs. */
+export interface Done {
+  readonly lines: readonly string[]
+  readonly data: object
+  readonly exitCode?: number
+}
+
+export function withSteerFlags(command: Command): Command {
+  return command
+    .argument('<object...>', 'the object, such as inst/shop')
+    .option('--reason <text>', 'why, for those who look at it later')
+    .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
+    .option('-n, --namespace <name>', "the object's namespace (default: that of the kubeconfig's context)")
+    .option('--context <name>', 'context of the kubeconfig (default: its current one)')
+    .option('--kubeconfig <file>', 'the cluster and your account (default: $KUBECONFIG, else that of pawl dev)')
+    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+}
+
+/** Does one thing to the object that the words mean, and tells it. */
+export async function steer(
+  words: readonly string[],
+  flags: SteerFlags,
+  act: (steered: Steered) => Promise<Done>,
+): Promise<void> {
+  const why = reasonIn(flags.reason)
+  const config = readConfig()
+  const { kind, name } = steeredNamed(words)
+  const namespace = await namespaceOf(flags, config)
+  const kube = await openPerson(flags, config)
+  try {
+    const object = await readObject(kube, kind, namespace, name)
+    if (object === undefined)
+      throw new Error(
+        `the cluster has no ${nameOf({ kind: kind.kind, namespace, name })}, expected one that is there (see -n and --context)`,
+      )
+    const kinds = steeredKinds().filter(({ group }) => group === kind.group)
+    const who = await personName(kube)
+    const done = await act({ kube, kind, kinds, namespace, name, object, who, why })
+    process.stdout.write(written(done, flags.output, `${kind.kind.toLowerCase()}.${kind.group}/${name}`))
+    process.exitCode = done.exitCode ?? 0
+  } finally {
+    await kube.close()
+  }
+}
+
+function written({ lines, data }: Done, output: SteerFlags['output'], name: string): string {
+  switch (output) {
+    case 'text':
+      return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${shown(line, 4000)}\n`).join('')
+    case 'json':
+      return `${JSON.stringify(data, null, 2)}\n`
+    case 'yaml':
+      return stringify(JSON.parse(JSON.stringify(data)))
+    case 'name':
+      return `${name}\n`
+  }
+}
+
+/** The kinds whose objects can be steered: those with jobs. */
+export function steeredKinds(): readonly SteeredKind[] {
+  return [...builtIn.controllers.values()].flatMap((controller): readonly SteeredKind[] => {
+    if (controller.mode !== 'job' || controller.steering === undefined) return []
+    const { target, steering } = controller
+    return [{ ...groupKindOf(target), api: { apiVersion: target.apiVersion, plural: target.plural }, steering }]
+  })
+}
+
+/** @throws UsageError where the words mean no object, or one of a kind without jobs. */
+export function steeredNamed(words: readonly string[]): { readonly kind: SteeredKind; readonly name: string } {
+  const kinds = askableKinds(
+    findPlans(builtIn).map(({ kind }) => kind),
+    [],
+  )
+  const { kind, name } = objectNamed(words, kinds)
+  const steered = steeredKinds()
+  const found = steered.find((one) => one.group === kind.group && one.kind === kind.kind)
+  if (found === undefined)
+    throw new UsageError(`${kind.kind} has no jobs, expected one of ${steered.map((one) => one.kind).join(', ')}`)
+  return { kind: found, name }
+}
+
+export async function readObject(
+  kube: Pick<KubeClient, 'request'>,
+  { api }: SteeredKind,
+  namespace: string,
+  name: string,
+): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', resourcePath(api, namespace, name))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+const LONGEST_REASON = 256
+
+/** @throws UsageError for one that does not fit in a line. */
+export function reasonIn(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const reason = text.trim()
+  if (reason === '' || reason.length > LONGEST_REASON || shown(reason) !== reason)
+    throw new UsageError(`--reason has ${reason.length} characters, expected one line of 1 to ${LONGEST_REASON}`)
+  return reason
+}

@@ -1,0 +1,97 @@
+// The command `pawl reconcile`: asks for a job, as the annotation does, with who and why.
+
+import { Command } from 'commander'
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { groupKindText, ownerOfKind } from '../../../workflows/kit/index.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { isBusy, nameOf } from '../ask/texts.ts'
+import {
+  type Done,
+  readObject,
+  steer,
+  type Steered,
+  steeredKinds,
+  type SteerFlags,
+  withSteerFlags,
+} from './open-object.ts'
+import { annotate } from './record.ts'
+
+export function reconcileCommand(): Command {
+  return withSteerFlags(
+    new Command('reconcile').description('ask for a job of an object, now or after the running one'),
+  )
+    .addHelpText(
+      'after',
+      "\nExamples:\n  pawl reconcile inst/shop\n  pawl reconcile inst/shop --reason 'new certificate'",
+    )
+    .action(async (words: readonly string[], flags: SteerFlags) => {
+      await steer(words, flags, reconcile)
+    })
+}
+
+async function reconcile(steered: Steered): Promise<Done> {
+  const { kind, namespace, name, object, who, why } = steered
+  const { reconcile: wanted, reason } = kind.steering
+  const title = nameOf({ kind: kind.kind, namespace, name })
+  if (wanted === undefined) throw new UsageError(`${kind.kind} gets its jobs from above, expected ${reconcilable()}`)
+  await refuseParts(steered, title)
+  const says = reason === undefined ? {} : { [reason]: reasonText(who, why) }
+  const asked = await annotate(steered, 'reconcile', (present) => {
+    const standing = otherThan(present, wanted)
+    if (standing !== undefined)
+      throw new Error(
+        `${title} has the annotation ${standing}, which is to be served first; expected none, try again when it is gone`,
+      )
+    return has(present, wanted) ? undefined : { ...wanted, ...says }
+  })
+  const when = isBusy(object) ? 'begins after the one that runs' : 'begins'
+  return {
+    lines: [
+      asked === 'asked' ? `a job of ${title} ${when}, asked for by ${who}` : `a job of ${title} is asked for already`,
+      `follow it: pawl trace ${kind.kind.toLowerCase()}/${name} -n ${namespace} -w`,
+    ],
+    data: {
+      ...{ kind: groupKindText(kind), namespace, name, uid: object.metadata.uid },
+      asked,
+      by: who,
+      why: why ?? null,
+    },
+  }
+}
+
+function reconcilable(): string {
+  const kinds = steeredKinds().filter(({ steering }) => steering.reconcile !== undefined)
+  return `one of ${kinds.map(({ kind }) => kind).join(', ')}`
+}
+
+/** The jobs of a part come from its parent, as long as that is there. */
+async function refuseParts({ kube, kind, kinds, namespace, object }: Steered, title: string): Promise<void> {
+  const { parent } = kind.steering
+  const owner = parent === undefined ? undefined : ownerOfKind(object, parent)
+  const ofParent = kinds.find((one) => one.kind === owner?.kind)
+  if (owner === undefined || ofParent === undefined) return
+  const found = await readObject(kube, ofParent, namespace, owner.name)
+  if (found?.metadata.uid !== owner.uid) return
+  throw new Error(
+    `${title} is a part of ${owner.kind} ${namespace}/${owner.name} and has its job; expected that: pawl reconcile ${owner.kind.toLowerCase()}/${owner.name} -n ${namespace}`,
+  )
+}
+
+/** What stands in one of the annotations in place of what is wanted. */
+export function otherThan(object: KubeObject, wanted: Readonly<Record<string, string>>): string | undefined {
+  const [found] = Object.entries(wanted).flatMap(([key, value]) => {
+    const present = object.metadata.annotations?.[key]
+    return present === undefined || present === value ? [] : [`${key}=${present}`]
+  })
+  return found
+}
+
+export function has(object: KubeObject, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([key, value]) => object.metadata.annotations?.[key] === value)
+}
+
+/** Of the person, so that nobody takes it for a reason of Pawl's own. */
+function reasonText(who: string, why: string | undefined): string {
+  return `by ${who}${why === undefined ? '' : `: ${why}`}`
+}
