@@ -93,13 +93,12 @@ describe.concurrent('an installation whose jobs start by themselves', () => {
       return due === undefined ? undefined : Math.round((due.getTime() - Date.now()) / 3_600_000)
     }
     await expectHere.poll(hours).toBe(20)
-    const open = await pawl.db
+    const open = pawl.db
       .selectFrom('job')
       .where('uid', '=', metadata.uid ?? '')
       .where('outcome', 'is', null)
       .selectAll()
-      .execute()
-    expect(open).toEqual([])
+    await expectHere.poll(async () => await open.execute()).toEqual([])
 
     // An edit is a job that somebody has to ask for; what it says of its own jobs counts from its end.
     const spec = { automaticReconcile: { succeededReconcile: { cronSpec: null, interval: '2h' } } }

@@ -13,13 +13,13 @@ beforeAll(async () => {
   await stage.pawl.startWorker('behind')
 }, 120_000)
 
-/** What of the journal's times is further from the database's clock than a minute. */
+/** What of the journal's times is further from the database's clock than ten minutes: the clocks are off by twice as much, and no test takes as long. */
 async function wrongTimes(): Promise<readonly unknown[]> {
   const { rows } = await sql`
     with seen as (
       select 'event' as what, at from watch_event union all select 'job', started_at from job
       union all select 'end', finished_at from job union all select 'write', started_at from action)
-    select what, at from seen where abs(extract(epoch from clock_timestamp() - at)) > 120`.execute(stage.pawl.db)
+    select what, at from seen where abs(extract(epoch from clock_timestamp() - at)) > 600`.execute(stage.pawl.db)
   return rows
 }
 

@@ -12,6 +12,8 @@ const FOLDER = new URL('../../examples/cronjob/', import.meta.url).pathname
 const KIND = 'cronjobs.batch.example.pawl.dev'
 const run = promisify(execFile)
 const DAY_MS = 86_400_000
+/** For all tests the same: a midnight that passes meanwhile changes no day. */
+const BEGUN_MS = Date.now()
 
 const stage = useStage('cronjob', async () => {
   await kubectl('apply', '--server-side', '-f', `${FOLDER}cron-job.crd.yaml`)
@@ -90,9 +92,11 @@ describe('twenty CronJobs that wait while the code of their controller is change
     await vi.waitFor(async () => {
       const found = (await rows()).map(({ outcome, restarts, last_error, passes }) => ({
         // The passes of the new run are counted anew.
-        ...{ outcome, restarts, last_error, isAtWork: passes > 0 },
+        ...{ outcome, last_error, isAtWork: passes > 0 },
+        // The old worker may take a run from the new one while both are there.
+        isAnew: restarts === 1 || restarts === 2,
       }))
-      expect(found).toEqual(names.map(() => ({ outcome: null, restarts: 1, last_error: null, isAtWork: true })))
+      expect(found).toEqual(names.map(() => ({ outcome: null, last_error: null, isAtWork: true, isAnew: true })))
     }, wait)
     await patch('yearly-7', { spec: { schedule: 'never' } })
     await until('yearly-7', ({ status }) => reasonOf(status), 'InvalidSchedule')
@@ -129,18 +133,18 @@ async function create(name: string, spec: Partial<CronJob['spec']>): Promise<voi
 
 /** As if the start of a past day had been the last. */
 async function lastServed(name: string, daysAgo: number): Promise<void> {
-  const lastScheduleTime = new Date(Date.now() - daysAgo * DAY_MS).toISOString().replace(/\.\d+Z/, 'Z')
+  const lastScheduleTime = new Date(BEGUN_MS - daysAgo * DAY_MS).toISOString().replace(/\.\d+Z/, 'Z')
   await patch(name, { status: { lastScheduleTime } }, '--subresource=status')
 }
 
 /** A schedule that has one time in a year: the midnight with which the day began that was so many days ago. */
 function midnight(daysAgo: number): string {
-  const day = new Date(Date.now() - daysAgo * DAY_MS)
+  const day = new Date(BEGUN_MS - daysAgo * DAY_MS)
   return `0 0 ${day.getUTCDate()} ${day.getUTCMonth() + 1} *`
 }
 
 function jobNameAt(name: string, daysAgo: number): string {
-  const days = Math.floor((Date.now() - daysAgo * DAY_MS) / DAY_MS)
+  const days = Math.floor((BEGUN_MS - daysAgo * DAY_MS) / DAY_MS)
   return `${name}-${(days * DAY_MS) / 60_000}`
 }
 

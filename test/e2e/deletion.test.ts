@@ -207,9 +207,9 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     await cluster.patch('installations', 'forced-inst', { metadata: { finalizers: null } })
     await cluster.delete('installations', 'forced-inst')
     await cluster.gone('forced-inst')
-    await cluster.gone('forced-inst', 'executions')
+    await cluster.gone('forced-inst', 'executions', COLLECTED_MS)
     expect(await left('forced-inst')).toEqual([])
-  })
+  }, 240_000)
 
   it('from an execution: its items are uninstalled, and the deletion of the installation ends', async () => {
     const { cluster, pawl } = stage

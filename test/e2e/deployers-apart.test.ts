@@ -45,6 +45,10 @@ function waitsFor({ status }: LsObject): string | undefined {
   return conditions.find(({ type }) => type === 'DeployItemsFinished')?.message
 }
 
+/** The run of an item closes its row by itself, maybe after that of its Installation. */
+const runsAre = async (object: LsObject, expected: readonly string[]) => {
+  await expect.poll(async () => await stage.pawl.runsOf(object), { timeout: 30_000 }).toEqual(expected)
+}
 const ROOTS = ['deploy on -2-deploy-kubernetes-manifest: Succeeded', 'installation on -2-installation-mock: Succeeded']
 
 describe('a job with items of two workers', () => {
@@ -58,7 +62,7 @@ describe('a job with items of two workers', () => {
     const execution = await cluster.get('executions', 'mixed')
     expect(waitsFor(execution!)).toBe('no deployer is waited for')
     await pawl.settled(first)
-    expect(await pawl.runsOf(first)).toEqual(ROOTS)
+    await runsAre(first, ROOTS)
 
     const { spec } = mixed('mixed', 'second')
     await cluster.patch('installations', 'mixed', { spec })
@@ -67,7 +71,7 @@ describe('a job with items of two workers', () => {
     expect(second.status?.phase).toBe('Succeeded')
     expect((await configMapOf('mixed'))?.['data']).toEqual({ data: 'second' })
     await pawl.settled(second)
-    expect(await pawl.runsOf(second)).toEqual(ROOTS)
+    await runsAre(second, ROOTS)
   })
 
   it('takes all of them away when it is deleted', async () => {
@@ -101,7 +105,7 @@ describe('a job while the worker of some of its items is missing', () => {
     const finished = await cluster.finished('missing')
     expect(finished.status?.phase).toBe('Succeeded')
     await pawl.settled(finished)
-    expect(await pawl.runsOf(finished)).toEqual(ROOTS)
+    await runsAre(finished, ROOTS)
     await cluster.delete('installations', 'missing')
     await cluster.gone('missing')
   })

@@ -47,7 +47,7 @@ describe('an installation whose Temporal goes away and comes back empty', () => 
     for (const root of [before, meanwhile]) {
       expect(await pawl.jobs(root)).toMatchObject([{ jobID: root.status?.jobID, outcome: 'Succeeded' }])
     }
-    expect(await readiness(pawl.log('worker'))).toBe(200)
+    await expect.poll(() => readiness(pawl.log('worker')), { timeout: 30_000 }).toBe(200)
   })
 })
 

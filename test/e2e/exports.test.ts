@@ -9,6 +9,8 @@ import { conditionOf } from '../support/kstatus.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('exports')
+// Kubernetes' garbage collector; while CRDs come and go, as other tests make them, it looks at nothing for a while.
+const COLLECTED_MS = 120_000
 
 const ITEMS: readonly Item[] = [
   { name: 'db', config: { export: { port: 5432, host: 'db.example.org' } } },
@@ -153,10 +155,10 @@ describe.concurrent('an installation that exports', () => {
     const collected = await collectedOf('leaving')
     await cluster.delete('installations', 'leaving')
     await cluster.gone('leaving')
-    await cluster.gone('leaving-address', 'dataobjects')
-    await cluster.gone('leaving-cluster', 'targets')
-    await cluster.gone(collected?.metadata.name ?? '', 'dataobjects')
-  })
+    await cluster.gone('leaving-address', 'dataobjects', COLLECTED_MS)
+    await cluster.gone('leaving-cluster', 'targets', COLLECTED_MS)
+    await cluster.gone(collected?.metadata.name ?? '', 'dataobjects', COLLECTED_MS)
+  }, 300_000)
 })
 
 describe.concurrent('an export that cannot be published', () => {

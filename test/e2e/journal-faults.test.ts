@@ -98,8 +98,12 @@ describe('a journal whose PostgreSQL', { timeout: LIMIT_MS }, () => {
       await fill(filler)
       await expect.poll(() => readiness(lane.pawl.log('worker')), { timeout: RESTART_MS }).toBe(503)
       await rm(filler)
-      // It may have given up, where it could not write its log.
-      if (postgres.isDead) await postgres.startAgain()
+      // It may have given up, or be about to, where it could not write its log.
+      const readyAgain = async () => {
+        if (postgres.isDead) await postgres.startAgain()
+        return await readiness(lane.pawl.log('worker'))
+      }
+      await expect.poll(readyAgain, { timeout: RESTART_MS, interval: 500 }).toBe(200)
     })
   })
 })

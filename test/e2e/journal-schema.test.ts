@@ -12,6 +12,8 @@ import { freePort } from '../support/free-port.ts'
 const servers = inject('servers')
 let test: TestDatabase
 const children: ChildProcess[] = []
+// On a busy machine a process takes many seconds to start.
+const STARTING = { timeout: 90_000 }
 beforeEach(async () => {
   test = await createTestDatabase(servers.databaseUrl, { migrated: false })
 })
@@ -72,15 +74,15 @@ describe('what a build and a journal know of each other', () => {
   })
 })
 
-describe.each(['bridge', 'worker'] as const)('a %s', (part) => {
+describe.each(['bridge', 'worker'] as const)('a %s', { timeout: 200_000 }, (part) => {
   it('waits until the journal is migrated, and says so', async () => {
     const process = await start(part)
     await expect
-      .poll(process.ready)
+      .poll(process.ready, STARTING)
       .toEqual({ status: 503, text: expect.stringContaining('expected pawl migrate up to have run') as unknown })
     expect(process.log()).toContain('0001_create_journal')
     await migrateUp(test.url)
-    await expect.poll(process.ready).toMatchObject({ status: 200 })
+    await expect.poll(process.ready, STARTING).toMatchObject({ status: 200 })
   })
 
   it('ends at once beside a journal of a newer build that it cannot work with', async () => {

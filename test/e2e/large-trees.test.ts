@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { SeenWrite } from '../support/api-proxy.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
-import { closeLane, type Lane, openLane } from '../support/crash.ts'
+import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
 import { dataObject } from '../support/imports.ts'
 import { PATIENT } from '../support/stage.ts'
 import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
@@ -185,6 +185,8 @@ describe('an installation of deeply nested sub-installations', () => {
 
       await cluster.delete('installations', 'deep')
       await cluster.gone('deep', 'installations', LIMIT_MS)
+      // The last answer is on its way to the worker.
+      await atRest(lane)
       const gone = newWrites()
       const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
       expect(gone.most(names)).toEqual(each)

@@ -12,7 +12,8 @@ import { crateKind } from '../support/level/crate.ts'
 import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 
-const WAIT = { timeout: 60_000, interval: 50 }
+// Eighty runs on a busy machine.
+const WAIT = { timeout: 120_000, interval: 50 }
 const CRATES = 20
 const BOUND = 2
 const LONGEST_MS = 1600
@@ -34,14 +35,16 @@ beforeAll(async () => {
   await vi.waitFor(async () => expect(await served()).toMatchObject({ items: [] }), WAIT)
 })
 
-describe('a controller that bounds its passes', () => {
+describe('a controller that bounds its passes', { timeout: 300_000 }, () => {
   it('has no more of them under way, in all workers together, and holds up no other', async () => {
     await stage.pawl.startWorker('second')
-    const program = await programOf({ slow: 1500, quick: 300 })
+    const program = await programOf({ slow: 'held', quick: 2000 })
     const crates = await Promise.all(Array.from({ length: CRATES }, (_, index) => create(`many-${index}`, program.url)))
+    await vi.waitFor(() => expect(program.crates('slow')).toHaveLength(BOUND), WAIT)
     await vi.waitFor(() => expect(program.crates('quick')).toHaveLength(CRATES), WAIT)
-    // The others were through long before.
-    expect(program.crates('slow').length).toBeLessThan(CRATES / 2)
+    // The others wait all the same.
+    expect(program.crates('slow')).toHaveLength(BOUND)
+    program.release()
     for (const crate of crates) await converged(crate, 'slow')
     expect(program.most('slow')).toBe(BOUND)
     expect(program.most('quick')).toBeGreaterThan(BOUND)

@@ -29,8 +29,8 @@ const stage = useStage('level', () => {
 beforeAll(async () => {
   vi.setConfig({ testTimeout: 60_000 })
   // Both processes run before their kind is there.
-  await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 30_000, interval: 50 })
-  await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 30_000, interval: 50 })
+  await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 60_000, interval: 50 })
+  await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 60_000, interval: 50 })
   await installWidgets()
 })
 
@@ -45,7 +45,7 @@ describe('a bridge whose kind is not installed', () => {
   it('has said so once, counted as ready, and waited for it', async () => {
     await vi.waitFor(
       () => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget\.level\.test\.pawl\.dev".*"listed"/),
-      30_000,
+      60_000,
     )
     expect(stage.pawl.log('bridge').split(NOT_SERVED)).toHaveLength(2)
   })
@@ -104,20 +104,20 @@ describe('a controller in level mode', () => {
     const before = await versions('quiet')
     const { started_at } = await run('widget', widget)
     await patch(CONFIG_MAPS, 'quiet-settings', { data: { note: 'no color' } })
-    await vi.waitFor(async () => expect((await run('widget', widget)).started_at).not.toEqual(started_at), 30_000)
+    await vi.waitFor(async () => expect((await run('widget', widget)).started_at).not.toEqual(started_at), 60_000)
     await converged(widget)
     expect(await versions('quiet')).toEqual(before)
   })
 
   it('comes again after the time it asked for, and goes on where it stood when its worker is killed', async () => {
-    const widget = await create('patient', { message: 'hello', rounds: 6 })
+    const widget = await create('patient', { message: 'hello', rounds: 15 })
     await until(widgetKind, 'patient', ({ status }) => ((status as { rounds?: number }).rounds ?? 0) >= 2, true)
     await stage.pawl.kill('worker')
     await sleep(300)
     const rounds = (await get(widgetKind, 'patient'))?.['status'] as { rounds: number }
-    expect(rounds.rounds).toBeLessThan(6)
+    expect(rounds.rounds).toBeLessThan(15)
     await stage.pawl.startWorker()
-    await until(widgetKind, 'patient', ({ status }) => (status as { rounds?: number }).rounds, 6)
+    await until(widgetKind, 'patient', ({ status }) => (status as { rounds?: number }).rounds, 15)
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
   })
 
@@ -126,7 +126,7 @@ describe('a controller in level mode', () => {
     await converged(widget)
     expect((await get(widgetKind, 'leaving'))?.metadata.finalizers).toEqual(['level.test.pawl.dev/message'])
     await request('DELETE', widgetKind, 'leaving')
-    await vi.waitFor(async () => expect(await get(widgetKind, 'leaving')).toBeUndefined(), 20_000)
+    await vi.waitFor(async () => expect(await get(widgetKind, 'leaving')).toBeUndefined(), 60_000)
     expect(await get(CONFIG_MAPS, 'leaving')).toBeUndefined()
     expect(await converged(widget)).toContain('widget Deleted')
     const left = await stage.pawl.db
@@ -143,7 +143,7 @@ describe('a controller in level mode', () => {
     const references = (await get(CONFIG_MAPS, 'owner'))?.metadata.ownerReferences
     await createConfigMap('taken', { message: 'theirs' }, {}, references)
     const widget = await create('taken', { message: 'ours' })
-    await vi.waitFor(async () => expect((await run('widget', widget)).last_error).not.toBeNull(), 20_000)
+    await vi.waitFor(async () => expect((await run('widget', widget)).last_error).not.toBeNull(), 60_000)
     const { last_error, outcome } = await run('widget', widget)
     expect({ last_error, outcome }).toMatchObject({
       last_error: {
@@ -209,7 +209,7 @@ describe('a controller in level mode', () => {
       const wakes = stage.pawl.db.selectFrom('wake').select('controller').where('uid', '=', uidOf(widget))
       return (await wakes.execute()).map(({ controller }) => controller)
     }
-    await vi.waitFor(async () => expect(await controllers()).toEqual(['stamper']), 30_000)
+    await vi.waitFor(async () => expect(await controllers()).toEqual(['stamper']), 60_000)
     await stage.pawl.startWorker('only-stamper', undefined, ['--only', 'stamper'])
     await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello', stamp: 'apart' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
@@ -271,7 +271,7 @@ describe('activities of a controller of its own', () => {
   })
 })
 
-const WAIT = { timeout: 30_000, interval: 50 }
+const WAIT = { timeout: 60_000, interval: 50 }
 
 interface Answer {
   readonly status: number
@@ -342,7 +342,7 @@ async function until(
         wanted,
       )
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
 }
 
@@ -359,7 +359,7 @@ async function converged(object: KubeObject): Promise<string[]> {
       expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
       return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
 }
 
@@ -411,5 +411,5 @@ async function installWidgets(): Promise<void> {
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   await kube.request('POST', path, { body: parse(crdDocument(widgetKind)) as object })
   // The storage of a new kind comes up with its first request.
-  await vi.waitFor(async () => await request('GET', widgetKind), { timeout: 20_000, interval: 100 })
+  await vi.waitFor(async () => await request('GET', widgetKind), { timeout: 60_000, interval: 100 })
 }

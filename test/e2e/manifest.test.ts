@@ -161,7 +161,7 @@ describe('an item of manifests', () => {
     const { cluster, pawl } = stage
     const many = Array.from({ length: 60 }, (_, index) => configMap(`many-${index}`, NAMESPACE))
     await start(cluster, 'killed', [{ name: 'many', manifests: many }])
-    await vi.waitUntil(async () => (await cluster.get('configmaps', 'many-3', 'v1')) !== undefined, 20_000)
+    await vi.waitUntil(async () => (await cluster.get('configmaps', 'many-3', 'v1')) !== undefined, 60_000)
     await pawl.kill('worker')
     await pawl.startWorker()
     expect((await cluster.finished('killed', undefined, 'executions')).status?.phase).toBe('Succeeded')

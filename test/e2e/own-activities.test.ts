@@ -109,7 +109,7 @@ describe('an activity under way whose worker is told to stop', { timeout: 180_00
     const { code, afterMs } = await exited
     expect(code).toBe(0)
     expect(afterMs).toBeLessThan(GRACE_MS)
-    expect(first.isLeft).toBe(true)
+    await vi.waitFor(() => expect(first.isLeft).toBe(true), WAIT)
     // The clock that measures is not the one that waits.
     expect(first.leftAt - told).toBeGreaterThan(DRAIN_MS - 100)
 

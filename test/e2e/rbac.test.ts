@@ -53,8 +53,9 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
     )
     expect(address).toBe('80 8080')
     const events = ['events', '--field-selector=reason=RolledOut', '-o=jsonpath={.items[*].type} {.items[*].message}']
-    await vi.waitFor(async () =>
-      expect(await kubectl('get', ...events)).toBe('Normal 2 of 2 Pods are as wanted and ready'),
+    await vi.waitFor(
+      async () => expect(await kubectl('get', ...events)).toBe('Normal 2 of 2 Pods are as wanted and ready'),
+      { timeout: 60_000, interval: 300 },
     )
   })
 
@@ -133,7 +134,8 @@ describe('the CronJob example with the roles that are made of it', { timeout: 18
     const lacks = 'cannot create resource "jobs" in API group "batch" in the namespace "rbac"'
     await vi.waitFor(async () => expect(await lastError('forbidden')).toContain(lacks), { timeout: 60_000 })
     const events = async () => await kubectl('get', 'events', '-o', 'json', '--field-selector=reason=Forbidden')
-    await vi.waitFor(async () => expect(await events()).toContain(JSON.stringify(lacks).slice(1, -1)))
+    const inJSON = JSON.stringify(lacks).slice(1, -1)
+    await vi.waitFor(async () => expect(await events()).toContain(inJSON), { timeout: 60_000, interval: 300 })
     await applyRoles()
     await served('forbidden')
   })

@@ -132,7 +132,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
 
   it('T9: go on with what the former ones have begun, and end it', { timeout: LIMIT_MS }, async () => {
     const { cluster, pawl } = lane
-    expect(await openJobs()).toHaveLength(open.length)
+    await expect.poll(openJobs, { timeout: 30_000 }).toHaveLength(open.length)
     const stopCreating = keepCreating(cluster, 'load')
     const own = to.flags
     if (from.checkout !== to.checkout) {

@@ -107,8 +107,9 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
     const before = proxy.calls
     await stage.cluster.create(installation('shop', CHAIN), 'installations')
     expect((await stage.cluster.finished('shop')).status?.phase).toBe('Succeeded')
+    // What a task did is in the history when the task has ended, after the row was closed.
+    await expect.poll(async () => (await historyOf('shop')).payloads.length).toBeGreaterThan(3)
     const { payloads, text } = await historyOf('shop')
-    expect(payloads.length).toBeGreaterThan(3)
     expect(text).not.toContain('"subject"')
     expect(await opened(payloads)).toContain('"subject"')
     expect(proxy.calls).toBeGreaterThan(before)

@@ -5,14 +5,13 @@ import { once } from 'node:events'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 import { installation, waiting } from '../support/cluster.ts'
-import { freePort } from '../support/free-port.ts'
+import { readiness } from '../support/readiness.ts'
 import { useStage } from '../support/stage.ts'
 
 const GRACE_MS = 30_000
-const port = await freePort()
 const stage = useStage('shutdown', () => Promise.resolve({ workerFlags: ['--drain-ms', '5000'] }))
 beforeAll(async () => {
-  await stage.pawl.startWorker('leaving', undefined, ['--health-port', String(port)])
+  await stage.pawl.startWorker('leaving')
 }, 120_000)
 
 describe('a worker that is told to stop in the middle of jobs', () => {
@@ -22,7 +21,7 @@ describe('a worker that is told to stop in the middle of jobs', () => {
     const items = await Promise.all(
       names.map((name) => stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')),
     )
-    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
+    const ready = async () => await readiness(stage.pawl.log('leaving'))
     expect(await ready()).toBe(200)
     const leaving = stage.pawl.child('leaving')
     const exited = once(leaving, 'exit')

@@ -11,6 +11,8 @@ import { conditionOf } from '../support/kstatus.ts'
 const stage = useStage('subs-by-hand')
 const MOCK = 'landscaper.gardener.cloud/mock'
 const PATIENT = { timeout: 60_000, interval: 100 }
+// Kubernetes' garbage collector; while CRDs come and go, as other tests make them, it looks at nothing for a while.
+const COLLECTED = { timeout: 120_000, interval: 100 }
 
 /** `app` imports what `db` exports; the items of both are of these types. */
 function pair(db: string, app = db): readonly object[] {
@@ -145,6 +147,10 @@ describe.concurrent('sub-installations whose parent is gone', () => {
       const app = await untilSub(stage.cluster, 'orphans', 'app', isIn('Succeeded'))
       await cluster.patch('installations', 'orphans', { metadata: { finalizers: null } })
       await cluster.delete('installations', 'orphans')
+      await vi.waitFor(async () => {
+        const left = [...(await subsOf(cluster, 'orphans')).values()]
+        expect(left.filter(({ metadata }) => metadata.deletionTimestamp === undefined)).toEqual([])
+      }, COLLECTED)
       const stuck = await untilSub(stage.cluster, 'orphans', 'app', isIn('DeleteFailed'))
       expect([...(await subsOf(cluster, 'orphans')).keys()]).toContain('app')
       await vi.waitFor(async () => {
@@ -155,7 +161,7 @@ describe.concurrent('sub-installations whose parent is gone', () => {
       await cluster.trigger(app.metadata.name)
       await cluster.gone(app.metadata.name)
     })
-  })
+  }, 300_000)
 
   it('end the deletion that their parent had begun', async () => {
     const { cluster } = stage

@@ -82,7 +82,8 @@ describe('a wing that is added as folders', () => {
     await vi.waitFor(async () => {
       expect((await stage.cluster.get('kiosks', 'one', ZOO))?.status).toEqual({ message: 'open' })
     }, 60_000)
-    expect((await stage.cluster.get('configmaps', 'one', 'v1'))?.['data']).toEqual({ message: 'open' })
+    const made = async () => (await stage.cluster.get('configmaps', 'one', 'v1'))?.['data']
+    await expect.poll(made).toEqual({ message: 'open' })
   })
 
   it('calls activities of a controller of its own, which the sandbox does not have', async () => {

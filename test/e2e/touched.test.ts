@@ -62,7 +62,7 @@ async function run(name: string, touch?: Touch) {
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
   await cluster.untilItems(name, ['slow'], isWaiting)
   await cluster.until('installations', name, isWaiting)
-  if (hand !== undefined) await expect.poll(() => hand.touches).toBeGreaterThanOrEqual(TOUCHES)
+  if (hand !== undefined) await expect.poll(() => hand.touches, { timeout: 60_000 }).toBeGreaterThanOrEqual(TOUCHES)
   await cluster.finishItem((await cluster.items(name)).get('slow')!, 'Succeeded')
   // The hand goes on until the job is over.
   const root = await cluster.finished(name)

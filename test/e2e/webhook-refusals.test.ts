@@ -35,7 +35,7 @@ describe('an Installation whose context Pawl may not write', () => {
     expect(told.status).toMatchObject({ phase: 'Init', lastError: { operation: 'Begin' } })
     expect(told.status?.lastError?.message).toContain('spec.automaticReconcile.succeededReconcile.cronSpec')
     expect(told.spec).not.toHaveProperty('context')
-    expect(await warningsOf('mistaken')).toMatchObject([{ type: 'Warning', reason: 'Invalid' }])
+    await expect.poll(() => warningsOf('mistaken')).toMatchObject([{ type: 'Warning', reason: 'Invalid' }])
 
     await stage.cluster.patch('installations', 'mistaken', { spec: { automaticReconcile: null } })
     await succeeded('mistaken')
@@ -80,7 +80,7 @@ async function untriggered(name: string, more: object = {}): Promise<void> {
 }
 
 async function untilTold(name: string, reason: string): Promise<LsObject> {
-  return await stage.cluster.until('installations', name, (one) => one?.status?.lastError?.reason === reason, 30_000)
+  return await stage.cluster.until('installations', name, (one) => one?.status?.lastError?.reason === reason)
 }
 
 async function succeeded(name: string): Promise<LsObject> {

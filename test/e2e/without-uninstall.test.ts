@@ -108,9 +108,10 @@ describe.concurrent('an installation that shall be deleted without uninstalling'
 
 describe.concurrent('an orphan below an execution that shall not uninstall', () => {
   it('is let go', async () => {
-    const { cluster } = stage
+    const { cluster, pawl } = stage
     const { root, deployer, uninstalls } = await install('orphan', 'failed')
-    await cluster.patch('executions', 'orphan', { metadata: { annotations } })
+    // What comes with the watch of one kind may be seen before what came on another kind earlier.
+    await pawl.journaled(await cluster.patch('executions', 'orphan', { metadata: { annotations } }))
     await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'base' }]))
     const next = await cluster.finished('orphan', root.status?.jobID)
     await deployer.stop()

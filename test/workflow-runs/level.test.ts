@@ -1,48 +1,15 @@
 // Runs in level mode on a real Temporal server, with fake activities: when they end, when they go on, and what they tell the journal.
 
-import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import proto from '@temporalio/proto'
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 
-import type {
-  ApplyInput,
-  CreateInput,
-  JobInput,
-  JsonObject,
-  LevelActivities,
-  LevelJournal,
-  Observed,
-  PatchInput,
-  SettleLevelInput,
-  StatusInput,
-} from '../../workflows/kit/index.ts'
-import type { Gadget } from './gadget.ts'
-import { useRunWorker } from './run-worker.ts'
-import { PATIENT, RunWorld, Worlds } from './run-world.ts'
+import { GadgetWorld, useGadgets } from './gadget-world.ts'
+import { PATIENT } from './run-world.ts'
 
 const { EventType } = proto.temporal.api.enums.v1
-const HOLD = 'example.com/hold'
 
-const worlds = new Worlds<World>()
-const activities: LevelActivities & LevelJournal = {
-  observeLevel: (input) => worlds.of(input.by.workflowID).observe(),
-  refreshLevel: (input) => worlds.of(input.by.workflowID).refresh(),
-  applyLevel: (input) => worlds.of(input.by.workflowID).apply(input),
-  createLevel: (input) => worlds.of(input.by.workflowID).create(input),
-  patchLevel: (input) => worlds.of(input.by.workflowID).patch(input),
-  releaseLevel: (input) => worlds.of(input.by.workflowID).did(`release ${input.finalizer}`),
-  eventLevel: (input) => worlds.of(input.by.workflowID).did(`event ${input.event.type} ${input.event.reason}`),
-  removeLevel: (input) => worlds.of(input.by.workflowID).remove(),
-  finalizeLevel: (input) => worlds.of(input.by.workflowID).finalize(input.guarded),
-  writeLevelStatus: (input) => worlds.of(input.by.workflowID).write(input),
-  takeTurn: (input) => worlds.of(input.by.workflowID).takeTurn(),
-  settleLevel: (input) => worlds.of(input.by.workflowID).settle(input),
-  endLevel: (input) => worlds.of(input.by.workflowID).end(input.outcome),
-}
-const worker = useRunWorker('gadget.ts', activities)
+const { start, run } = useGadgets()
 
 describe('a run in level mode', () => {
   it('ends when its object has converged, and writes nothing that is so already', async () => {
@@ -229,14 +196,14 @@ describe('a run in level mode', () => {
 
   it('goes on without a state that cannot be read, also in its deletion; who asks for it gets the fault instead', async () => {
     const fault = { code: 'Forbidden', message: 'state list of Gadget n/g: no right', retryable: true }
-    const world = new World()
+    const world = new GadgetWorld()
     world.unreadable = { list: fault }
     world.becomes({ status: { said: 'yes' } })
     await run(world)
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toEqual(['observe', 'status {"said":"yes"}', 'end Converged'])
 
-    const asking = new World()
+    const asking = new GadgetWorld()
     asking.unreadable = { list: fault }
     asking.becomes({ lists: true })
     await run(asking)
@@ -296,7 +263,7 @@ describe('a run in level mode', () => {
   })
 
   it('asks for its turn before each pass where passes are bounded, and waits without one until it is woken', async () => {
-    const world = new World()
+    const world = new GadgetWorld()
     world.turns = [false, false]
     world.becomes({ outcome: { stopped: 'waiting' } })
     await run(world, 'boundedGadget')
@@ -326,126 +293,3 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 })
-
-type Spec = Gadget['spec']
-
-/** The world of one run: its object, and what was done. */
-class World extends RunWorld {
-  readonly settled: SettleLevelInput[] = []
-  removal: 'removed' | 'changed' = 'removed'
-  answer: 'applied' | 'changed' = 'applied'
-  failStatus: ApplicationFailure | undefined
-  turns: boolean[] = []
-  unreadable: Observed['unreadable']
-  onObserve: (() => Promise<void>) | undefined
-  onEnd: (() => Promise<void>) | undefined
-  #target: Gadget | undefined
-
-  constructor() {
-    super(`gadget/${randomUUID()}`)
-  }
-
-  becomes(spec: Spec | undefined, change: { readonly status?: object; readonly metadata?: object } = {}): void {
-    const { status, metadata } = change
-    const held = { name: 'g', namespace: 'n', uid: 'u', resourceVersion: '1', generation: 1, finalizers: [HOLD] }
-    this.#target = spec && {
-      ...{ apiVersion: 'example.com/v1', kind: 'Gadget', spec, ...(status && { status }) },
-      metadata: { ...held, creationTimestamp: 'now', ...metadata },
-    }
-  }
-
-  async takeTurn(): Promise<boolean> {
-    const isTurn = this.turns.shift() ?? true
-    await this.did(isTurn ? 'turn' : 'no turn')
-    return isTurn
-  }
-
-  async observe(): Promise<Observed | undefined> {
-    this.log.push('observe')
-    const target = this.#target
-    await this.onObserve?.()
-    const { unreadable } = this
-    return (
-      target && { target, states: { one: ONE, ...(unreadable ? {} : { list: [] }) }, ...(unreadable && { unreadable }) }
-    )
-  }
-
-  refresh() {
-    this.log.push('refresh')
-    return Promise.resolve({ found: { ...ONE, data: { newer: 'yes' } } })
-  }
-
-  remove() {
-    return Promise.resolve(this.removal)
-  }
-
-  did(what: string): Promise<void> {
-    this.log.push(what)
-    return Promise.resolve()
-  }
-
-  async finalize(guarded: boolean): Promise<JsonObject | undefined> {
-    await this.did(`finalizer ${guarded ? 'on' : 'off'}`)
-    return guarded ? this.#target : undefined
-  }
-
-  async apply({ resource, object, elsewhere, adopt, expected }: ApplyInput): Promise<'applied' | 'changed'> {
-    const how = [...(elsewhere ? ['elsewhere'] : []), ...(adopt ? ['adopting'] : []), expected?.metadata.name ?? []]
-    const what = ['apply', resource.plural, object.metadata.name, ...how.flat()].join(' ')
-    await this.did(what)
-    if (this.#target?.spec.hangs === true) {
-      await once(Context.current().cancellationSignal, 'abort')
-      await this.did(`${what} is cut off`)
-    }
-    return this.answer
-  }
-
-  async create({ object }: CreateInput): Promise<'created' | 'exists'> {
-    await this.did(`create ${object.metadata.name}`)
-    return 'exists'
-  }
-
-  async patch({ object, patch, fenced }: PatchInput): Promise<'patched' | 'changed'> {
-    await this.did(`patch ${object.metadata.name} ${JSON.stringify(patch)}${fenced ? ' fenced' : ''}`)
-    return this.answer === 'applied' ? 'patched' : 'changed'
-  }
-
-  async write({ status, conditions = [] }: StatusInput): Promise<string> {
-    if (this.failStatus !== undefined) throw this.failStatus
-    const types = conditions.map(({ type, status: is }) => ` ${type} ${JSON.stringify(is)}`)
-    await this.did(`status ${JSON.stringify(status)}${types.join('')}`)
-    return '2'
-  }
-
-  async settle(input: SettleLevelInput): Promise<void> {
-    this.settled.push(input)
-    await this.did('settle')
-  }
-
-  async end(outcome: string): Promise<void> {
-    await this.did(`end ${outcome}`)
-    await this.onEnd?.()
-  }
-}
-
-const ONE: JsonObject = {
-  ...{ apiVersion: 'v1', kind: 'ConfigMap' },
-  metadata: {
-    ...{ name: 'one', namespace: 'n', uid: 'u1', resourceVersion: '1', generation: 1, creationTimestamp: 'now' },
-  },
-}
-
-async function start(spec: Spec | undefined, change: { status?: object; metadata?: object } = {}): Promise<World> {
-  const world = new World()
-  world.becomes(spec, change)
-  await run(world)
-  return world
-}
-
-async function run(world: World, workflow = 'gadget'): Promise<void> {
-  worlds.add(world)
-  const input: JobInput = { subject: { kind: 'Gadget', uid: 'u', namespace: 'n', name: 'g' }, jobID: '', cause: 'test' }
-  world.run = await worker.start(workflow, {
-    ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
-  })
-}

@@ -1,0 +1,190 @@
+// What a pass in level mode gets of its target and the states that it names, and the faults of those that it cannot have: against an API server that the
+// test drives, and a real journal. How much of which objects: level-observation.test.ts.
+
+import { asyncLocalStorage, type Context } from '@temporalio/activity'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { createActivities } from '../../activities/index.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import type { LevelQuery, StateQuery } from '../../workflows/kit/index.ts'
+import type { TestDatabase } from '../activities/journal/test-database.ts'
+import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { base, map, MAPS, maps, owner, shop, stranger, TARGETS } from './level-shop.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let database: TestDatabase
+let act: ReturnType<typeof createActivities>
+beforeEach(async () => {
+  const { deps, ...rest } = stage()
+  ;({ api, database } = rest)
+  await database.db.deleteFrom('subscription').execute()
+  act = createActivities(deps, [])
+})
+
+describe('what a pass observes', () => {
+  const named: StateQuery = { kind: 'v1/ConfigMap', name: '${target.spec.ref}' }
+  const list: StateQuery = { kind: 'v1/ConfigMap', many: true, labels: { app: '${target.metadata.name}' } }
+  const observe = async (queries: Record<string, StateQuery>, resource = maps) => {
+    const all = Object.entries(queries).map(([state, query]): [string, LevelQuery] => [state, { ...resource, query }])
+    return await act.observeLevel({ ...base, queries: Object.fromEntries(all) })
+  }
+  const listed = (...items: KubeObject[]) => {
+    const queries: string[] = []
+    api.intercept = ({ method, path }) => {
+      if (method !== 'GET' || path !== MAPS) return undefined
+      queries.push(path)
+      return { status: 200, body: { metadata: { resourceVersion: '500' }, items } }
+    }
+    return queries
+  }
+  const subscriptions = async () => {
+    const rows = await database.db.selectFrom('subscription').selectAll().orderBy('name').execute()
+    return rows.map(({ controller, job_id, kind, namespace, name }) =>
+      [controller, job_id, kind, namespace, name].join(' '),
+    )
+  }
+
+  beforeEach(() => {
+    api.put(`${TARGETS}/shop`, shop())
+  })
+
+  it('is the target with its states, and what it subscribed to are those', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    listed(map({}, { name: 'b' }), map({}, { name: 'c', ownerReferences: [owner] }))
+    const observed = await observe({ named, list, owned: { ...list, owned: true }, missing: { ...named, name: 'x' } })
+    expect(observed?.target).toMatchObject({ kind: 'Shop', metadata: { uid: 'uid-shop' } })
+    expect(observed?.states).toMatchObject({
+      named: { kind: 'ConfigMap', data: { key: 'value' } },
+      list: [{ metadata: { name: 'b' } }, { metadata: { name: 'c' } }],
+      owned: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }],
+    })
+    expect(observed?.states).not.toHaveProperty('missing')
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n *', 'shop  ConfigMap n a', 'shop  ConfigMap n x'])
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'z' } }))
+    await observe({ named })
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n z'])
+  })
+
+  it('is nothing when the target is gone or another one has its name', async () => {
+    api.put(`${TARGETS}/shop`, shop({}, { uid: 'uid-new' }))
+    expect(await observe({})).toBeUndefined()
+    api.objects.clear()
+    expect(await observe({})).toBeUndefined()
+  })
+
+  it('has the fault of a state that is several, is not owned, or that nobody lets it read, beside the others', async () => {
+    listed(map({}, { name: 'b' }), map({}, { name: 'c' }))
+    api.put(`${MAPS}/a`, map({}, { ownerReferences: [stranger] }))
+    api.put(`${MAPS}/d`, map({}))
+    const observed = await observe({
+      one: { ...list, many: undefined } as unknown as StateQuery,
+      mine: { ...named, owned: true },
+      other: { ...named, name: 'd' },
+    })
+    expect(observed?.states).toMatchObject({ other: { kind: 'ConfigMap' } })
+    expect(observed?.unreadable).toEqual({
+      one: {
+        code: 'AmbiguousState',
+        message: 'state one of Shop n/shop: found 2 objects of kind ConfigMap, expected one',
+        retryable: false,
+      },
+      mine: {
+        code: 'StateNotOwned',
+        message: 'state mine of Shop n/shop: ConfigMap n/a is owned by Shop other, expected the Shop',
+        retryable: false,
+      },
+    })
+  })
+
+  it.each([
+    [403, 'Forbidden', true],
+    [404, 'NotFound', true],
+    [400, 'BadRequest', false],
+  ])('has the fault of a list that the server answers with %d', async (status, code, retryable) => {
+    api.put(`${MAPS}/a`, map({}))
+    api.intercept = ({ path }) => (path === MAPS ? refusal(status, code) : undefined)
+    const observed = await observe({ list, named })
+    expect(Object.keys(observed?.states ?? {})).toEqual(['named'])
+    expect(observed?.unreadable).toMatchObject({ list: { code, retryable } })
+    expect(observed?.unreadable?.['list']?.message).toMatch(new RegExp(`^state list of Shop n/shop: GET .*${status}`))
+  })
+
+  it('is tried again before what may be over in a moment is the fault of its state', async () => {
+    api.intercept = ({ path }) => (path === MAPS ? refusal(503, 'ServiceUnavailable') : undefined)
+    const inTry = async (attempt: number) => {
+      const context = { info: { attempt } } as unknown as Context
+      return await asyncLocalStorage.run(context, async () => await observe({ list }))
+    }
+    await expect(inTry(3)).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
+    expect((await inTry(4))?.unreadable).toMatchObject({ list: { code: 'ServiceUnavailable', retryable: true } })
+  })
+
+  it('holds no value of a Secret', async () => {
+    const secrets = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+    api.put('/api/v1/namespaces/n/secrets/a', { ...map({ password: 'Y2FuYXJ5' }), kind: 'Secret' })
+    const observed = await observe({ secret: { kind: 'v1/Secret', name: 'a' } }, secrets)
+    expect(observed?.states).toMatchObject({ secret: { data: { password: '' } } })
+    expect(JSON.stringify(observed)).not.toContain('Y2FuYXJ5')
+  })
+
+  it('has the fault of its largest states where Temporal could not take all, with their sizes, and the others whole', async () => {
+    // Of three bytes each: half a million characters.
+    listed(...[1, 2].map((index) => map({ big: '大'.repeat(260_000) }, { name: `big-${index}` })))
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    api.put(`${MAPS}/b`, map({ key: 'x'.repeat(700_000) }, { name: 'b' }))
+    const observed = await observe({ named, list, second: { ...named, name: 'b' } })
+    expect(Object.keys(observed?.states ?? {})).toEqual(['named', 'second'])
+    expect(observed?.unreadable).toEqual({
+      list: {
+        ...{ code: 'StatesTooLarge', retryable: false },
+        message:
+          'state list of Shop n/shop has 2 objects of 1561 kB together; an object and its states have room for 1500 kB: expected narrower selectors, or less of each object by pick or view',
+      },
+    })
+  })
+
+  it('loses the larger ones of states that are too large only together, and no more of them than it must', async () => {
+    for (const [name, size] of Object.entries({ a: 400_000, b: 700_000, c: 600_000 }))
+      api.put(`${MAPS}/${name}`, map({ key: 'x'.repeat(size) }, { name }))
+    const observed = await observe({ a: named, b: { ...named, name: 'b' }, c: { ...named, name: 'c' } })
+    expect(Object.keys(observed?.states ?? {})).toEqual(['a', 'c'])
+    expect(observed?.unreadable).toMatchObject({
+      b: { code: 'StatesTooLarge', message: expect.stringContaining('has an object of 701 kB') as string },
+    })
+  })
+
+  it('is refused whole only when the target itself is too large', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a', much: '大'.repeat(600_000) } }))
+    await expect(observe({ named })).rejects.toMatchObject({
+      ...{ type: 'StatesTooLarge', nonRetryable: true },
+      message: 'Shop n/shop has 1801 kB; an object and its states have room for 1500 kB: expected less in it',
+    })
+  })
+
+  it('is as new as the store where nothing was subscribed to before, and then not older than what the journal knows', async () => {
+    const at = {
+      cluster: 'local',
+      api_group: '',
+      kind: 'ConfigMap',
+      uid: 'uid-a',
+      namespace: 'n',
+      name: 'a',
+      resource_version: 999,
+    }
+    const row = { ...at, seq: 7, projection: '{}', updated_at: new Date(), deleted: false, presumed_deleted: false }
+    await database.db.insertInto('object').values(row).execute()
+    const asked: Readonly<Record<string, string>>[] = []
+    api.intercept = ({ method, path, query }) => {
+      if (method !== 'GET' || path !== MAPS) return undefined
+      asked.push(query)
+      return { status: 200, body: { metadata: { resourceVersion: '1000' }, items: [] } }
+    }
+    for (let pass = 1; pass <= 2; pass++) await observe({ list })
+    const labelSelector = 'app=shop'
+    const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
+    expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }])
+  })
+})
