@@ -24,6 +24,8 @@ export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
 export const TARGET_SYNC_LABEL = 'landscaper.gardener.cloud/targetsync'
 /** On such a Target: when its credentials were written last. */
 export const LAST_TARGET_SYNC_ANNOTATION = 'landscaper.gardener.cloud/lasttargetsync'
+/** Beside it: until when those that were issued are valid. */
+export const CREDENTIALS_UNTIL_ANNOTATION = 'landscaper.gardener.cloud/pawl-credentials-until'
 /** On an item that may go without uninstalling: the Shoot that its Target leads to. Source: spec/landscaper.md 1.13. */
 export const CLUSTER_NAME_ANNOTATION = 'landscaper.gardener.cloud/clustername'
 /** On a TargetSync: its token is renewed now. */

@@ -4,7 +4,7 @@
 //   S2. Nothing is removed as long as anything has gone wrong: a source that shows less for a while takes no Target away.
 
 import type { ActivityContext, By } from '../../../workflows/kit/index.ts'
-import { LAST_TARGET_SYNC_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import { CREDENTIALS_UNTIL_ANNOTATION, LAST_TARGET_SYNC_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import type { Target } from '../../../workflows/landscaper/target/kind.ts'
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { KubeError } from '../../kube/errors.ts'
@@ -43,6 +43,8 @@ const PARALLEL_ENTRIES = 5
 const MOST_ERRORS = 20
 const SHOOT_SECONDS = 24 * 60 * 60
 const SHOOT_RENEWAL_MS = 12 * 60 * 60_000
+/** Within which there is another look (workflows/landscaper/target-sync/plan.ts). */
+const SURELY_LOOKED_MS = 6 * 60_000
 
 /** Brings the Targets of the namespace in step with the source. Idempotent. */
 export async function syncTargets(
@@ -148,15 +150,11 @@ class Synchronisation {
       await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig })
       return
     }
-    const syncedAt = Date.parse(former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] ?? '')
-    const ageMs = this.#deps.now().getTime() - syncedAt
-    // A date to come is nobody's of ours.
-    const isFresh = ageMs >= 0 && ageMs < SHOOT_RENEWAL_MS
-    if (isFresh && (await hasSecret(this.#deps, this.#syncing, name))) return
+    if (isFresh(former, this.#deps.now()) && (await hasSecret(this.#deps, this.#syncing, name))) return
     const shoot = { namespace: this.#spec.sourceNamespace, name, expirationSeconds: SHOOT_SECONDS }
     const access = await requestShootAccess(source.cluster.kube, shoot, source.signal)
     const issued = Buffer.from(access.kubeconfig).toString('base64')
-    await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig: issued, isIssued: true })
+    await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig: issued, issuedUntil: access.expiresAt })
   }
 
   /** Undefined: it went wrong in a way that people are told. @throws bugs. */
@@ -168,6 +166,20 @@ class Synchronisation {
       return undefined
     }
   }
+}
+
+/** Whether the credentials of a Shoot need no renewal yet: half of what was granted is ahead, and more than until the next look. */
+function isFresh(target: Target | undefined, now: Date): boolean {
+  const annotations = target?.metadata.annotations ?? {}
+  const timeOf = (annotation: string) => Date.parse(annotations[annotation] ?? '')
+  const syncedMs = timeOf(LAST_TARGET_SYNC_ANNOTATION)
+  const grantedMs = timeOf(CREDENTIALS_UNTIL_ANNOTATION) - syncedMs
+  const renewalMs = Number.isNaN(grantedMs)
+    ? SHOOT_RENEWAL_MS
+    : Math.min(SHOOT_RENEWAL_MS, grantedMs / 2, grantedMs - SURELY_LOOKED_MS)
+  const ageMs = now.getTime() - syncedMs
+  // A date to come is nobody's of ours.
+  return ageMs >= 0 && ageMs < renewalMs
 }
 
 function messageOf(error: unknown): string {

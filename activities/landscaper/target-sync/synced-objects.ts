@@ -5,7 +5,11 @@
 //       and a failure in between leaves what the next time finds. Where no Target comes after all, the Secret goes again.
 //   T3. What is so already is not written. Values of Secrets go from one API server to the other, and nowhere else.
 
-import { LAST_TARGET_SYNC_ANNOTATION, TARGET_SYNC_LABEL } from '../../../workflows/landscaper/contract.ts'
+import {
+  CREDENTIALS_UNTIL_ANNOTATION,
+  LAST_TARGET_SYNC_ANNOTATION,
+  TARGET_SYNC_LABEL,
+} from '../../../workflows/landscaper/contract.ts'
 import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { groupKindOf, isSameGroupKind, type Subject, type WatchedKind } from '../../../workflows/kit/index.ts'
@@ -36,24 +40,27 @@ export async function syncedTargets(
   return new Map(found.filter((one) => isSynced(one)).map((one) => [one.metadata.name, one]))
 }
 
-/** @param kubeconfig in base64. @param isIssued anew: the Target says so even if it is the same as before. */
+/** @param kubeconfig in base64. @param issuedUntil of one that was issued anew: the Target says so even if it is the same as before. */
 interface Credentials {
   readonly name: string
   readonly kubeconfig: string
-  readonly isIssued?: true
+  readonly issuedUntil?: string
 }
 
 /** Makes Secret and Target hold a kubeconfig. @throws SyncProblem, KubeError */
 export async function writeCredentials(
   deps: LandscaperDeps,
   syncing: Syncing,
-  { name, kubeconfig, isIssued }: Credentials,
+  { name, kubeconfig, issuedUntil }: Credentials,
 ): Promise<void> {
   const former = await readObject(deps, targetKind, syncing.subject.namespace, name)
   if (former !== undefined && !isSynced(former)) throw taken(targetKind, former)
   const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
   const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
-  const annotations = isNew || isIssued === true ? { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() } : {}
+  const annotations = {
+    ...((isNew || issuedUntil !== undefined) && { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() }),
+    ...(issuedUntil !== undefined && { [CREDENTIALS_UNTIL_ANNOTATION]: issuedUntil }),
+  }
   try {
     await writeTarget(deps, syncing, { name, secretRef: { name, key: KUBECONFIG_KEY }, annotations })
   } catch (error) {

@@ -99,3 +99,22 @@ describe('an answer of the API server', () => {
     server.close()
   })
 })
+
+describe('what is not there', () => {
+  const details = { kind: 'shoots', name: 'berry' }
+
+  it('is named where the server names it', () => {
+    expect(answer(404, { reason: 'NotFound', details }).missing).toEqual(details)
+  })
+
+  it.each([
+    ['a path that it does not know', 404, '404 page not found'],
+    ['a resource that it does not serve', 404, { reason: 'NotFound', details: {} }],
+    ['another reason', 404, { reason: 'Gone', details }],
+    ['another status', 409, { reason: 'NotFound', details }],
+    ['names that are none', 404, { reason: 'NotFound', details: { kind: 1, name: ['berry'] } }],
+    ['nothing', 404, 'null'],
+  ])('is no object in an answer about %s', (_, status, body) => {
+    expect(answer(status, body).missing).toBeUndefined()
+  })
+})

@@ -105,3 +105,27 @@ describe('an item that nobody has taken up', () => {
     expect(deployItemView(one, {}).untouched).toBeUndefined()
   })
 })
+
+describe('an item that need not be uninstalled where its cluster is gone', () => {
+  const viewed = (annotation: string | undefined, spec: object = {}) => {
+    const made = item('example.org/any', {})
+    const annotations = annotation === undefined ? {} : { 'landscaper.gardener.cloud/clustername': annotation }
+    const skips = { target: { name: 'berry.kubeconfig' }, onDelete: { skipUninstallIfClusterRemoved: true } }
+    const object = { ...made, metadata: { ...made.metadata, annotations }, spec: { ...made.spec, ...skips, ...spec } }
+    return deployItemView(object, {}).cluster
+  }
+
+  it('says which one that is', () => {
+    expect(viewed('berry')).toEqual({ shoot: 'berry', target: 'berry.kubeconfig' })
+  })
+
+  it.each([
+    ['says none', undefined, {}],
+    ['says what is no name', '../../secrets', {}],
+    ['says very much', 'a'.repeat(254), {}],
+    ['does not want that', 'berry', { onDelete: { skipUninstallIfClusterRemoved: false } }],
+    ['has a Target that none can have', 'berry', { target: { name: '../x' } }],
+  ])('is uninstalled as any other where it %s', (_, annotation, spec) => {
+    expect(viewed(annotation, spec)).toBeUndefined()
+  })
+})

@@ -25,6 +25,7 @@ const SECRETS = '/api/v1/namespaces/n/secrets'
 const TARGETS = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/n/targets'
 const OFFERED = '/api/v1/namespaces/garden-x/secrets'
 const SHOOTS = '/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots'
+const UNTIL = 'landscaper.gardener.cloud/pawl-credentials-until'
 const HOUR_MS = 60 * 60_000
 const inBase64 = (text: string) => Buffer.from(text).toString('base64')
 
@@ -175,13 +176,15 @@ describe('of a Shoot', () => {
   const spec = { secretNameExpression: '', shootNameExpression: '*' }
   let asked: number
   let kubeconfig: string
+  let until: () => string
   beforeEach(() => {
+    until = () => '2031-01-01T00:00:00Z'
     ;[asked, kubeconfig] = [0, inBase64('config')]
     put(source, `${SHOOTS}/berry`, {})
     source.intercept = ({ method }: Request) => {
       if (method !== 'POST') return undefined
       asked++
-      return { status: 201, body: { status: { kubeconfig, expirationTimestamp: '2031-01-01T00:00:00Z' } } }
+      return { status: 201, body: { status: { kubeconfig, expirationTimestamp: until() } } }
     }
   })
 
@@ -195,7 +198,34 @@ describe('of a Shoot', () => {
     await sync(spec)
     await sync(spec)
     expect(asked).toBe(2)
-    expect(annotationsOf(`${TARGETS}/berry`)).toEqual({ [annotation]: new Date(nowMs).toISOString() })
+    expect(annotationsOf(`${TARGETS}/berry`)).toEqual({
+      [annotation]: new Date(nowMs).toISOString(),
+      [UNTIL]: new Date(until()).toISOString(),
+    })
+  })
+
+  it.each([
+    ['a day', 24 * 60, 12 * 60],
+    ['a year', 365 * 24 * 60, 12 * 60],
+    ['an hour', 60, 30],
+    ['ten minutes', 10, 4],
+  ])('a kubeconfig that is good for %s is renewed in time', async (_, grantedMin, renewedMin) => {
+    const grantedUntil = new Date(nowMs + grantedMin * 60_000).toISOString()
+    until = () => grantedUntil
+    await sync(spec)
+    nowMs += (renewedMin - 1) * 60_000
+    await sync(spec)
+    expect(asked).toBe(1)
+    nowMs += 60_000
+    await sync(spec)
+    expect(asked).toBe(2)
+  })
+
+  it('a kubeconfig that has expired when it comes is asked for in each look', async () => {
+    until = () => new Date(nowMs - HOUR_MS).toISOString()
+    await sync(spec)
+    await sync(spec)
+    expect(asked).toBe(2)
   })
 
   it('a kubeconfig that is too large is refused', async () => {
