@@ -101,7 +101,7 @@ describe('many jobs that wait for their turn', () => {
     await ask('ns')
     await ask('ns')
     await worker().look()
-    const places = tellings().map(({ message }) => /(\w+) of its namespace/.exec(message)?.[1])
+    const places = tellings().map(({ message }) => /(\w+) of its namespace/.exec(message ?? '')?.[1])
     expect(places.sort()).toEqual(['1', 'none'])
   })
 
