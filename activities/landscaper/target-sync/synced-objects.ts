@@ -53,7 +53,10 @@ export async function writeCredentials(
   if (former !== undefined && !isSynced(former)) throw taken(targetKind, former)
   const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
   const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
-  const annotations = isNew || isIssued === true ? { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() } : {}
+  // Whoever wrote the Secret may have died before the Target.
+  const isUntold = former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] === undefined
+  const annotations =
+    isNew || isUntold || isIssued === true ? { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() } : {}
   try {
     await writeTarget(deps, syncing, { name, secretRef: { name, key: KUBECONFIG_KEY }, annotations })
   } catch (error) {
