@@ -67,8 +67,8 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
     if (settings.health === undefined) return
     const quick = openDatabase(settings.databaseUrl, 1, QUICK_DATABASE)
     opened(() => quick.destroy())
-    const own = { cluster, owner, role: 'bridge', serves: [] } as const
-    const deps = { db: quick, kube, log, now, own, needed: [...controllers.keys()], wrong: readiness.wrong }
+    const own = { cluster, owner, role: 'bridge', serves: [...controllers.keys()] } as const
+    const deps = { db: quick, kube, log, now, own, wrong: readiness.wrong }
     await tellHealth(deps, settings.health, stopping.signal)
   }
   log.info(

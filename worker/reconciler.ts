@@ -191,12 +191,11 @@ async function tellOwnHealth(
 ): Promise<void> {
   if (settings.health === undefined) return
   const { cluster, owner, controllers: own } = settings.dispatcher
-  const needed = [...controllers.keys()]
   const db = openDatabase(settings.databaseUrl, 1, QUICK_DATABASE)
   opened(() => db.destroy())
-  const said = { cluster, owner, role: 'worker', serves: own ?? needed } as const
+  const said = { cluster, owner, role: 'worker', serves: own ?? [...controllers.keys()] } as const
   const probes = { temporal: async () => await connection.workflowService.getSystemInfo({}) }
-  const deps = { db, kube, log, now, own: said, needed, wrong: troubles.wrong, probes }
+  const deps = { db, kube, log, now, own: said, wrong: troubles.wrong, probes }
   await tellHealth(deps, settings.health, stopping.signal)
 }
 

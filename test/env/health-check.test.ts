@@ -25,15 +25,13 @@ beforeEach(async () => {
 
 function teller(role: 'bridge' | 'worker', owner: string, more: Partial<HealthDeps> = {}): HealthTeller {
   const { db, kube } = stage().deps
-  const serves = role === 'worker' ? ['installation'] : []
-  const own = { cluster: 'local', owner, role, serves }
+  const own = { cluster: 'local', owner, role, serves: ['installation'] }
   const deps = {
     db,
     kube,
     own,
     log: createLogger('test', 'silent'),
     now: () => new Date(now),
-    needed: ['installation'],
   }
   return new HealthTeller({ ...deps, wrong: () => ({}), ...more }, settings)
 }
@@ -87,6 +85,16 @@ describe('the object that tells the health of the engine', () => {
     for (const one of [worker, bridge, worker, bridge]) await one.look()
     expect(told()?.description).toMatch(/^worker \S+ is not ready: journal, temporal$/)
     expect(told()?.status).toBe('Failed')
+  })
+
+  it('is the same whoever looks, also where a bridge has a flag that a worker lacks', async () => {
+    const own = { cluster: 'local', owner: 'b', role: 'bridge', serves: ['installation', 'targetSync'] } as const
+    const all = [teller('bridge', 'b', { own }), teller('worker', 'w'), teller('worker', 'v')]
+    for (const one of [...all, ...all]) await one.look()
+    expect(told()).toMatchObject({ status: 'Failed', description: 'no worker runs targetSync' })
+    const before = version()
+    for (const one of [...all, ...all]) await one.look()
+    expect(version()).toBe(before)
   })
 
   it('misses nobody who has ended as he should', async () => {

@@ -118,6 +118,45 @@ describe('Secrets of the source whose names match', () => {
   })
 })
 
+describe('a worker that dies at any of its writes', () => {
+  /** What is there, whatever its version. */
+  const state = () =>
+    [...own.objects].map(([path, object]) => {
+      return { path, object: { ...object, metadata: { ...object.metadata, resourceVersion: '' } } }
+    })
+  const sorted = () => state().sort((left, right) => (left.path < right.path ? -1 : 1))
+
+  it('leaves what the next one brings to the same end', async () => {
+    for (const name of ['changed.kubeconfig', 'gone.kubeconfig']) offer(name)
+    await sync()
+    offer('new.kubeconfig')
+    offer('changed.kubeconfig', { kubeconfig: inBase64('another') })
+    source.objects.delete('/api/v1/namespaces/garden-x/secrets/gone.kubeconfig')
+    const before = new Map(own.objects)
+    await sync()
+    const wanted = sorted()
+    let deaths = 0
+    for (let isOver = false; !isOver; deaths++) {
+      own.objects.clear()
+      for (const [path, object] of before) own.objects.set(path, object)
+      let left = deaths
+      // From one write on it is not heard of any more.
+      const died = new Promise<'died'>((resolve) => {
+        own.intercept = ({ method }) => {
+          if (method === 'GET' || left-- > 0) return undefined
+          resolve('died')
+          return 'silence'
+        }
+      })
+      isOver = (await Promise.race([died, sync().then(() => 'ended')])) === 'ended'
+      own.intercept = () => undefined
+      expect(await sync()).toEqual({ errors: [], rotated: false })
+      expect(sorted(), `death ${deaths}`).toEqual(wanted)
+    }
+    expect(deaths).toBeGreaterThan(5)
+  })
+})
+
 describe('a source that cannot be read', () => {
   it('takes no Target away', async () => {
     offer('a.kubeconfig')

@@ -97,6 +97,14 @@ describe('many jobs that wait for their turn', () => {
     expect(tellings()).toHaveLength(crowd.length + 1)
   })
 
+  it('have each a place of their own, also when they came at one time', async () => {
+    await ask('ns')
+    await ask('ns')
+    await worker().look()
+    const places = tellings().map(({ message }) => /(\w+) of its namespace/.exec(message ?? '')?.[1])
+    expect(places.sort()).toEqual(['1', 'none'])
+  })
+
   it('are told with the next look when they could not be told', async () => {
     const [uid] = await ask('ns')
     const one = worker()

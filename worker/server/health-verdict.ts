@@ -2,7 +2,8 @@
 //
 //   V1. Of names and counts only: a text of an error may quote anything, and who may read the object need not be trusted with it.
 //   V2. A process that fell silent counts until another of its role has started since, or it is forgotten; one that ended as it should never counts.
-//   V3. Failed after two looks in a row that were not well: a process that is being replaced is no failure.
+//   V3. What is needed is what the bridges follow objects for, by what they say themselves: processes with other flags come to the same.
+//   V4. Failed after two looks in a row that were not well: a process that is being replaced is no failure.
 
 import type { Heard } from '../../activities/journal/write/heartbeats.ts'
 
@@ -17,16 +18,17 @@ export interface ToldHealth {
 const SILENT_BEATS = 3
 const MOST_TOLD = 20
 
-/** What is not well, for people; empty when all is. @param needed the controllers that some worker has to run. */
-export function wrongWith(heard: readonly Heard[], needed: readonly string[]): readonly string[] {
+/** What is not well, for people; empty when all is. The same for whoever has heard the same. */
+export function wrongWith(heard: readonly Heard[]): readonly string[] {
   const living = heard.filter((one) => !isSilent(one))
-  const served = new Set(living.flatMap(({ serves }) => serves))
-  const unserved = needed.filter((controller) => !served.has(controller))
-  const hasWorker = living.some(({ role }) => role === 'worker')
+  const [bridges, workers] = [ofRole(living, 'bridge'), ofRole(living, 'worker')]
+  const served = servedBy(workers)
+  // V3
+  const unserved = [...servedBy(bridges)].filter((controller) => !served.has(controller))
   return [
-    ...(living.some(({ role }) => role === 'bridge') ? [] : ['no bridge is running']),
-    ...(hasWorker ? [] : ['no worker is running']),
-    ...(hasWorker && unserved.length > 0 ? [`no worker runs ${unserved.join(', ')}`] : []),
+    ...(bridges.length > 0 ? [] : ['no bridge is running']),
+    ...(workers.length > 0 ? [] : ['no worker is running']),
+    ...(workers.length > 0 && unserved.length > 0 ? [`no worker runs ${unserved.join(', ')}`] : []),
     ...living.flatMap(({ role, place, wrong }) =>
       wrong.length === 0 ? [] : [`${role} ${place} is not ready: ${wrong.join(', ')}`],
     ),
@@ -34,6 +36,14 @@ export function wrongWith(heard: readonly Heard[], needed: readonly string[]): r
       .filter((one) => isSilent(one) && !isReplaced(one, living))
       .map(({ role, place, at }) => `${role} ${place} is silent since ${at.toISOString()}`),
   ]
+}
+
+function ofRole(heard: readonly Heard[], wanted: Heard['role']): readonly Heard[] {
+  return heard.filter(({ role }) => role === wanted)
+}
+
+function servedBy(heard: readonly Heard[]): ReadonlySet<string> {
+  return new Set(heard.flatMap(({ serves }) => serves))
 }
 
 function isSilent({ silentMs, everyMs }: Heard): boolean {
@@ -77,7 +87,7 @@ function ageOf(at: Date, now: Date, everyMs: number): number {
   return ageMs < -everyMs ? Infinity : ageMs
 }
 
-/** V3. Where nobody has told anything lately, the engine has only begun. */
+/** V4. Where nobody has told anything lately, the engine has only begun. */
 function stateOfBad(badLooks: number, told: HealthState | undefined): HealthState {
   return badLooks >= 2 ? 'Failed' : (told ?? 'Init')
 }

@@ -32,8 +32,6 @@ export interface HealthDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly own: Pick<Heartbeat, 'cluster' | 'owner' | 'role' | 'serves'>
-  /** The controllers that some worker has to run. */
-  readonly needed: readonly string[]
   /** What is wrong with this process, by part. */
   readonly wrong: () => Readonly<Record<string, string>>
   /** Asks whatever else has to answer, by part. */
@@ -95,7 +93,7 @@ export class HealthTeller {
   }
 
   async #wrong(): Promise<readonly string[]> {
-    const { db, own, needed } = this.#deps
+    const { db, own } = this.#deps
     const parts = [
       ...Object.keys(this.#deps.wrong()),
       ...(this.#isUntold ? ['kubernetes'] : []),
@@ -104,7 +102,7 @@ export class HealthTeller {
     const said = this.#beat([...new Set(parts)].sort())
     try {
       await beat(db, said, FORGET_INTERVALS * this.#settings.everyMs)
-      return wrongWith(await heartbeats(db, own.cluster), needed)
+      return wrongWith(await heartbeats(db, own.cluster))
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'the journal takes no heartbeat')
       return [`the journal does not answer ${own.role} ${said.place}`]

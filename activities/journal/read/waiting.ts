@@ -41,7 +41,7 @@ export async function waitingWakes(db: Kysely<Database>, query: WaitingQuery): P
       select (select w.namespace from wake w where w.cluster = ${cluster} and w.namespace > space.namespace order by w.namespace limit 1)
       from space where space.namespace is not null),
     waiting as (
-      select w.*, row_number() over (partition by w.namespace order by w.due) as place
+      select w.*, row_number() over (partition by w.namespace order by w.due, w.version) as place
       from space cross join lateral (
         select w.* from wake w
         where w.cluster = ${cluster} and w.namespace = space.namespace and w.may_start and w.due <= ${since}
@@ -76,7 +76,9 @@ function isFree(now: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(w.lease_until is null or w.lease_until <= ${now})`
 }
 
+// What came in one batch is due at one time.
 const AHEAD = sql<number>`(
   select count(*)::int from (
-    select from wake b where b.cluster = w.cluster and b.namespace = w.namespace and b.may_start and b.due < w.due
+    select from wake b where b.cluster = w.cluster and b.namespace = w.namespace and b.may_start and b.due <= w.due
+      and (b.due < w.due or b.version < w.version)
     limit ${sql.lit(MOST_AHEAD)}) b)`

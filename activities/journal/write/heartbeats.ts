@@ -11,7 +11,7 @@ export interface Heartbeat {
   readonly role: 'bridge' | 'worker'
   /** The pod or machine, for people. */
   readonly place: string
-  /** The controllers that a worker runs. */
+  /** The controllers that a worker runs; those for which a bridge follows objects, and which some worker has to run. */
   readonly serves: readonly string[]
   /** The parts that are not well, by name. */
   readonly wrong: readonly string[]

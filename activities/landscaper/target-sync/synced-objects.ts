@@ -57,8 +57,11 @@ export async function writeCredentials(
   if (former !== undefined && !isSynced(former)) throw taken(targetKind, former)
   const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
   const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
+  // Whoever wrote the Secret may have died before the Target.
+  const isUntold = former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] === undefined
+  const isDated = isNew || isUntold || issuedUntil !== undefined
   const annotations = {
-    ...((isNew || issuedUntil !== undefined) && { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() }),
+    ...(isDated && { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() }),
     ...(issuedUntil !== undefined && { [CREDENTIALS_UNTIL_ANNOTATION]: issuedUntil }),
   }
   try {

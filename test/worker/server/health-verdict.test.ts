@@ -9,12 +9,11 @@ const EVERY_MS = 60_000
 const ago = (ms: number) => new Date(AT.getTime() - ms)
 
 function heard(role: Heard['role'], place: string, more: Partial<Heard> = {}): Heard {
-  const serves = role === 'worker' ? ['installation', 'execution'] : []
+  const serves = ['installation', 'execution']
   const times = { everyMs: 10_000, startedAt: ago(500_000), at: AT, silentMs: 5000 }
   return { cluster: 'c', owner: `${role} ${place}`, role, place, serves, wrong: [], ...times, ...more }
 }
 const silent = (ms: number) => ({ silentMs: ms, at: ago(ms) })
-const NEEDED = ['installation', 'execution']
 const WELL = [heard('bridge', 'b'), heard('worker', 'w')]
 
 describe('the engine', () => {
@@ -33,6 +32,16 @@ describe('the engine', () => {
         heard('worker', 'w', { serves: ['installation'] }),
         heard('worker', 'x', { serves: ['execution'] }),
       ],
+      [],
+    ],
+    [
+      'whose bridge follows objects of a controller that no worker runs is not',
+      [heard('bridge', 'b', { serves: ['installation', 'sync'] }), heard('worker', 'w'), heard('worker', 'x')],
+      ['no worker runs sync'],
+    ],
+    [
+      'with workers that could do more than any bridge follows objects for is well',
+      [...WELL, heard('worker', 'x', { serves: ['sync'] })],
       [],
     ],
     [
@@ -57,7 +66,7 @@ describe('the engine', () => {
       [],
     ],
   ])('%s', (_, all, wrong) => {
-    expect(wrongWith(all, NEEDED)).toEqual(wrong)
+    expect(wrongWith(all)).toEqual(wrong)
   })
 
   it('is told of in one text, with an end', () => {
