@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   diff: async () => (await import('./cli/ask/diff.ts')).diffCommand(),
   reconcile: async () => (await import('./cli/steer/reconcile.ts')).reconcileCommand(),
   interrupt: async () => (await import('./cli/steer/interrupt.ts')).interruptCommand(),
+  doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
   delete: async () => (await import('./cli/steer/delete.ts')).deleteCommand(),
 }
 
