@@ -25,7 +25,16 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   diff: async () => (await import('./cli/ask/diff.ts')).diffCommand(),
   reconcile: async () => (await import('./cli/steer/reconcile.ts')).reconcileCommand(),
   interrupt: async () => (await import('./cli/steer/interrupt.ts')).interruptCommand(),
+  doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
+  completion: async () => (await import('./cli/completion.ts')).completionCommand(),
   delete: async () => (await import('./cli/steer/delete.ts')).deleteCommand(),
+}
+
+/** For the scripts of shells; no command of people. */
+const COMPLETE = '__complete'
+
+async function loadCommand(name: string): Promise<Command | undefined> {
+  return Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined
 }
 
 // Positional options: what stands behind a command is the command's, as in `pawl gen types --version v1`.
@@ -34,9 +43,13 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .description('A durable reconcile engine for Kubernetes')
     .version(version)
     .enablePositionalOptions()
+  if (first === COMPLETE) {
+    const { completeCommand } = await import('./cli/completion.ts')
+    return program.addCommand(completeCommand(Object.keys(COMMANDS), loadCommand))
+  }
   const wanted = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
   for (const name of wanted) {
-    const command = await COMMANDS[name]?.()
+    const command = await loadCommand(name)
     if (command !== undefined) program.addCommand(command)
   }
   return program

@@ -40,14 +40,14 @@ export async function migrate({
 /** Says what is applied and what is missing; changes nothing. */
 export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTarget): Promise<MigrateReport> {
   const migrations = await migrationStatus(databaseUrl)
-  const missingAttributes =
-    target === undefined ? undefined : await withConnection(target, (c) => findMissing(c, target.namespace))
-  return { migrations, missingAttributes }
+  const missing =
+    target === undefined ? undefined : await withConnection(target, (c) => missingAttributes(c, target.namespace))
+  return { migrations, missingAttributes: missing }
 }
 
 /** Adds the search attributes that the namespace lacks; returns their names. */
 export async function addAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
-  const missing = await findMissing(connection, namespace)
+  const missing = await missingAttributes(connection, namespace)
   if (missing.length === 0) return []
   const searchAttributes = Object.fromEntries(missing.map((name) => [name, INDEXED[SEARCH_ATTRIBUTES[name]]]))
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes })
@@ -56,7 +56,8 @@ export async function addAttributes(connection: Connection, namespace: string): 
 
 type AttributeName = keyof typeof SEARCH_ATTRIBUTES
 
-async function findMissing(connection: Connection, namespace: string): Promise<readonly AttributeName[]> {
+/** The search attributes that the namespace lacks. */
+export async function missingAttributes(connection: Connection, namespace: string): Promise<readonly AttributeName[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
   const known = new Set(Object.keys(customAttributes))
   const names = Object.keys(SEARCH_ATTRIBUTES) as AttributeName[]

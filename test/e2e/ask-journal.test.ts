@@ -102,6 +102,32 @@ it('a person interrupts a job, asks for one, and gets a deletion out that nothin
   )
 }, 300_000)
 
+it('all that Pawl needs is there, and what is not is told', async () => {
+  const { servers, pawl: own } = stage
+  const [database, temporal] = [
+    ['--database-url', own.databaseUrl],
+    ['--temporal-address', servers.temporalAddress],
+  ]
+  const well = await person('doctor', ...database, ...temporal)
+  expect(well).toMatchObject({ code: 0, stderr: '' })
+  for (const part of [
+    'journal',
+    'clocks',
+    'migrations',
+    'bridge',
+    'kubernetes',
+    'kinds',
+    'rights',
+    'temporal',
+    'attributes',
+  ])
+    expect(well.stdout).toMatch(new RegExp(`^${part} +ok `, 'm'))
+  const elsewhere = await person('doctor', ...database, '--temporal-address', '127.0.0.1:1', '--cluster', 'other')
+  expect(elsewhere.code).toBe(1)
+  expect(elsewhere.stdout).toMatch(/^bridge +bad +none has ever followed a kind of cluster other/m)
+  expect(elsewhere.stdout).toMatch(/^temporal +bad +127\.0\.0\.1:1, namespace default: /m)
+}, 300_000)
+
 async function person(...words: readonly string[]) {
   const env = { ...process.env, KUBECONFIG: stage.servers.kubeconfigPath }
   const args = [PAWL, ...words, '-n', 'ask-journal']

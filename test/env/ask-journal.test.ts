@@ -120,6 +120,12 @@ describe('the journal tells', () => {
     )
   })
 
+  it('shells which objects there are', async () => {
+    const words = ['--cluster', 'local', '-n', 'team-a', '--database-url', test.url]
+    expect((await run('__complete', '--', 'why', ...words, 'inst/s')).stdout).toBe('inst/shop\n')
+    expect((await run('__complete', '--', 'trace', ...words, 'di', '')).stdout).toBe('shop-db\n')
+  })
+
   it('that it has no such object, of whatever namespace else', async () => {
     const { code, stderr } = await pawl('why', 'inst/other', '-n', 'team-a')
     expect({ code, stderr }).toMatchObject({ code: 1 })
@@ -195,7 +201,11 @@ function unbounded(plan: readonly string[]): readonly string[] {
 }
 
 async function pawl(...words: readonly string[]) {
-  const args = [PAWL, ...words, '--database-url', test.url]
+  return await run(...words, '--database-url', test.url)
+}
+
+async function run(...words: readonly string[]) {
+  const args = [PAWL, ...words]
   return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
     const env = { ...process.env, KUBECONFIG: '/nonexistent' }
     execFile(process.execPath, args, { env }, (error, stdout, stderr) =>

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { plain } from '../../../../worker/cli/ask/texts.ts'
+import {
+  clockFinding,
+  exitCodeOf,
+  findingsText,
+  retentionFinding,
+  rightsFinding,
+  schemaFinding,
+} from '../../../../worker/cli/doctor/findings.ts'
+
+const NOW = new Date('2026-02-03T04:05:06Z')
+
+describe('what the doctor finds', () => {
+  it.each([
+    ['clocks that go together', clockFinding('of x', 4000, 0), 'ok', "that of x is 4.0s behind this machine's"],
+    ['a clock that is ahead', clockFinding('of x', -9000, 0), 'warn', "that of x is 9.0s ahead of this machine's, exp"],
+    ['a clock of which little is known', clockFinding('of x', 6500, 2000), 'ok', ''],
+    ['all migrations', schemaFinding({ missing: [], newer: [] }), 'ok', 'all are applied'],
+    ['a migration that is missing', schemaFinding({ missing: ['a'], newer: ['b'] }), 'bad', 'missing a; expected all'],
+    ['a newer build', schemaFinding({ missing: [], newer: ['b'] }), 'warn', 'a newer Pawl has applied b'],
+    [
+      'jobs that are kept',
+      retentionFinding({ oldest: new Date(NOW.getTime() - 7_200_000), hasLeftOver: false, now: NOW }),
+      'ok',
+      'ended 2h ago',
+    ],
+    [
+      'days without a partition',
+      retentionFinding({ oldest: null, hasLeftOver: true, now: NOW }),
+      'warn',
+      'expected none',
+    ],
+  ])('of %s is told', (_what, finding, verdict, text) => {
+    expect(finding.verdict).toBe(verdict)
+    expect(finding.text).toContain(text)
+  })
+
+  it('of rights says which are lacking, and what for', () => {
+    const right = { verb: 'patch', resource: 'installations', serves: 'reconcile', isAllowed: true }
+    expect(rightsFinding([right], 'alice', 'ns').verdict).toBe('ok')
+    expect(rightsFinding([{ ...right, isAllowed: false }], 'alice', 'ns')).toMatchObject({
+      ...{ verdict: 'warn', text: 'alice may not in namespace ns: patch installations (reconcile)' },
+    })
+  })
+
+  it('is a table, and fails only for what will not work', () => {
+    const warn = { part: 'rights', verdict: 'warn', text: 'x' } as const
+    const bad = { part: 'journal', verdict: 'bad', text: 'y' } as const
+    expect(findingsText([warn, bad], plain)).toBe(
+      'PART      VERDICT   FOUND\nrights    warn      x\njournal   bad       y\n',
+    )
+    expect([exitCodeOf([warn]), exitCodeOf([warn, bad])]).toEqual([0, 1])
+  })
+})

@@ -1,0 +1,57 @@
+// Names of objects for the shell: from the journal or, where that is not at hand, from the API server. Whatever goes wrong, there are none: a shell
+// shows no errors between two keys.
+
+import { type ObjectList, resourcePath } from '../../../activities/kube/client.ts'
+import { listObjects } from '../../../activities/journal/read/asked-objects.ts'
+import { readConfig } from '../../server/config.ts'
+import { kindNamed } from '../ask/object-name.ts'
+import { asking, type AskFlags } from '../ask/open-journal.ts'
+import { namespaceOf } from '../kubeconfig.ts'
+import { openPerson } from '../person.ts'
+import { steeredNamed } from '../steer/open-object.ts'
+
+const MOST_MS = 1500
+const MOST_NAMES = '500'
+
+/** @param given values of flags, by their long names. */
+export async function objectNames(kind: string, given: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const flags: AskFlags = {
+    cluster: given['--cluster'] ?? 'local',
+    ...(given['--namespace'] !== undefined && { namespace: given['--namespace'] }),
+    ...(given['--context'] !== undefined && { context: given['--context'] }),
+    ...(given['--kubeconfig'] !== undefined && { kubeconfig: given['--kubeconfig'] }),
+    ...(given['--database-url'] !== undefined && { databaseUrl: given['--database-url'] }),
+    ...(given['--data-dir'] !== undefined && { dataDir: given['--data-dir'] }),
+  }
+  return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
+}
+
+async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((done) => {
+    timer = setTimeout(() => done(undefined), MOST_MS)
+  })
+  const found = await Promise.race([answer.catch(() => undefined), late])
+  clearTimeout(timer)
+  return found
+}
+
+async function fromJournal(kind: string, flags: AskFlags): Promise<readonly string[]> {
+  return await asking(flags, async (asked) => {
+    const objects = await listObjects(asked, kindNamed(kind, asked.kinds), asked.namespace)
+    return objects.map(({ name }) => name)
+  })
+}
+
+async function fromCluster(kind: string, flags: AskFlags): Promise<readonly string[]> {
+  const config = readConfig()
+  const { api } = steeredNamed([kind, 'any']).kind
+  const path = resourcePath(api, await namespaceOf(flags, config))
+  const kube = await openPerson(flags, config)
+  try {
+    const { items } = await kube.request<ObjectList>('GET', path, { query: { limit: MOST_NAMES } })
+    return items.map(({ metadata }) => metadata.name)
+  } finally {
+    await kube.close()
+  }
+}

@@ -1,0 +1,103 @@
+// The command `pawl doctor`: whether all that Pawl needs is there, answers, and lets the person in.
+
+import { Command } from 'commander'
+import { resolve } from 'node:path'
+
+import { readState } from '../dev/state.ts'
+import { type Config, readConfig } from '../server/config.ts'
+import { readFlags } from '../server/flags.ts'
+import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
+import { UsageError } from '../server/usage-error.ts'
+import { type AskFlags, journalURL, withAskFlags } from './ask/open-journal.ts'
+import { coloured, plain } from './ask/texts.ts'
+import { clusterFindings } from './doctor/cluster.ts'
+import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
+import { journalFindings } from './doctor/journal.ts'
+import { optionsOf, withFlags } from './flags.ts'
+import { namespaceOf } from './kubeconfig.ts'
+import { openPerson } from './person.ts'
+import { parseOneOf } from './usage.ts'
+
+const FORMATS = ['text', 'json'] as const
+
+interface DoctorFlags extends AskFlags {
+  readonly output: (typeof FORMATS)[number]
+  readonly temporalAddress?: string
+}
+
+export function doctorCommand(): Command {
+  const bare = new Command('doctor')
+    .description(
+      'look whether all that Pawl needs is there, answers and lets you in; exit code 1 when something is bad',
+    )
+    .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
+    .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else that of pawl dev)')
+  const command = withFlags(withAskFlags(bare), TEMPORAL_FLAGS)
+  return command
+    .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json')
+    .action(async (flags: DoctorFlags) => {
+      const findings = await examine(flags, optionsOf(command))
+      const isColoured = process.stdout.isTTY && process.stdout.hasColors()
+      process.stdout.write(
+        flags.output === 'json'
+          ? `${JSON.stringify(findings, null, 2)}\n`
+          : findingsText(findings, isColoured ? coloured : plain),
+      )
+      process.exitCode = exitCodeOf(findings)
+    })
+}
+
+async function examine(flags: DoctorFlags, given: Readonly<Record<string, string>>): Promise<readonly Finding[]> {
+  const config = readConfig()
+  const namespace = await namespaceOf(flags, config)
+  return [
+    { part: 'pawl', verdict: 'ok', text: `Node ${process.version}` },
+    ...(await ofJournal(flags, config)),
+    ...(await ofCluster(flags, config, namespace)),
+    ...(await ofTemporal(flags, config, given)),
+  ]
+}
+
+async function ofJournal(flags: DoctorFlags, config: Config): Promise<readonly Finding[]> {
+  try {
+    return await journalFindings(await journalURL(flags, config), flags.cluster)
+  } catch (error) {
+    return [{ part: 'journal', verdict: 'bad', text: error instanceof Error ? error.message : String(error) }]
+  }
+}
+
+async function ofCluster(flags: DoctorFlags, config: Config, namespace: string): Promise<readonly Finding[]> {
+  try {
+    const kube = await openPerson(flags, config)
+    try {
+      return await clusterFindings(kube, namespace)
+    } finally {
+      await kube.close()
+    }
+  } catch (error) {
+    return [{ part: 'kubernetes', verdict: 'bad', text: error instanceof Error ? error.message : String(error) }]
+  }
+}
+
+async function ofTemporal(
+  flags: DoctorFlags,
+  config: Config,
+  given: Readonly<Record<string, string>>,
+): Promise<readonly Finding[]> {
+  const address = flags.temporalAddress ?? config.temporalAddress ?? (await devAddress(flags, config))
+  if (address === undefined)
+    return [{ part: 'temporal', verdict: 'skipped', text: 'nobody said where it is: see --temporal-address' }]
+  try {
+    const target = temporalTarget(address, readFlags(TEMPORAL_FLAGS, given), config)
+    const { temporalFindings } = await import('./doctor/temporal.ts')
+    return await temporalFindings(target)
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    return [{ part: 'temporal', verdict: 'bad', text: error instanceof Error ? error.message : String(error) }]
+  }
+}
+
+async function devAddress({ dataDir }: DoctorFlags, config: Config): Promise<string | undefined> {
+  const state = await readState(dataDir === undefined ? config.dataDir : resolve(dataDir))
+  return state?.parts.find(({ name }) => name === 'temporal')?.address ?? undefined
+}

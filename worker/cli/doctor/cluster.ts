@@ -1,0 +1,97 @@
+// What `pawl doctor` finds of the API server, and of the rights that the person has there.
+
+import { type KubeClient, resourcePath } from '../../../activities/kube/client.ts'
+import { inParallel } from '../../../activities/kube/in-parallel.ts'
+import { steeredKinds } from '../steer/open-object.ts'
+import { personName } from '../person.ts'
+import { clockFinding, type Finding, type Right, rightsFinding } from './findings.ts'
+
+const AT_ONCE = 5
+const MOST_MS = 15_000
+/** The header says whole seconds. */
+const DATE_STEP_MS = 1000
+
+export async function clusterFindings(kube: KubeClient, namespace: string): Promise<readonly Finding[]> {
+  const { server } = kube.connection
+  try {
+    const signal = AbortSignal.timeout(MOST_MS)
+    const { version, clock } = await readVersion(kube, signal)
+    const rights = await readRights(kube, namespace, signal)
+    return [
+      { part: 'kubernetes', verdict: 'ok', text: `${version} at ${server} answers` },
+      ...(clock === undefined ? [] : [clock]),
+      await kindsFinding(kube, namespace, rights),
+      rightsFinding(rights, await personName(kube), namespace),
+    ]
+  } catch (error) {
+    const text = `${server}: ${error instanceof Error ? error.message : String(error)}; expected an API server that takes you`
+    return [{ part: 'kubernetes', verdict: 'bad', text }]
+  }
+}
+
+async function readVersion(kube: KubeClient, signal: AbortSignal) {
+  const { gitVersion = 'some version' } = await kube.request<{ readonly gitVersion?: string }>('GET', '/version', {
+    signal,
+  })
+  // A second time: what a first answer took says nothing of the clock.
+  const before = Date.now()
+  const { headers, body } = await kube.stream('/version', signal)
+  const after = Date.now()
+  // The body is short, and read so that the connection serves again.
+  for await (const chunk of body) if (chunk.length === 0) break
+  const at = Date.parse(String(headers['date'] ?? ''))
+  const middle = (before + after) / 2
+  const clock = Number.isNaN(at)
+    ? undefined
+    : clockFinding('of the API server', middle - at - DATE_STEP_MS / 2, after - before + DATE_STEP_MS)
+  return { version: gitVersion, clock }
+}
+
+/** Whether the kinds are there at all: a list of one object, where the person may list. */
+async function kindsFinding(kube: KubeClient, namespace: string, rights: readonly Right[]): Promise<Finding> {
+  const missing: string[] = []
+  for (const { kind, api } of steeredKinds()) {
+    const mayList = rights.some(
+      ({ verb, resource, isAllowed }) => verb === 'list' && resource === api.plural && isAllowed,
+    )
+    if (!mayList) continue
+    const answer = await kube
+      .request('GET', resourcePath(api, namespace), { query: { limit: '1' } })
+      .catch(() => undefined)
+    if (answer === undefined) missing.push(kind)
+  }
+  if (missing.length === 0) return { part: 'kinds', verdict: 'ok', text: 'those that you may list are there' }
+  const text = `no list of ${missing.join(', ')} comes, expected their CRDs: see deploy/crds`
+  return { part: 'kinds', verdict: 'bad', text }
+}
+
+async function readRights(kube: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly Right[]> {
+  return await inParallel(wantedRights(), AT_ONCE, async ({ group, ...right }) => {
+    const body = {
+      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+      spec: { resourceAttributes: { namespace, group, resource: right.resource, verb: right.verb } },
+    }
+    const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+    const { status } = await kube.request<{ readonly status?: { readonly allowed?: boolean } }>('POST', path, {
+      body,
+      signal,
+    })
+    return { ...right, isAllowed: status?.allowed === true }
+  })
+}
+
+/** What the commands that steer ask for. */
+function wantedRights() {
+  const kinds = steeredKinds().flatMap(({ group, api, steering }) => [
+    { group, resource: api.plural, verb: 'get', serves: 'all that steers' },
+    { group, resource: api.plural, verb: 'list', serves: 'delete' },
+    {
+      group,
+      resource: api.plural,
+      verb: 'patch',
+      serves: steering.interrupt === undefined ? 'delete --force' : 'reconcile, interrupt',
+    },
+    { group, resource: api.plural, verb: 'delete', serves: 'delete' },
+  ])
+  return [...kinds, { group: '', resource: 'events', verb: 'create', serves: 'delete --force' }]
+}

@@ -1,0 +1,94 @@
+// What `pawl doctor` finds, as data and as text. Pure.
+
+import { tableText } from '../ask/table.ts'
+import { type Colour, duration, type Paint } from '../ask/texts.ts'
+
+/** `bad`: something will not work. `warn`: something may be meant so. `skipped`: nobody said where it is. */
+export type Verdict = 'ok' | 'warn' | 'bad' | 'skipped'
+
+export interface Finding {
+  readonly part: string
+  readonly verdict: Verdict
+  /** What was found and, where that is not well, what was expected. */
+  readonly text: string
+}
+
+const COLOURS: Readonly<Record<Verdict, Colour>> = { ok: 'green', warn: 'yellow', bad: 'red', skipped: 'dim' }
+
+export function findingsText(findings: readonly Finding[], paint: Paint): string {
+  const rows = findings.map(({ part, verdict, text }) => [part, { text: verdict, colour: COLOURS[verdict] }, text])
+  return tableText(['PART', 'VERDICT', 'FOUND'], rows, paint)
+}
+
+/** 1 where anything is bad. */
+export function exitCodeOf(findings: readonly Finding[]): number {
+  return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0
+}
+
+/** Leases and due times are compared with the database's clock, statuses have the worker's. */
+const NOTABLE_MS = 5000
+
+/** @param aheadMs of this machine's clock; negative: it is behind. @param unsureMs how far off that may be. */
+export function clockFinding(whose: string, aheadMs: number, unsureMs: number): Finding {
+  const off = Math.abs(aheadMs)
+  const isWell = off <= NOTABLE_MS + unsureMs
+  const text = `that ${whose} is ${duration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} this machine's`
+  return {
+    part: 'clocks',
+    verdict: isWell ? 'ok' : 'warn',
+    text: isWell ? text : `${text}, expected at most ${duration(NOTABLE_MS)}: times in answers are not comparable`,
+  }
+}
+
+export interface SchemaFound {
+  readonly missing: readonly string[]
+  readonly newer: readonly string[]
+}
+
+export function schemaFinding({ missing, newer }: SchemaFound): Finding {
+  const part = 'migrations'
+  if (missing.length > 0)
+    return { part, verdict: 'bad', text: `missing ${missing.join(', ')}; expected all: run pawl migrate up` }
+  if (newer.length > 0)
+    return { part, verdict: 'warn', text: `a newer Pawl has applied ${newer.join(', ')}; this one may still read it` }
+  return { part, verdict: 'ok', text: 'all are applied' }
+}
+
+export interface Right {
+  readonly verb: string
+  readonly resource: string
+  readonly isAllowed: boolean
+  /** What is refused without it. */
+  readonly serves: string
+}
+
+export function rightsFinding(rights: readonly Right[], who: string, namespace: string): Finding {
+  const lacking = rights.filter(({ isAllowed }) => !isAllowed)
+  const part = 'rights'
+  if (lacking.length === 0)
+    return { part, verdict: 'ok', text: `${who} may all that pawl asks for in namespace ${namespace}` }
+  const told = lacking.map(({ verb, resource, serves }) => `${verb} ${resource} (${serves})`)
+  return { part, verdict: 'warn', text: `${who} may not in namespace ${namespace}: ${told.join(', ')}` }
+}
+
+export interface KeptFound {
+  /** When the oldest job that is kept ended. */
+  readonly oldest: Date | null
+  /** There are events of days that have no partition of their own. */
+  readonly hasLeftOver: boolean
+  readonly now: Date
+}
+
+export function retentionFinding({ oldest, hasLeftOver, now }: KeptFound): Finding {
+  const part = 'retention'
+  const kept =
+    oldest === null
+      ? 'no ended job is kept yet'
+      : `the oldest job that is kept ended ${duration(now.getTime() - oldest.getTime())} ago`
+  if (!hasLeftOver) return { part, verdict: 'ok', text: kept }
+  return {
+    part,
+    verdict: 'warn',
+    text: `${kept}; there are events of days without a partition, expected none: they are slow to forget (does a bridge run?)`,
+  }
+}

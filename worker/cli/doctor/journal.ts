@@ -1,0 +1,72 @@
+// What `pawl doctor` finds of the journal. Reads alone.
+
+import { type Kysely, sql } from 'kysely'
+
+import type { Database } from '../../../activities/journal/database.ts'
+import { readSchema } from '../../../activities/journal/migrate.ts'
+import { openReader } from '../../../activities/journal/read/reader.ts'
+import { failureText } from '../ask/open-journal.ts'
+import { clockFinding, type Finding, retentionFinding, schemaFinding } from './findings.ts'
+
+export async function journalFindings(url: string, cluster: string): Promise<readonly Finding[]> {
+  const place = URL.parse(url)?.host ?? 'the given address'
+  // Nothing that is asked here writes, and the server would take no write.
+  const db = openReader(url) as unknown as Kysely<Database>
+  try {
+    const clock = await readClock(db)
+    const found: Finding[] = [
+      { part: 'journal', verdict: 'ok', text: `PostgreSQL ${clock.version} at ${place} answers` },
+    ]
+    found.push(clockFinding('of the journal', clock.aheadMs, clock.tookMs))
+    const schema = await readSchema(db).catch((error: unknown): Error => error as Error)
+    if (schema instanceof Error) return [...found, { part: 'migrations', verdict: 'bad', text: schema.message }]
+    found.push(schemaFinding(schema))
+    if (schema.missing.length > 0) return found
+    return [...found, await bridgeFinding(db, cluster), retentionFinding(await readKept(db))]
+  } catch (error) {
+    const text = `that at ${place} does not answer: ${failureText(error)}; expected a PostgreSQL that takes you`
+    return [{ part: 'journal', verdict: 'bad', text }]
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function readClock(db: Kysely<Database>) {
+  await sql`select 1`.execute(db)
+  const before = Date.now()
+  const { rows } = await sql<{ at: Date; version: string }>`
+    select clock_timestamp() as at, current_setting('server_version') as version`.execute(db)
+  const after = Date.now()
+  const [row] = rows
+  return {
+    version: row?.version ?? '',
+    aheadMs: (before + after) / 2 - (row?.at.getTime() ?? after),
+    tookMs: after - before,
+  }
+}
+
+/** Kinds are followed under a lease, which a bridge that lives renews. */
+async function bridgeFinding(db: Kysely<Database>, cluster: string): Promise<Finding> {
+  const { rows } = await sql<{ kinds: number; followed: number }>`
+    select count(*)::int as kinds, (count(*) filter (where lease_until > clock_timestamp()))::int as followed
+    from watch_checkpoint where cluster = ${cluster}`.execute(db)
+  const { kinds = 0, followed = 0 } = rows[0] ?? {}
+  const part = 'bridge'
+  if (kinds === 0)
+    return {
+      part,
+      verdict: 'bad',
+      text: `none has ever followed a kind of cluster ${cluster}, expected one (see --cluster)`,
+    }
+  if (followed === 0)
+    return { part, verdict: 'bad', text: `none follows cluster ${cluster} now, expected one: what happens is not seen` }
+  return { part, verdict: 'ok', text: `${followed} of ${kinds} kinds of cluster ${cluster} are followed` }
+}
+
+async function readKept(db: Kysely<Database>) {
+  const { rows } = await sql<{ oldest: Date | null; left: boolean; now: Date }>`
+    select (select min(finished_at) from job where outcome is not null) as oldest,
+           exists (select from watch_event_default) as left, clock_timestamp() as now`.execute(db)
+  const [row] = rows
+  return { oldest: row?.oldest ?? null, hasLeftOver: row?.left ?? false, now: row?.now ?? new Date() }
+}

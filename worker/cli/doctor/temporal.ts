@@ -1,0 +1,45 @@
+// What `pawl doctor` finds of Temporal. Loaded when it is asked for: its client takes long to load.
+
+import { Connection } from '@temporalio/client'
+
+import { missingAttributes } from '../../migrate.ts'
+import { connectionOptions, type TemporalTarget } from '../../server/temporal.ts'
+import { duration } from '../ask/texts.ts'
+import type { Finding } from './findings.ts'
+
+const MOST_MS = 10_000
+
+export async function temporalFindings(target: TemporalTarget): Promise<readonly Finding[]> {
+  const { address, namespace } = target
+  try {
+    const connection = await Connection.connect({ ...connectionOptions(target), connectTimeout: MOST_MS })
+    try {
+      return await connection.withDeadline(Date.now() + MOST_MS, async () => await look(connection, target))
+    } finally {
+      await connection.close()
+    }
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error)
+    const text = `${address}, namespace ${namespace}: ${what}; expected a Temporal that takes you`
+    return [{ part: 'temporal', verdict: 'bad', text }]
+  }
+}
+
+async function look(connection: Connection, { address, namespace }: TemporalTarget): Promise<readonly Finding[]> {
+  const { serverVersion } = await connection.workflowService.getSystemInfo({})
+  const { config } = await connection.workflowService.describeNamespace({ namespace })
+  const seconds = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0)
+  const missing = await missingAttributes(connection, namespace)
+  return [
+    {
+      ...{ part: 'temporal', verdict: 'ok' },
+      text: `${serverVersion} at ${address} answers; namespace ${namespace} keeps ended runs for ${duration(seconds * 1000)}`,
+    },
+    missing.length === 0
+      ? { part: 'attributes', verdict: 'ok', text: 'all search attributes are there' }
+      : {
+          ...{ part: 'attributes', verdict: 'bad' },
+          text: `search attributes ${missing.join(', ')} are missing; expected all: run pawl migrate up with --temporal-address`,
+        },
+  ]
+}
