@@ -19,7 +19,7 @@ import { labelValue, safeLabels } from './label-value.ts'
 import { mergePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/read-family.ts'
 import { inParallel } from '../kube/in-parallel.ts'
-import { isOwnedBy } from '../kube/owners.ts'
+import { holderOf, isHeldBy, isOwnedBy } from '../kube/owners.ts'
 import { ownerOf } from '../kube/views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../kube/write.ts'
 
@@ -103,14 +103,14 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     throw retryableFailure('BeingDeleted', message)
   }
   if (!(await mayTake(deps, input, existing))) throw takenBy(deps, input, existing)
-  const before = ownerOf(existing)?.uid
+  const before = giverOf(existing)?.uid
   const patch = difference(existing, body)
   if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
   // Written by another job meanwhile: then ours is over, and its content is old.
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    (mayOwn(deps, current, input) || (before !== undefined && ownerOf(current)?.uid === before)) && isSameJob(current)
+    (mayOwn(deps, current, input) || (before !== undefined && giverOf(current)?.uid === before)) && isSameJob(current)
       ? (difference(current, body) ?? 'done')
       : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
@@ -167,8 +167,8 @@ function mayOwn(
   existing: KubeObject,
   { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>,
 ): boolean {
-  if (ownerOf(existing) === undefined) return !strictTenancy
-  return isOwnedBy(existing, owner, { ...owner, namespace })
+  if (giverOf(existing) === undefined) return !strictTenancy
+  return isHeldBy(existing, owner, { ...owner, namespace })
 }
 
 // What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
@@ -177,23 +177,32 @@ async function mayTake(
   { owner, namespace }: WriteDataInput,
   existing: KubeObject,
 ): Promise<boolean> {
-  const other = ownerOf(existing)
+  const other = giverOf(existing)
   if (other === undefined) return mayOwn(deps, existing, { owner, namespace })
   if (mayOwn(deps, existing, { owner, namespace })) return true
   const kind = groupKindOf(other)
   if (other.name === owner.name && isSameGroupKind(kind, groupKindOf(owner))) return true
-  const watched = [installationKind, executionKind].find((one) => isSameGroupKind(kind, one))
+  const watched = GIVERS.find((one) => isSameGroupKind(kind, one))
   if (watched === undefined) return false
   const living = await readObject(deps, watched, namespace, other.name)
   return living?.metadata.uid !== other.uid
 }
+
+// What controls it, or the one whose data Landscaper has left (owners.ts); a reference of others that does not control says nothing.
+function giverOf(object: KubeObject): OwnerReference | undefined {
+  const holder = holderOf(object)
+  const isGiver = holder !== undefined && GIVERS.some((kind) => isSameGroupKind(groupKindOf(holder), kind))
+  return isGiver ? holder : ownerOf(object)
+}
+
+const GIVERS = [installationKind, executionKind]
 
 function takenBy(
   { landscaper: { strictTenancy } }: LandscaperDeps,
   { watched, owner, takenCode, condition }: WriteDataInput,
   existing: KubeObject,
 ) {
-  const other = ownerOf(existing)
+  const other = giverOf(existing)
   const somebody = strictTenancy ? 'nobody' : 'somebody else'
   const whose = other === undefined ? somebody : `${other.kind} ${other.name}`
   const expected = `${owner.kind} ${owner.name}`

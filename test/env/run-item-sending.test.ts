@@ -147,6 +147,18 @@ describe('the exports of an item', () => {
     expect(stage.api.objects.get(SECRET)?.['data']).toEqual({ config: 'b2xk' })
   })
 
+  it('go to the Secret that Landscaper has left, which names the item as its owner and not as its controller', async () => {
+    const { apiVersion } = deployItemKind
+    item()
+    stage.api.put(SECRET, secret({ ownerReferences: [{ apiVersion, kind: 'DeployItem', name: 'a', uid: 'uid-a' }] }))
+    stage.answers = [exporting]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Succeeded' })
+    const written = stage.api.objects.get(SECRET)
+    expect(written?.metadata.ownerReferences).toMatchObject([{ uid: 'uid-a', controller: true }])
+    expect(written?.['data']).not.toEqual({ config: 'b2xk' })
+  })
+
   it('wait for what an earlier item of the name has left', async () => {
     const owner = {
       apiVersion: deployItemKind.apiVersion,

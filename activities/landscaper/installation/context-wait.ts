@@ -11,6 +11,7 @@ import { readObject } from '../../kube/read-family.ts'
 import { getsContext } from '../context/default-contexts.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { isLeaving, type Onlooker } from './sibling-waits.ts'
+import { componentOf } from './spec.ts'
 
 export const DEFAULT_CONTEXT = 'default'
 
@@ -20,8 +21,9 @@ export async function awaitContext(
   { subject: { uid, namespace }, jobID }: Onlooker,
   installation: Installation,
 ): Promise<string | undefined> {
-  const { context = DEFAULT_CONTEXT, componentDescriptor } = installation.spec
-  const isNeeded = componentDescriptor !== undefined && context === DEFAULT_CONTEXT && !isLeaving(installation)
+  const { context = DEFAULT_CONTEXT } = installation.spec
+  const isNeeded =
+    componentOf(installation.spec) !== undefined && context === DEFAULT_CONTEXT && !isLeaving(installation)
   if (!isNeeded || !getsContext(deps.landscaper.defaultContexts, namespace)) return undefined
   if (await isThere(deps, namespace)) return undefined
   const { db, cluster, now } = deps

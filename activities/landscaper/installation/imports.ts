@@ -25,7 +25,7 @@ import {
 } from './import-sources.ts'
 import { type Parent, parentOf } from './parent.ts'
 import { isSetAside } from './import-copies.ts'
-import { isOwnedBy } from '../../kube/owners.ts'
+import { isHeldBy } from '../../kube/owners.ts'
 import { labelValue } from '../label-value.ts'
 import { installationContext, surroundingContext } from '../render/names.ts'
 import {
@@ -115,7 +115,7 @@ async function elementsOf(
     .map(([label, value]) => `${label}=${labelValue(value)}`)
     .join(',')
   const found = await listObjects(deps, targetKind, namespace, { labelSelector })
-  const own = found.filter((one) => isOwnedBy(one, installationKind, { ...parent, namespace }))
+  const own = found.filter((one) => isHeldBy(one, installationKind, { ...parent, namespace }))
   const elements = own.flatMap(({ metadata: { name, labels = {} } }) => {
     const element = labels[as === 'list' ? INDEX_LABEL : TARGET_MAP_KEY_LABEL]
     return element === undefined ? [] : [[element, name] as const]

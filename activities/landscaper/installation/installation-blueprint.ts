@@ -18,6 +18,7 @@ import { BlueprintError } from '../render/blueprint-error.ts'
 import type { Fields } from '../render/field-reader.ts'
 import { DEEPEST } from './nesting.ts'
 import { type Parent, parentOf } from './parent.ts'
+import { componentOf } from './spec.ts'
 
 /**
  * Reads it with all that it refers to, once for a job. One without component is read from the Installation alone.
@@ -26,7 +27,8 @@ import { type Parent, parentOf } from './parent.ts'
  */
 export async function blueprintOf(deps: LandscaperDeps, installation: Installation, jobID: string): Promise<Blueprint> {
   const { metadata, spec } = installation
-  const { context = DEFAULT, blueprint, componentDescriptor: definition } = spec
+  const { context = DEFAULT, blueprint } = spec
+  const definition = componentOf(spec)
   const { templates, components } = deps.landscaper
   if (definition === undefined) return await readBlueprint(templates.data, blueprint)
   const { uid, generation } = metadata
@@ -99,7 +101,7 @@ async function verifiedOf(
   depth: number,
 ): Promise<Verified> {
   const parent = await readObject(deps, { ...installationKind, projection: [], hashed: [] }, namespace, name)
-  const definition = parent?.spec.componentDescriptor
+  const definition = parent === undefined ? undefined : componentOf(parent.spec)
   if (parent === undefined || parent.metadata.uid !== uid || definition === undefined) return NOTHING
   if (!isVerifiedAlike(parent.spec, own)) return NOTHING
   const found = await readContext(deps, namespace, parent.spec.context ?? DEFAULT)
@@ -122,8 +124,8 @@ function registriesOf(deps: LandscaperDeps, namespace: string, context: Context 
 
 /** Whether the Context of an Installation without component is there; one that has a component is read with that. @throws `ContextNotFound` */
 export async function checkContext(deps: LandscaperDeps, { metadata, spec }: Installation): Promise<void> {
-  const { context = DEFAULT, componentDescriptor } = spec
-  if (context !== DEFAULT && componentDescriptor === undefined) await readContext(deps, metadata.namespace, context)
+  const { context = DEFAULT } = spec
+  if (context !== DEFAULT && componentOf(spec) === undefined) await readContext(deps, metadata.namespace, context)
 }
 
 // An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.

@@ -15,6 +15,7 @@ import { ownerReference } from '../../kube/owners.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
 import { pathBelow } from './nesting.ts'
+import { componentOf } from './spec.ts'
 
 const SUFFIX_LENGTH = 5
 
@@ -83,7 +84,7 @@ export function subInstallationPatch(
 
 function desired({ metadata, spec }: Installation, template: SubinstallationTemplate) {
   const { name, blueprint, imports, exports, importDataMappings, exportDataMappings, optimization } = template
-  const componentDescriptor = template.componentDescriptor ?? spec.componentDescriptor
+  const componentDescriptor = template.componentDescriptor ?? componentOf(spec)
   const cached = metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION]
   return {
     labels: { [ENCOMPASSED_BY_LABEL]: metadata.name },

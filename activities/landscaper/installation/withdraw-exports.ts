@@ -9,7 +9,7 @@ import type { Subject } from '../../../workflows/kit/index.ts'
 import type { ComingEnd } from '../../deps.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { labelValue } from '../label-value.ts'
-import { isOwnedBy } from '../../kube/owners.ts'
+import { isHeldBy } from '../../kube/owners.ts'
 import { listNow } from '../../kube/read-family.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import { installationContext } from '../render/names.ts'
@@ -33,7 +33,7 @@ async function exportsOf(
   const labelSelector = `${SOURCE_LABEL}=${source},${SOURCE_TYPE_LABEL}=export`
   const found = await listNow(deps, watched, namespace, labelSelector)
   return found
-    .filter((one) => isOwnedBy(one, installationKind, subject))
+    .filter((one) => isHeldBy(one, installationKind, subject))
     .map(({ metadata: { name, uid, resourceVersion: version } }) => {
       return { verb: 'delete', watched, namespace, name, uid, version }
     })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { isOwnedBy, ownerReference } from '../../../activities/kube/owners.ts'
+import { holderOf, isHeldBy, isOwnedBy, ownerReference } from '../../../activities/kube/owners.ts'
 
 const RACK = { apiVersion: 'example.com/v1', kind: 'Rack' }
 const owner = { name: 'r', uid: 'uid-r', namespace: 'n' }
@@ -28,5 +28,33 @@ describe('an object', () => {
 
   it('may be owned from no namespace, and then be anywhere', () => {
     expect(isOwnedBy(child({}, 'elsewhere'), RACK, { ...owner, namespace: '' })).toBe(true)
+  })
+})
+
+// As the controllers of others make it with SetOwnerReference, which sets no `controller`.
+describe('an object that one owner is named in, and does not control', () => {
+  const left = (change: object = {}, namespace = 'n') => child({ controller: undefined, ...change }, namespace)
+
+  it('is held by that, as what it controls is', () => {
+    for (const object of [left(), left({ controller: false }), child()])
+      expect(isHeldBy(object, RACK, owner)).toBe(true)
+    expect(holderOf(left())).toMatchObject({ uid: 'uid-r' })
+  })
+
+  it.each([
+    ['another uid', left({ uid: 'uid-before' })],
+    ['another kind', left({ kind: 'Shelf' })],
+    ['another name', left({ name: 's' })],
+    ['another namespace', left({}, 'elsewhere')],
+    ['no reference', { metadata: { name: 'c', namespace: 'n' } }],
+  ])('is not held with %s', (_, object) => {
+    expect(isHeldBy(object, RACK, owner)).toBe(false)
+  })
+
+  it('is not held where a second owner is named, whoever controls it', () => {
+    const references = [...left().metadata.ownerReferences, { ...ownerReference(RACK, owner), uid: 'uid-other' }]
+    const object = { metadata: { ...left().metadata, ownerReferences: references } }
+    expect(isHeldBy(object, RACK, owner)).toBe(false)
+    expect(holderOf(object)).toBeUndefined()
   })
 })

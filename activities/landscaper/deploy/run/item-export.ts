@@ -5,7 +5,7 @@ import { type DeployItem, deployItemKind } from '../../../../workflows/landscape
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
-import { isOwnedBy, ownerReference } from '../../../kube/owners.ts'
+import { isHeldBy, isOwnedBy, ownerReference } from '../../../kube/owners.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { ownerOf } from '../../../kube/views.ts'
@@ -94,13 +94,14 @@ async function exportWrite(
       body: newSecret(object, target.name, data),
       isOurs: (found) => isOwnedBy(found, deployItemKind, owner),
     }
-  if (!isOwnedBy(existing, deployItemKind, owner)) return takenName(existing, object)
-  if (entriesOf(existing)?.['config'] === data.config) return undefined
+  if (!isHeldBy(existing, deployItemKind, owner)) return takenName(existing, object)
+  const isOurs = isOwnedBy(existing, deployItemKind, owner)
+  if (isOurs && entriesOf(existing)?.['config'] === data.config) return undefined
   return {
     verb: 'patch',
     ...target,
     version: existing.metadata.resourceVersion ?? '',
-    patch: { data },
+    patch: { data, ...(!isOurs && { metadata: { ownerReferences: [ownerReference(deployItemKind, owner)] } }) },
     reapply: () => 'superseded',
   }
 }

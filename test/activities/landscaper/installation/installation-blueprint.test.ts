@@ -79,6 +79,14 @@ describe('the component of an installation', () => {
     await expect(read('one')).rejects.toThrow(`${SHOP}:9.9.9`)
   })
 
+  // Landscaper leaves it so in sub-installations whose parent is of none.
+  it('is none where it is left empty', async () => {
+    const filesystem = { 'blueprint.yaml': blueprintYaml('boolean') }
+    const spec = { context: 'none', componentDescriptor: {}, blueprint: { inline: { filesystem } } }
+    expect(await typeIn('one', { spec })).toEqual({ type: 'boolean' })
+    expect(api.requests).toEqual([])
+  })
+
   it('wants the Context that is named', async () => {
     await expect(read('one', { spec: { context: 'none' } })).rejects.toMatchObject({ type: 'ContextNotFound' })
   })

@@ -1,0 +1,125 @@
+// Pawl takes the place of the real Landscaper: it starts beside the objects that version 0.127.0 has left (support/left-behind/landscaper-0.127.0.yaml has
+// how). What that version does not show at any moment of one's own choosing is in takeover.test.ts. Source: docs/coming-from-landscaper.md.
+
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { resourcePath } from '../../activities/kube/client.ts'
+import { FINALIZER, type LsObject } from '../support/cluster.ts'
+import { leaveBehind } from '../support/left-behind.ts'
+import { useStage } from '../support/stage.ts'
+
+const LEFT = new URL('../support/left-behind/landscaper-0.127.0.yaml', import.meta.url)
+const IDLE = ['real-settled', 'real-manifests', 'real-failed']
+const ITEMS_OF = [...IDLE, 'inner-ssk4g']
+const [CORE, MAPS] = ['v1', 'configmaps']
+const EXPORT_SECRET = 'real-manifests-configs-2bt5r-export'
+
+let left: ReadonlyMap<string, LsObject>
+
+const stage = useStage('takeover-left', async () => {
+  const { cluster, servers } = stage
+  const kubeconfig = await readFile(servers.kubeconfigPath, 'utf8')
+  const metadata = { name: 'real-cluster' }
+  await cluster.create({ apiVersion: CORE, kind: 'Secret', metadata, stringData: { kubeconfig } }, 'secrets')
+  await leaveBehind(cluster, LEFT)
+  left = await idle()
+  // The items for other deployers have waited since they were left.
+  return { workerFlags: ['--pickup-timeout', 'none'] }
+})
+
+/** All that no job is open for, with their statuses and what they deployed. */
+async function idle(): Promise<ReadonlyMap<string, LsObject>> {
+  const { cluster } = stage
+  const items = await Promise.all(ITEMS_OF.map((name) => cluster.items(name)))
+  const named = [
+    ...ITEMS_OF.flatMap((name) => [
+      { plural: 'installations', name },
+      { plural: 'executions', name },
+    ]),
+    ...['real-managed', 'real-kept'].map((name) => ({ plural: MAPS, name })),
+  ]
+  const found = await Promise.all(
+    named.map(async ({ plural, name }) => {
+      return [`${plural}/${name}`, await there(plural, name)] as const
+    }),
+  )
+  return new Map([...found, ...items.flatMap((of) => [...of.values()].map((one) => [one.metadata.name, one] as const))])
+}
+
+async function there(plural: string, name: string): Promise<LsObject> {
+  const apiVersion = [MAPS, 'secrets'].includes(plural) ? CORE : undefined
+  const found = await stage.cluster.get(plural, name, apiVersion)
+  if (found === undefined) throw new Error(`${plural}/${name} is not there`)
+  return found
+}
+const each = (objects: ReadonlyMap<string, LsObject>, field: 'uid' | 'resourceVersion') =>
+  Object.fromEntries([...objects].map(([name, { metadata }]) => [name, metadata[field]]))
+
+describe('what Landscaper 0.127.0 left in the middle', () => {
+  it('of a deletion goes away, with what was exported', async () => {
+    for (const name of ['real-going', 'inner-k4tfm']) await stage.cluster.gone(name)
+    await stage.cluster.gone('real-going-out', 'dataobjects')
+  })
+
+  it('of a request, which it had not seen, gets its job', async () => {
+    const follower = await stage.cluster.finished('real-follower', 'c5564e4a-9221-476d-a2c8-5b876993fd4b')
+    expect(follower.status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('of applying goes on, with no object made anew', async () => {
+    const before = await there(MAPS, 'real-unready')
+    const body = { data: { ready: 'yes' } }
+    const path = resourcePath({ apiVersion: CORE, plural: MAPS }, stage.cluster.namespace, 'real-unready')
+    await stage.cluster.kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
+    const unready = await stage.cluster.finished('real-unready')
+    expect(unready.status).toMatchObject({ phase: 'Succeeded', jobID: '4a800190-367c-4a5c-b22e-05ea2895d0ae' })
+    expect((await there(MAPS, 'real-unready')).metadata.uid).toBe(before.metadata.uid)
+  })
+
+  it('of a job with sub-installations goes on as the same job, and who waits for its exports after it', async () => {
+    const jobID = 'c5247cc5-8e8b-4673-89b1-836c2fb7ea21'
+    for (const owner of ['inner-qqqsr', 'real-running']) {
+      const foreign = (await stage.cluster.items(owner)).get('foreign')
+      if (foreign === undefined) throw new Error(`${owner} has no item foreign`)
+      await stage.cluster.finishItem(foreign, 'Succeeded')
+    }
+    const running = await stage.cluster.finished('real-running')
+    expect(running.status).toMatchObject({ phase: 'Succeeded', jobID, jobIDFinished: jobID })
+    expect(await stage.pawl.jobs(running)).toMatchObject([{ jobID, outcome: 'Succeeded' }])
+    expect((await there('dataobjects', 'real-running-out'))['data']).toBe(3)
+    const isDone = (one: LsObject | undefined) => one?.status?.phase === 'Succeeded'
+    await stage.cluster.until('installations', 'real-waiting', isDone)
+  })
+})
+
+describe('what Landscaper 0.127.0 left idle', () => {
+  it('is left alone', async () => {
+    expect(each(await idle(), 'resourceVersion')).toEqual(each(left, 'resourceVersion'))
+    for (const name of IDLE) expect((await there('installations', name)).metadata.finalizers).toEqual([FINALIZER])
+  })
+
+  it('runs its next job on the same objects, and takes over the exports', async () => {
+    for (const name of ['real-settled', 'real-manifests']) {
+      const before = left.get(`installations/${name}`)
+      await stage.cluster.trigger(name)
+      const after = await stage.cluster.finished(name, before?.status?.jobID)
+      expect(after.status).toMatchObject({ phase: 'Succeeded' })
+    }
+    expect(each(await idle(), 'uid')).toEqual(each(left, 'uid'))
+    expect((await there('dataobjects', 'real-out'))['data']).toBe(3)
+    for (const [plural, name] of [
+      ['secrets', EXPORT_SECRET],
+      ['dataobjects', 'real-out'],
+      ['targets', 'real-made'],
+    ] as const)
+      expect((await there(plural, name)).metadata.ownerReferences).toMatchObject([{ controller: true }])
+  })
+
+  it('is deleted with all that is its, what is to be kept stays', async () => {
+    for (const name of ['real-waiting', 'real-follower', 'real-failed', 'real-settled', 'real-manifests'])
+      await stage.cluster.delete('installations', name)
+    for (const name of ['real-failed', 'real-settled', 'real-manifests']) await stage.cluster.gone(name)
+    expect(await stage.cluster.get(MAPS, 'real-managed', CORE)).toBeUndefined()
+    expect((await there(MAPS, 'real-kept'))['data']).toEqual({ word: 'kept' })
+  })
+})
