@@ -47,12 +47,19 @@ async function createProgram(first: string | undefined): Promise<Command> {
     const { completeCommand } = await import('./cli/completion.ts')
     return program.addCommand(completeCommand(Object.keys(COMMANDS), loadCommand))
   }
-  const wanted = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
-  for (const name of wanted) {
-    const command = await loadCommand(name)
+  const names = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
+  for (const name of names) {
+    // To refuse a word, or to say a version, their names are enough.
+    const command = isHelp(first) || name === first ? await loadCommand(name) : new Command(name)
     if (command !== undefined) program.addCommand(command)
   }
   return program
+}
+
+/** It asks for help, or stands before a command. */
+function isHelp(first: string | undefined): boolean {
+  if (first === undefined || first === 'help') return true
+  return first.startsWith('-') && first !== '--version' && first !== '-V'
 }
 
 // Whoever reads may have read enough, as `head` has.

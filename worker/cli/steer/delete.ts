@@ -73,12 +73,12 @@ function told(
 
 async function askForDeletion(steered: Steered): Promise<void> {
   const { kube, kind, namespace, name, object } = steered
-  await tryToTell(steered, 'DeletionAskedFor', 'asked for the deletion')
   const { uid } = object.metadata
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: 'Background' }
   await kube.request('DELETE', resourcePath(kind.api, namespace, name), { body }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error
   })
+  await tryToTell(steered, 'DeletionAskedFor', 'asked for the deletion')
 }
 
 /** What was deployed stays; a deletion that has failed begins again. */
