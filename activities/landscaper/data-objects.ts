@@ -25,6 +25,8 @@ import { type Patch, type Write, type Writer, writeAll } from '../kube/write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
 const KEY_LABEL = 'data.landscaper.gardener.cloud/key'
+/** Whose data is written here. */
+const GIVERS = [installationKind, executionKind]
 
 export interface DataToWrite {
   readonly name: string
@@ -194,8 +196,6 @@ function giverOf(object: KubeObject): OwnerReference | undefined {
   const isGiver = holder !== undefined && GIVERS.some((kind) => isSameGroupKind(groupKindOf(holder), kind))
   return isGiver ? holder : ownerOf(object)
 }
-
-const GIVERS = [installationKind, executionKind]
 
 function takenBy(
   { landscaper: { strictTenancy } }: LandscaperDeps,

@@ -23,8 +23,8 @@ const stage = useStage('takeover-left', async () => {
   await cluster.create({ apiVersion: CORE, kind: 'Secret', metadata, stringData: { kubeconfig } }, 'secrets')
   await leaveBehind(cluster, LEFT)
   left = await idle()
-  // The items for other deployers have waited since they were left.
-  return { workerFlags: ['--pickup-timeout', 'none'] }
+  // The items for other deployers have waited since they were left; what is nobody's would be refused.
+  return { workerFlags: ['--pickup-timeout', 'none', '--strict-tenancy', 'yes'] }
 })
 
 /** All that no job is open for, with their statuses and what they deployed. */
