@@ -188,9 +188,29 @@ async function mended(cluster: Cluster, name: string, wanted: EditedSpec) {
   }
   const spec = await withTypes(cluster, name, wanted)
   await apply(cluster, name, spec)
+  const root = await nextJob(cluster, name)
+  return { spec, root: (await isExecutionStuck(cluster, name)) ? await letExecutionGo(cluster, name) : root }
+}
+
+async function nextJob(cluster: Cluster, name: string): Promise<LsObject> {
   const before = (await cluster.get('installations', name))?.status?.jobID
   await cluster.trigger(name)
-  return { spec, root: await cluster.finished(name, before, 'installations', JOB_MS) }
+  return await cluster.finished(name, before, 'installations', JOB_MS)
+}
+
+/** Whether it was deleted by hand, and its items, which have run, depend on each other. */
+async function isExecutionStuck(cluster: Cluster, name: string): Promise<boolean> {
+  const { metadata, status } = (await cluster.get('executions', name)) ?? {}
+  return metadata?.deletionTimestamp !== undefined && status?.lastError?.message.includes(WITHOUT_UNINSTALL) === true
+}
+
+/** Users do what the error says, and take away by hand what is left. */
+async function letExecutionGo(cluster: Cluster, name: string): Promise<LsObject> {
+  const metadata = { annotations: { [WITHOUT_UNINSTALL]: 'true' } }
+  await ifThere(() => cluster.patch('executions', name, { metadata }))
+  await nextJob(cluster, name)
+  await removeDeployed(cluster, name)
+  return await nextJob(cluster, name)
 }
 
 /** Deletes on; items that depend on each other cannot be uninstalled, and users do what the error says, and take away by hand what is left. */
@@ -208,6 +228,10 @@ async function letGo(cluster: Cluster, name: string): Promise<void> {
   const metadata = { annotations: { [WITHOUT_UNINSTALL]: 'true', [OPERATION]: 'reconcile' } }
   await ifThere(() => cluster.patch('installations', name, { metadata }))
   await cluster.gone(name, 'installations', JOB_MS)
+  await removeDeployed(cluster, name)
+}
+
+async function removeDeployed(cluster: Cluster, name: string): Promise<void> {
   const left = (await cluster.list('configmaps', 'v1')).filter((one) => one.metadata.name.startsWith(`${name}-`))
   const path = `/api/v1/namespaces/${cluster.namespace}/configmaps`
   for (const one of left) await cluster.kube.request('DELETE', `${path}/${one.metadata.name}`)

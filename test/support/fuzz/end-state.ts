@@ -36,9 +36,11 @@ export async function endState(cluster: Cluster, name: string): Promise<readonly
   ])
   // Longer names first: one may be the beginning of another.
   names.sort(([left], [right]) => right.length - left.length)
-  const texts = found.map(({ object, role }) =>
+  const empty = found.filter(({ object, role }) => role === 'executions' && isEmpty(object)).map(({ object }) => object)
+  const counted = found.filter(({ object }) => !empty.includes(object))
+  const texts = counted.map(({ object, role }) =>
     names
-      .reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify({ role, ...shown(object) }))
+      .reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify({ role, ...shown(object, empty) }))
       .replaceAll(name, '<name>')
       .replaceAll(UUID, '<uuid>')
       .replaceAll(TIME, '<time>'),
@@ -60,10 +62,18 @@ function roleOf(plural: string, { metadata }: LsObject): string {
   return known === undefined ? plural : `${plural} ${known}`
 }
 
-function shown(object: LsObject): object {
+/** One that has no items any more stays, since it has taken them away; where there never were any, none is made. */
+function isEmpty({ spec, status }: LsObject): boolean {
+  const items = (unpacked(spec) as { readonly deployItemsCompressed?: unknown } | undefined)?.deployItemsCompressed
+  return Array.isArray(items) && items.length === 0 && status?.phase === 'Succeeded'
+}
+
+/** @param empty executions that count as none. */
+function shown(object: LsObject, empty: readonly LsObject[]): object {
   const { metadata, spec, status, data } = object as LsObject & { readonly data?: unknown }
   const { name, labels, finalizers, ownerReferences, deletionTimestamp } = metadata
-  const outcome = Object.fromEntries(OUTCOME.map((field) => [field, status?.[field]]))
+  const isLed = (field: string) => !(field === 'executionRef' && empty.some((one) => one.metadata.name === name))
+  const outcome = Object.fromEntries(OUTCOME.filter(isLed).map((field) => [field, status?.[field]]))
   const isSecret = object.apiVersion === undefined && typeof data === 'object' && data !== null
   return {
     metadata: { name, labels, finalizers, ownerReferences, deletionTimestamp },

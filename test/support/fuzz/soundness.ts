@@ -99,10 +99,11 @@ async function atRest({ db }: Pawl, cluster: Cluster): Promise<void> {
     const known = rows
       .filter(({ kind }) => Object.hasOwn(SUBJECTS, kind))
       .map(({ name, resource_version }) => `${name} ${resource_version}`)
-    const news = [...found.filter((one) => !known.includes(one)), ...known.filter((one) => !found.includes(one))]
-    if (news.length + wakes.length + jobs.length === 0) return
+    const news = found.filter((one) => !known.includes(one))
+    const left = known.filter((one) => !found.includes(one))
+    if (news.length + left.length + wakes.length + jobs.length === 0) return
     if (Date.now() > deadline)
-      throw new Error(`the journal is not at rest: ${JSON.stringify({ news, wakes, jobs }, undefined, 1)}`)
+      throw new Error(`the journal is not at rest: ${JSON.stringify({ news, left, wakes, jobs }, undefined, 1)}`)
     await sleep(100)
   }
 }

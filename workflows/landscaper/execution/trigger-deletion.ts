@@ -72,7 +72,7 @@ function stuck(blocked: readonly DeployItemView[]): Outcome {
   const cycle = findCycle(blocked.map(({ item, dependsOn }) => ({ name: item, dependsOn })))
   const found = cycle === undefined ? names(blocked) : cycle.join(' -> ')
   const wayOut =
-    'annotate the root with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile it to let them go'
+    'annotate what was deleted, the root or this execution alone, with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile the root to let them go'
   return fail(
     'CyclicDependencies',
     `deploy items could not be uninstalled because they depend on each other: ${found}; ${wayOut}`,

@@ -183,7 +183,7 @@ describe('an execution in phase Deleting', () => {
     const outcome = await triggerDeletion(pass)
     expect(outcome.faults).toMatchObject([{ code: 'CyclicDependencies', retryable: false }])
     expect(outcome.faults[0]?.message).toMatch(
-      /: a -> b -> a; annotate the root with \S+\/delete-without-uninstall: "true"/,
+      /: a -> b -> a; annotate what was deleted, the root or this execution alone, with \S+\/delete-without-uninstall: "true"/,
     )
   })
 
