@@ -358,6 +358,18 @@ describe('two writers at once', () => {
     expect(rows.filter(({ outcome }) => outcome === 'stale')).toHaveLength(30)
   })
 
+  it('know an object as deleted that neither knew, whoever comes last: the answer to its release repeats the last version', async () => {
+    const uids = Array.from({ length: 60 }, (_, index) => `gone${index}`)
+    for (const uid of uids) {
+      const deleted = { ...watch, events: [seen('DELETED', { uid, version: 7 })] }
+      const released = { ...write, events: [seen('MODIFIED', { uid, version: 7 })] }
+      const [first, second] = uids.indexOf(uid) % 2 === 0 ? [deleted, released] : [released, deleted]
+      await Promise.all([journalEvents(test.db, first, deps), journalEvents(test.db, second, deps)])
+    }
+    const rows = await test.db.selectFrom('object').select('uid').where('deleted', '=', false).execute()
+    expect(rows).toEqual([])
+  })
+
   it('never deadlock, whatever the order of their objects', async () => {
     const uids = Array.from({ length: 40 }, (_, index) => `d${index}`)
     const batch = (order: readonly string[], version: number) => ({

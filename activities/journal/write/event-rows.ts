@@ -71,7 +71,10 @@ export async function journaledVersions(
   return new Set(rows.map(({ version }) => version))
 }
 
-/** Writes the states; returns the objects written (`objectKey`). One that is missing was journaled meanwhile, at this version or a newer one. */
+/**
+ * Writes the states; returns the objects written (`objectKey`). One that is missing was journaled meanwhile, at this version or a newer one. Of one
+ * version a deletion counts more than what was seen before it, as where the object was known (classify.ts, C4).
+ */
 export async function upsertObjects(
   trx: Transaction<Database>,
   cluster: string,
@@ -94,7 +97,8 @@ export async function upsertObjects(
       updated_at = excluded.updated_at
     where excluded.resource_version > object.resource_version
        or (excluded.resource_version = object.resource_version
-           and (excluded.deleted <> object.deleted or excluded.projection <> object.projection))
+           and (case when excluded.deleted = object.deleted then excluded.projection <> object.projection
+                     else excluded.deleted or object.presumed_deleted end))
     returning api_group as "group", kind, uid`.execute(trx)
   return new Set(rows.map(objectKey))
 }
