@@ -3,7 +3,7 @@
 //   G1. Whatever the server says, or does not say, a settle holds a workflow task for a few quick tries, or a few seconds, and no longer.
 //   G2. What was refused comes again by the back-off of its subject. A server that is away, busy, or knows nobody for the moment is asked again within
 //       half a minute: its end is no event that wakes anybody.
-//   G3. A settle that has held its task for long rests as long or longer (rest.ts), so that those that hang take a small share of the worker's tasks.
+//   G3. A settle that has held its task for long rests for it (rest.ts), so that those that hang take a small share of the worker's tasks.
 //   G4. Nothing is lost: what was written is seen by the next pass, which comes to the rest anew.
 //   G5. Where a try has closed the run's row and its answer was lost, no wake would come for the run any more: it asks until it knows.
 

@@ -1,4 +1,5 @@
-// Whether a call of a pass is still waited for: a time-out in a plan ends the waiting, and what is not waited for writes nothing more.
+// Whether a call of a pass is still waited for: a time-out in a plan, or the time that any call has, ends the waiting, and what is not waited for
+// writes nothing more.
 //
 //   C1. The worker measures the time, too: what Temporal says of a time that is over may come later than what the run knows. Temporal's clock and the
 //       machine's are not compared; they may differ by minutes.
@@ -26,7 +27,7 @@ function waitedFor(): AbortSignal | undefined {
   const formerMs = currentAttemptScheduledTimestampMs - scheduledTimestampMs
   const leftMs = scheduleToCloseTimeoutMs - formerMs - (performance.now() - seenAt)
   if (!(scheduleToCloseTimeoutMs > 0) || leftMs > LONGEST_MS) return cancellationSignal
-  const over = leftMs > 0 ? AbortSignal.timeout(leftMs) : AbortSignal.abort()
+  const over = leftMs > 0 ? AbortSignal.timeout(Math.ceil(leftMs)) : AbortSignal.abort()
   return AbortSignal.any([cancellationSignal, over])
 }
 
@@ -47,5 +48,5 @@ export async function whileWaitedFor<T>(work: (signal: AbortSignal | undefined) 
 }
 
 function cutOff(): Error {
-  return finalFailure(CUT_OFF, 'the time of the step is over')
+  return finalFailure(CUT_OFF, 'the time of the call is over')
 }

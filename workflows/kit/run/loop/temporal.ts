@@ -22,7 +22,7 @@ import {
 import { type FaultCondition, type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
-import { SHORT_TRIES } from '../level-activities.ts'
+import { CUT_OFF, SHORT_TRIES } from '../level-activities.ts'
 import type { ActionLog } from '../own-activities.ts'
 import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
@@ -56,6 +56,8 @@ export const temporalRuntime: Runtime = {
 }
 
 function fault(cause: unknown): Outcome | undefined {
+  // As the time-out that the server would tell of; that of a step is no failure (deadlines.ts).
+  if (cause instanceof ApplicationFailure && cause.type === CUT_OFF) return oneFault('Timeout', cause.message, true)
   if (cause instanceof ApplicationFailure) {
     const condition = conditionIn(cause.details)
     const retryable = cause.nonRetryable !== true || isLater(cause.details)

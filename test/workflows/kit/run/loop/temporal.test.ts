@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
 import { KubeError, laterFailure } from '../../../../../activities/kube/errors.ts'
-import { done } from '../../../../../workflows/kit/index.ts'
+import { CUT_OFF, done } from '../../../../../workflows/kit/index.ts'
 import { temporalRuntime } from '../../../../../workflows/kit/run/loop/temporal.ts'
 
 const wrapped = (cause: Error) =>
@@ -36,6 +36,14 @@ describe('a failure that reaches a workflow', () => {
     expect(temporalRuntime.toOutcome(failure)).toEqual({
       ...done,
       faults: [{ code: 'Unreachable', message: 'no answer', retryable: true }],
+    })
+  })
+
+  it('becomes a retryable fault when the worker has ended a call whose time was over', () => {
+    const failure = ApplicationFailure.nonRetryable('the time of the call is over', CUT_OFF)
+    expect(temporalRuntime.toOutcome(failure)).toEqual({
+      ...done,
+      faults: [{ code: 'Timeout', message: 'the time of the call is over', retryable: true }],
     })
   })
 
