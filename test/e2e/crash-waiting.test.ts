@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { LsObject } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/crash.ts'
-import { createTarget, deployment, start } from '../support/manifests.ts'
+import { createTarget, start } from '../support/manifests.ts'
+import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import { conditionOf } from '../support/kstatus.ts'
 
 const servers = inject('servers')
@@ -29,7 +30,7 @@ describe('a worker that is killed while twenty items wait', () => {
       await start(
         cluster,
         'many',
-        NAMES.map((name) => ({ name, manifests: [withoutNode(name)] })),
+        NAMES.map((name) => ({ name, manifests: [withoutPlace(name, cluster.namespace, 2)] })),
       )
       await vi.waitFor(async () => expect(await looks()).toSatisfy(areAll(SETTLED_LOOKS)), PATIENT)
       // Nothing that an item could tell changes any more: its Deployment has all its pods, and the item says so.
@@ -45,7 +46,7 @@ describe('a worker that is killed while twenty items wait', () => {
       expect(proxy.writes.filter(({ label }) => !label.endsWith('/token'))).toEqual([])
       expect(await cluster.phases('many')).toEqual(Object.fromEntries(NAMES.map((name) => [name, 'Progressing'])))
 
-      await Promise.all(NAMES.map(giveNode))
+      await givePlaces(cluster, NAMES)
       const { status } = await cluster.finished('many', undefined, 'executions')
       expect(status?.phase).toBe('Succeeded')
       const ends = proxy.writes.filter(
@@ -93,19 +94,4 @@ function says(text: string) {
 
 function areAll(least: number) {
   return (tries: readonly number[]) => tries.length === NAMES.length && tries.every((one) => one >= least)
-}
-
-function withoutNode(name: string) {
-  const labels = { app: name }
-  const containers = [{ name: 'main', image: 'example/app:1' }]
-  const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers } }
-  return deployment(name, lane.cluster.namespace, { template })
-}
-
-async function giveNode(name: string): Promise<void> {
-  const { kube, namespace } = lane.cluster
-  await kube.request('PATCH', `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, {
-    body: { spec: { template: { spec: { nodeSelector: null } } } },
-    contentType: 'application/merge-patch+json',
-  })
 }

@@ -5,13 +5,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { ObjectList } from '../../activities/kube/client.ts'
 import { choosePorts } from '../../worker/dev/ports.ts'
 import type { Part } from '../../worker/dev/part.ts'
 import { startTemporal } from '../../worker/dev/temporal.ts'
 import { blueprintOf, installation, item, type LsObject, waiting } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/crash.ts'
-import { createTarget, deployment, manifestItem } from '../support/manifests.ts'
+import { createTarget, manifestItem } from '../support/manifests.ts'
+import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import { PATIENT } from '../support/stage.ts'
 
 const servers = inject('servers')
@@ -19,8 +19,6 @@ const QUICK = process.env['PAWL_LONG'] === undefined ? 250 : 1000
 /** On tracks. */
 const LONG = 10
 const CONTINUED = 3
-/** The label of the nodes that they wait for. */
-const PLACE = 'example.org/many-waiting'
 const LIMIT_MS = 600_000
 const PATIENT_MS = 120_000
 const quick = Array.from({ length: QUICK }, (_, index) => `quick-${index}`)
@@ -40,7 +38,6 @@ beforeAll(async () => {
   await createTarget(lane.cluster)
 }, LIMIT_MS)
 afterAll(async () => {
-  await givePlace(null)
   await closeLane(lane)
   await temporal.stop()
   await rm(dir, { recursive: true })
@@ -85,29 +82,12 @@ async function continued(root: LsObject, from: string): Promise<string> {
   return (await course(root)).runId
 }
 
-function withoutNode(name: string) {
-  const containers = [{ name: 'main', image: 'example/app:1' }]
-  const template = { metadata: { labels: { app: name } }, spec: { nodeSelector: { [PLACE]: 'yes' }, containers } }
-  return deployment(name, lane.cluster.namespace, { template })
-}
-
-/** Whether their pods find nodes. What was sent stays as it is: a run that continues as new sends anew what is not as it was sent. */
-async function givePlace(value: 'yes' | null): Promise<void> {
-  const { kube } = lane.cluster
-  const { items } = await kube.request<ObjectList>('GET', '/api/v1/nodes')
-  for (const { metadata } of items)
-    await kube.request('PATCH', `/api/v1/nodes/${metadata.name}`, {
-      body: { metadata: { labels: { [PLACE]: value } } },
-      contentType: 'application/merge-patch+json',
-    })
-}
-
 /** A blueprint whose items wait: those of the mock deployer in their phase, the others for their Deployments. */
 function manyItems() {
   const deployItems = [
     ...quick.map((name) => item(waiting(name))),
     ...long.map((name) => ({
-      ...manifestItem({ name, manifests: [withoutNode(name)] }),
+      ...manifestItem({ name, manifests: [withoutPlace(name, lane.cluster.namespace)] }),
       target: { import: 'here' },
     })),
   ]
@@ -142,7 +122,7 @@ describe('a job with very many items that wait', () => {
         await expect.poll(tracks, { timeout: PATIENT_MS }).toBe(LONG)
       }
 
-      await givePlace('yes')
+      await givePlaces(cluster, long)
       const items = await cluster.items('many')
       for (const name of quick) await cluster.finishItem(items.get(name)!, 'Succeeded')
       const finished = await cluster

@@ -16,6 +16,7 @@ import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
 import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
 import { createTarget } from '../support/manifests.ts'
+import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import {
   doubled,
   edit,
@@ -25,12 +26,10 @@ import {
   held,
   keepCreating,
   letGo,
-  letReady,
   PATIENT_MS,
   QUICK,
   STEPS,
   withManifest,
-  withoutNode,
 } from '../support/rolling.ts'
 import { PATIENT } from '../support/stage.ts'
 
@@ -101,7 +100,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     const create = async (object: ReturnType<typeof installation>) => await cluster.create(object, 'installations')
     await Promise.all([
       ...[...leaving, ...tracked].map((one) =>
-        create(withManifest(one, leaving.includes(one) ? held(one, namespace) : withoutNode(one, namespace))),
+        create(withManifest(one, leaving.includes(one) ? held(one, namespace) : withoutPlace(one, namespace))),
       ),
       ...edited.map((one) => create(installation(one, QUICK))),
     ])
@@ -124,7 +123,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
   const letEnd = async (part: number) => {
     await Promise.all([
       ...some(stepping, part).map((one) => end(lane.cluster, one, 'one')),
-      ...some(tracked, part).map((one) => letReady(lane.cluster, one)),
+      givePlaces(lane.cluster, some(tracked, part)),
       ...some(leaving, part).map((one) => letGo(lane.cluster, one)),
       ...some(edited, part).map((one) => edit(lane.cluster, one)),
     ])

@@ -10,7 +10,8 @@ import { describe, expect, it, vi } from 'vitest'
 
 import { installation, type LsObject } from '../support/cluster.ts'
 import { createTarget } from '../support/manifests.ts'
-import { end, letReady, PATIENT_MS, STEPS, withManifest, withoutNode } from '../support/rolling.ts'
+import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
+import { end, PATIENT_MS, STEPS, withManifest } from '../support/rolling.ts'
 import { useStage } from '../support/stage.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-sealing-'))
@@ -35,7 +36,7 @@ async function begin(prefix: string): Promise<readonly string[]> {
   const stepping = [`${prefix}-0`, `${prefix}-1`, `${prefix}-2`]
   const tracked = `${prefix}-track`
   for (const one of stepping) await cluster.create(installation(one, STEPS), 'installations')
-  await cluster.create(withManifest(tracked, withoutNode(tracked, cluster.namespace)), 'installations')
+  await cluster.create(withManifest(tracked, withoutPlace(tracked, cluster.namespace)), 'installations')
   const waits = async (one: string) => await cluster.until('installations', one, phase('Progressing'), PATIENT_MS)
   await Promise.all([...stepping, tracked].map(waits))
   return [...stepping, tracked]
@@ -46,7 +47,7 @@ const isTracked = (name: string) => name.endsWith('-track')
 async function step(names: readonly string[], which: 'one' | 'two'): Promise<void> {
   const { cluster } = stage
   await Promise.all(names.filter((name) => !isTracked(name)).map(async (name) => await end(cluster, name, which)))
-  if (which === 'two') for (const name of names.filter(isTracked)) await letReady(cluster, name)
+  if (which === 'two') await givePlaces(cluster, names.filter(isTracked))
 }
 
 async function finished(names: readonly string[]): Promise<void> {

@@ -6,7 +6,7 @@
 
 import type { SeenWrite } from './api-proxy.ts'
 import { blueprintOf, type Cluster, installation, type Item, type LsObject, waiting } from './cluster.ts'
-import { configMap, deployment, manifestItem, TARGET_TYPE } from './manifests.ts'
+import { configMap, manifestItem, TARGET_TYPE } from './manifests.ts'
 
 const HOLD = 'test.example/hold'
 /** On a busy machine; only a failure takes all of it. */
@@ -27,21 +27,6 @@ export function withManifest(name: string, manifest: Readonly<Record<string, unk
   const inline = { filesystem: { 'blueprint.yaml': JSON.stringify(blueprint) } }
   const spec = { blueprint: { inline }, imports: { targets: [{ name: 'here', target: 'here' }] } }
   return { ...installation(name, []), spec }
-}
-
-/** No node takes its pod, so whoever waits for it waits on a track. */
-export function withoutNode(name: string, namespace: string) {
-  const containers = [{ name: 'main', image: 'example/app:1' }]
-  const template = { metadata: { labels: { app: name } }, spec: { nodeSelector: { nowhere: 'true' }, containers } }
-  return deployment(name, namespace, { replicas: 1, template })
-}
-
-/** A Deployment of no pods is ready. */
-export async function letReady({ kube, namespace }: Cluster, name: string): Promise<void> {
-  await kube.request('PATCH', `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, {
-    body: { spec: { replicas: 0 } },
-    contentType: 'application/merge-patch+json',
-  })
 }
 
 /** Deleted, it stays until it is let go. */
