@@ -86,6 +86,16 @@ async function wakesOf(db: Pawl['db']): Promise<readonly { readonly uid: string 
   return rows
 }
 
+/** What the journal was told of objects that it takes for living, for whoever must explain it. @param left `name version` */
+async function storiesOf(db: Pawl['db'], left: readonly string[]): Promise<readonly unknown[]> {
+  const names = left.map((one) => one.split(' ')[0] ?? '').slice(0, 5)
+  if (names.length === 0) return []
+  const { rows } = await sql`
+    select concat_ws(' ', seq, at, kind, uid, name, type, resource_version, source, writer, outcome, reason) as told
+    from watch_event where name = any(${names}::text[]) order by seq desc limit 60`.execute(db)
+  return [...left, ...rows]
+}
+
 async function atRest({ db }: Pawl, cluster: Cluster): Promise<void> {
   const deadline = Date.now() + REST_MS
   for (;;) {
@@ -103,7 +113,9 @@ async function atRest({ db }: Pawl, cluster: Cluster): Promise<void> {
     const left = known.filter((one) => !found.includes(one))
     if (news.length + left.length + wakes.length + jobs.length === 0) return
     if (Date.now() > deadline)
-      throw new Error(`the journal is not at rest: ${JSON.stringify({ news, left, wakes, jobs }, undefined, 1)}`)
+      throw new Error(
+        `the journal is not at rest: ${JSON.stringify({ news, left: await storiesOf(db, left), wakes, jobs }, undefined, 1)}`,
+      )
     await sleep(100)
   }
 }
