@@ -4,7 +4,7 @@
 import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-conditions.ts'
-import { type ErrorReport, parseDuration } from '../../../../workflows/kit/index.ts'
+import { type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
 import type { Beginning } from './begin-job.ts'
 
@@ -32,11 +32,14 @@ export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
   return transitionTimes?.initTime === undefined || FINAL_PHASES.includes(phase)
 }
 
-/** Whether the job takes the item away. One that was picked up goes on as it began: a deletion that comes meanwhile has a job of its own. */
+/**
+ * Whether the job takes the item away. One that was picked up goes on as it began: a deletion that comes meanwhile has a job of its own. Where none
+ * runs, the next one does, whatever phase a hand has left there.
+ */
 export function isUninstall(object: DeployItem): boolean {
   if (object.metadata.deletionTimestamp === undefined) return false
-  const { phase = '' } = itemStatus({ object })
-  return isStarting({ object }) || phase === 'InitDelete' || phase === 'Deleting'
+  const { phase = '', jobID, jobIDFinished } = itemStatus({ object })
+  return isIdle({ jobID, jobIDFinished }) || isStarting({ object }) || phase === 'InitDelete' || phase === 'Deleting'
 }
 
 /** A job on the spec that the last job has done with success, when the item asks for no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
