@@ -111,7 +111,8 @@ const TEMPLATES: Rows = {
   ],
   loops: [
     rendering('{{ range $i := until 60000 }}{{ range until 60000 }}{{ end }}{{ end }}'),
-    untemplated('template "items": not rendered within 10000 ms'),
+    // What each round makes is left to the collector, which a busy machine lets come late.
+    untemplated(/template "items": (not rendered within 10000 ms|needed more memory)/),
   ],
   'fills memory': [
     rendering('{{ $x := list "a" }}{{ range until 40 }}{{ $x = concat $x $x }}{{ end }}'),
