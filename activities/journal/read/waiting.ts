@@ -3,6 +3,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import { isNotLeft, type LeftLanes } from '../write/left-lanes.ts'
+import { wakeNamespaces } from '../write/wake-namespaces.ts'
 import type { Wake } from '../write/wakes.ts'
 import type { Journal } from './reader.ts'
 
@@ -35,11 +36,7 @@ export interface WaitingQuery {
 export async function waitingWakes(db: Kysely<Database>, query: WaitingQuery): Promise<readonly (Wake & Waiting)[]> {
   const { cluster, controllers, left, since, now, known, mostOfNamespace, most } = query
   const { rows } = await sql<Wake & Waiting>`
-    with recursive space as (
-      (select namespace from wake where cluster = ${cluster} order by namespace limit 1)
-      union all
-      select (select w.namespace from wake w where w.cluster = ${cluster} and w.namespace > space.namespace order by w.namespace limit 1)
-      from space where space.namespace is not null),
+    with recursive ${wakeNamespaces(cluster)},
     waiting as (
       select w.*, row_number() over (partition by w.namespace order by w.due, w.version) as place
       from space cross join lateral (

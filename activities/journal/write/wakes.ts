@@ -13,6 +13,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database, WakeTable } from '../database.ts'
 import { isNotLeft, type LeftLanes } from './left-lanes.ts'
+import { wakeNamespaces } from './wake-namespaces.ts'
 
 export type Wake = Selectable<WakeTable>
 
@@ -158,11 +159,7 @@ export async function claimWakes(
   const ours = sql`${isOf(controllers)} and ${isNotLeft('w', left)}`
   const free = sql`w.due <= ${now} and (w.lease_until is null or w.lease_until <= ${now})`
   const { rows } = await sql<Wake>`
-    with recursive space as (
-      (select namespace from wake where cluster = ${cluster} order by namespace limit 1)
-      union all
-      select (select w.namespace from wake w where w.cluster = ${cluster} and w.namespace > space.namespace order by w.namespace limit 1)
-      from space where space.namespace is not null),
+    with recursive ${wakeNamespaces(cluster)},
     turn as (
       select w.*, row_number() over (partition by w.namespace, w.may_start order by w.due)
         + coalesce((${JSON.stringify(turns)}::jsonb ->> w.namespace)::int, 0) as turn

@@ -125,7 +125,7 @@ describe('an item that need not be uninstalled where its cluster is gone', () =>
     ['says very much', 'a'.repeat(254), {}],
     ['does not want that', 'berry', { onDelete: { skipUninstallIfClusterRemoved: false } }],
     ['has a Target that none can have', 'berry', { target: { name: '../x' } }],
-  ])('is uninstalled as any other where it %s', (_, annotation, spec) => {
+  ])('is uninstalled like others where it %s', (_, annotation, spec) => {
     expect(viewed(annotation, spec)).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 // In a deletion, and of orphans: items whose cluster was removed have nothing that could be uninstalled, and are let go. Source: spec/landscaper.md 2.8.
 //
 //   R1. Nobody asks about an item that is at work. One that could not be uninstalled is asked about again: its cluster may have gone meanwhile.
-//   R2. An item of which nobody knows waits, and nobody else does; it brings another pass, as any fault that may pass.
+//   R2. An item of which nobody knows waits, and nobody else does; it brings another pass, like a fault that may pass.
 //   R3. One that has failed already stays so where nobody knows: an interrupt ends the deletion whoever does not answer.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
