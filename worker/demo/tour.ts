@@ -174,7 +174,7 @@ function showPlaces(set: DemoSet): void {
   say('Where to look')
   process.stdout.write(`  jobs in Temporal's UI: ${set.temporalUi}/namespaces/default/workflows\n`)
   process.stdout.write(`  export KUBECONFIG=${set.kubeconfig}\n  export PATH=${set.dataDir}/bin:$PATH\n`)
-  process.stdout.write('  kubectl get inst,exec,di\n')
+  process.stdout.write(`  kubectl get inst,exec,di\n  npx pawl why inst/failing-branch --data-dir ${set.dataDir}\n`)
 }
 
 function say(title: string): void {

@@ -8,6 +8,8 @@ import {
   newestJobs,
 } from '../../../activities/journal/read/asked-objects.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
+import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
+import { builtIn } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './texts.ts'
 
 export interface JobNode {
@@ -78,9 +80,20 @@ export function asOf(
 /** In place of a phase that the journal does not have any more. */
 const UNKNOWN = 'unknown'
 
+/** Those of which jobs are made; an item that waits for others has not even a phase. */
+const PARTS: ReadonlySet<string> = new Set(
+  [...builtIn.controllers.values()].flatMap(({ mode, target }) =>
+    mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
+  ),
+)
+
 function isPart({ object, job, children }: JobNode): boolean {
   return (
-    job !== undefined || children.length > 0 || phaseIn(object.projection) !== undefined || isBusy(object.projection)
+    (PARTS.has(groupKindText(object)) && !object.deleted) ||
+    job !== undefined ||
+    children.length > 0 ||
+    phaseIn(object.projection) !== undefined ||
+    isBusy(object.projection)
   )
 }
 
