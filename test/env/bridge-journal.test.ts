@@ -3,7 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { rules, taskKind } from '../activities/journal/build-events.ts'
+import { routeToSelf, rules, taskKind } from '../activities/journal/build-events.ts'
 import { asAdmin } from '../activities/journal/test-database.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
@@ -42,6 +42,8 @@ describe('a journal that was emptied', () => {
     await eventually(async () => expect(await journaled()).toEqual(['relist ADDED idle 90 wake']))
   })
 })
+
+const LEAVING = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [] }
 
 describe('a watch event on an object that a run is writing', () => {
   const action = {
@@ -93,5 +95,27 @@ describe('a watch event on an object that a run is writing', () => {
     watch.send('MODIFIED', event('a', 102))
     await upTo(102)
     expect((await journaled()).slice(1)).toEqual(['watch MODIFIED a 102 wake'])
+  })
+
+  it('stays gone where somebody had written it between the release and its end', async () => {
+    start({ holdMs: 60_000 })
+    const watch = await stage.server.nextWatch()
+    const freed = { ...event('a', 101), metadata: { ...event('a', 101).metadata, ...LEAVING } }
+    const begun = { ...action, field_manager: 'pawl', started_at: new Date() }
+    await beginActions(stage.db, [begun])
+    watch.send('MODIFIED', { ...event('a', 102), metadata: { ...event('a', 102).metadata, ...LEAVING } })
+    watch.send('DELETED', { ...event('a', 103), metadata: { ...event('a', 103).metadata, ...LEAVING } })
+    const deps = { ...rules, route: routeToSelf, contentKey: undefined, now: () => new Date() }
+    const answer = { watched: taskKind, type: 'MODIFIED', object: freed } as const
+    const finished = [{ ...begun, resource_version: 101, error: null, finished_at: new Date() }]
+    await journalEvents(
+      stage.db,
+      { cluster: 'c', source: 'write', writer: action.workflow_id, events: [answer], finished },
+      deps,
+    )
+    await upTo(103)
+    const rows = await stage.db.selectFrom('object').select(['resource_version', 'deleted']).execute()
+    expect(rows).toEqual([{ resource_version: 102, deleted: true }])
+    expect((await journaled()).slice(1)).toEqual(['watch MODIFIED a 102 ignored'])
   })
 })

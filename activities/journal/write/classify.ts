@@ -4,6 +4,8 @@
 //   C2. Whatever is no news says why: stale (known or overtaken) or ignored (nothing declared changed).
 //   C3. Of the version that is known, a list tells what the journal has otherwise: a former release, which kept other fields, wrote it down.
 //   C4. A deletion concluded from a list is revived by an event of the same version; a seen one is not.
+//   C5. What was seen gone stays gone, whatever newer version comes in late: the answer to a release repeats the version that the run knew, and others may
+//       have written the object since. Only a list, of a cluster that went back in time, knows better.
 
 import { canonicalJson, type GroupKind, type Projection } from '../../../workflows/kit/index.ts'
 import type { Incoming } from './incoming.ts'
@@ -36,6 +38,8 @@ export function classify(known: Known | undefined, event: Incoming, isListed = f
   if (event.resourceVersion < known.resourceVersion) return stale(`version ${known.resourceVersion} is known`, true)
   if (event.resourceVersion === known.resourceVersion) return classifyEqual(known, { event, isListed }, next)
   if (next.deleted && known.deleted) return { outcome: 'unchanged', reason: 'already deleted', next }
+  if (known.deleted && !known.presumedDeleted && !isListed)
+    return { outcome: 'unchanged', reason: 'seen gone before', next: { ...next, deleted: true } }
   if (sameState(known, next)) return { outcome: 'unchanged', reason: 'nothing declared changed', next }
   return { outcome: 'changed', next }
 }

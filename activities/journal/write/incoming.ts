@@ -87,8 +87,12 @@ export function projectionOf({ watched, object }: SeenEvent): Projection {
   return cleanJson(withFlow(withBoundAnnotations(projectObject(object, watched.projection)), watched, object))
 }
 
-/** The answer to the write that removes the last finalizer shows the object as it was asked to be; the server has deleted it. */
-function isGone({ metadata }: KubeObject): boolean {
+/**
+ * The answer to the write that removes the last finalizer shows the object as it was asked to be; the server has deleted it. Namespaces have further
+ * finalizers in their spec.
+ */
+function isGone({ metadata, spec }: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean {
+  if (Array.isArray(spec?.finalizers) && spec.finalizers.length > 0) return false
   const grace = 'deletionGracePeriodSeconds' in metadata ? metadata.deletionGracePeriodSeconds : 0
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0 && grace === 0
 }
