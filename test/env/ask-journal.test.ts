@@ -88,6 +88,12 @@ describe('the journal tells', () => {
     expect((await pawl('graph', 'inst/shop', '-n', 'team-a', '-o', 'dot')).stdout).toMatch(/^digraph \{\n/)
   })
 
+  it('items that have not begun, and in which circle they wait', async () => {
+    const { stdout } = await pawl('graph', 'exec/ring', '-n', 'team-c')
+    expect(stdout).toContain('cycle: a -> b -> a\n')
+    expect((await pawl('trace', 'exec/ring', '-n', 'team-c')).stdout).toMatch(/^└─ DeployItem team-c\/ring-b +-/m)
+  })
+
   it('why, from the edit by hand to the item at the bottom', async () => {
     const { stdout } = await pawl('why', 'di/shop-db', '-n', 'team-a')
     const places = [
@@ -223,27 +229,47 @@ interface Metadata {
   readonly ownerReferences?: readonly object[]
 }
 
-async function fill(db: Kysely<Database>): Promise<void> {
-  const row = (kind: string, uid: string, name: string, { namespace = 'team-a', ...metadata }: Metadata = {}) => ({
-    ...{ cluster: 'local', api_group: GROUP, kind, uid, namespace, name, resource_version: 9, seq: 9 },
-    ...{ owner_uid: null, hash: null, deleted: false, presumed_deleted: false, updated_at: at(5000) },
+const objectRow = (kind: string, uid: string, name: string, { namespace = 'team-a', ...metadata }: Metadata = {}) => ({
+  ...{ cluster: 'local', api_group: GROUP, kind, uid, namespace, name, resource_version: 9, seq: 9 },
+  ...{ owner_uid: null, hash: null, deleted: false, presumed_deleted: false, updated_at: at(5000) },
+  projection: JSON.stringify({
+    metadata: { name, namespace, ...metadata },
+    status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' },
+  }),
+})
+
+/** Two items that wait for each other: no deployer has begun them. */
+function ring() {
+  const item = (name: string, other: string) => ({
+    ...objectRow('DeployItem', `ring-${name}`, `ring-${name}`),
+    ...{ namespace: 'team-c', owner_uid: 'e3' },
     projection: JSON.stringify({
-      metadata: { name, namespace, ...metadata },
-      status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' },
+      metadata: {
+        ...{ name: `ring-${name}`, namespace: 'team-c', ...owned('Execution', 'ring', 'e3') },
+        labels: { 'execution.landscaper.gardener.cloud/name': name },
+        annotations: { 'execution.landscaper.gardener.cloud/dependsOn': other },
+      },
     }),
   })
+  return [objectRow('Execution', 'e3', 'ring', { namespace: 'team-c' }), item('a', 'b'), item('b', 'a')]
+}
+
+async function fill(db: Kysely<Database>): Promise<void> {
   const objects = [
-    row('Installation', 'i1', 'shop'),
-    row('Installation', 'i2', 'other', { namespace: 'team-b' }),
-    { ...row('Execution', 'e1', 'shop', owned('Installation', 'shop', 'i1')), owner_uid: 'i1' },
-    { ...row('DeployItem', 'd1', 'shop-db', owned('Execution', 'shop', 'e1')), owner_uid: 'e1' },
+    objectRow('Installation', 'i1', 'shop'),
+    objectRow('Installation', 'i2', 'other', { namespace: 'team-b' }),
+    { ...objectRow('Execution', 'e1', 'shop', owned('Installation', 'shop', 'i1')), owner_uid: 'i1' },
+    { ...objectRow('DeployItem', 'd1', 'shop-db', owned('Execution', 'shop', 'e1')), owner_uid: 'e1' },
     // An owner reference is anybody's to write: another namespace's is no child.
     {
-      ...row('DeployItem', 'd2', 'strange', { ...owned('Execution', 'shop', 'e1'), namespace: 'team-b' }),
+      ...objectRow('DeployItem', 'd2', 'strange', { ...owned('Execution', 'shop', 'e1'), namespace: 'team-b' }),
       owner_uid: 'e1',
     },
   ]
-  await db.insertInto('object').values(objects).execute()
+  await db
+    .insertInto('object')
+    .values([...objects, ...ring()])
+    .execute()
   const error = JSON.stringify({ message: 'no such image' })
   const phases = JSON.stringify([
     { phase: 'Init', at: at(1000).toISOString() },
