@@ -3,7 +3,11 @@
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
 
+import { keepCompiled } from './cli/compile-cache.ts'
 import { runProgram } from './cli/usage.ts'
+import { readConfig } from './server/config.ts'
+
+keepCompiled(readConfig().cacheDir)
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 

@@ -72,7 +72,7 @@ export class RepositoryOfContext {
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const type = typeof resource.access['type'] === 'string' ? withoutVersion(resource.access['type']) : ''
     if (LOCAL_ACCESS.includes(type)) return await (await this.#opened()).localContentOf(found, folder)
-    const field = OCI_ACCESS[type]
+    const field = Object.hasOwn(OCI_ACCESS, type) ? OCI_ACCESS[type] : undefined
     if (field === undefined) {
       const expected = `expected ${[...LOCAL_ACCESS, ...Object.keys(OCI_ACCESS)].join(', ')}: others are not supported yet`
       throw notSupported(`${place}: access.type: found ${JSON.stringify(type.slice(0, 100))}, ${expected}`)

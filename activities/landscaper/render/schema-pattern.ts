@@ -18,7 +18,10 @@ export function readPattern(pattern: string): RegExp {
   const [, flags = '', rest = pattern] = /^\(\?([ims]+)\)([\s\S]*)$/.exec(pattern) ?? []
   const text = rest
     .replace(/\\([\s\S])/g, (whole, escaped: string) => ANCHORS[escaped] ?? whole)
-    .replace(/\[:([a-z]+):\]/g, (whole, name: string) => CLASSES[name] ?? whole)
+    .replace(
+      /\[:([a-z]+):\]/g,
+      (whole, name: string) => (Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined) ?? whole,
+    )
     .replace(/\(\?P</g, '(?<')
   try {
     return new RegExp(text, `u${flags}`)

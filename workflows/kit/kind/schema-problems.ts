@@ -146,11 +146,11 @@ function itemsProblem({ items, minItems = 0, maxItems }: JsonSchema, values: rea
 
 function fieldsProblem(schema: JsonSchema, value: Readonly<Record<string, JsonValue>>): string | undefined {
   const { properties = {}, additionalProperties, required = [] } = schema
-  const lacking = required.find((name) => value[name] === undefined)
+  const lacking = required.find((name) => !Object.hasOwn(value, name) || value[name] === undefined)
   if (lacking !== undefined) return `${lacking}, which is required`
   return Object.entries(value)
     .map(([name, child]) => {
-      const known = properties[name] ?? additionalProperties
+      const known = (Object.hasOwn(properties, name) ? properties[name] : undefined) ?? additionalProperties
       if (known === undefined) return schema['x-kubernetes-preserve-unknown-fields'] ? undefined : `no field ${name}`
       return valueProblem(known, child)
     })

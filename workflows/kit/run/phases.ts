@@ -39,7 +39,8 @@ export async function runPhases<State extends JobState, Act>(
   let later = done
   for (;;) {
     const name: string = pass.draft.phase ?? ''
-    const phase = plan.phases[name]
+    // A hand may write any word, `constructor` too.
+    const phase = Object.hasOwn(plan.phases, name) ? plan.phases[name] : undefined
     if (phase === undefined) return await fail([unknownPhase(plan, name)])
     const outcome = await run(phase.step)
     if (outcome.stopped === GONE) return { outcome, result: 'Deleted' }
