@@ -51,6 +51,11 @@ export interface WriteDataInput {
   readonly condition?: FaultCondition
 }
 
+interface Writing {
+  readonly input: WriteDataInput
+  readonly one: DataToWrite
+}
+
 /** Reads at a time: a tenth of what the API server serves by default. */
 export const PARALLEL_READS = 20
 
@@ -76,15 +81,20 @@ export async function writeDataObjects(
     const act = acting[index]
     if (act === undefined) continue
     if (answer.result === 'failed') throw named(act, answer.error)
-    if (answer.result === 'superseded') throw takenBy(deps, act.input, answer.object)
+    if (answer.result === 'superseded') throw takenBy(deps, act, answer.object)
   }
 }
 
 // Names are hashes often enough, and a request that creates has none at all: whose data it is, a person sees by the key.
-function named({ input, one }: { input: WriteDataInput; one: DataToWrite }, error: KubeError): Error {
-  const { status, reason, retryAfterMs } = error
+function titleOf({ input, one }: Writing): string {
   const key = one.labels[KEY_LABEL] ?? ''
-  const what = `${input.watched.kind} ${one.name}${key === '' ? '' : ` ("${key}")`}`
+  return `${input.watched.kind} ${one.name}${key === '' || key === one.name ? '' : ` (${JSON.stringify(key)})`}`
+}
+
+function named(writing: Writing, error: KubeError): Error {
+  const { input } = writing
+  const { status, reason, retryAfterMs } = error
+  const what = titleOf(writing)
   const { condition } = input
   if (condition !== undefined && isFinal(error)) return finalFailure(reason, `${what}: ${error.message}`, condition)
   return new KubeError(`${what}: ${error.message}`, { status, reason, retryAfterMs, cause: error.cause })
@@ -104,7 +114,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
     throw retryableFailure('BeingDeleted', message)
   }
-  if (!(await mayTake(deps, input, existing))) throw takenBy(deps, input, existing)
+  if (!(await mayTake(deps, input, existing))) throw takenBy(deps, { input, one }, existing)
   const before = giverOf(existing)?.uid
   const patch = difference(existing, body)
   if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
@@ -197,18 +207,15 @@ function giverOf(object: KubeObject): OwnerReference | undefined {
   return isGiver ? holder : ownerOf(object)
 }
 
-function takenBy(
-  { landscaper: { strictTenancy } }: LandscaperDeps,
-  { watched, owner, takenCode, condition }: WriteDataInput,
-  existing: KubeObject,
-) {
+function takenBy({ landscaper: { strictTenancy } }: LandscaperDeps, writing: Writing, existing: KubeObject) {
+  const { owner, takenCode, condition } = writing.input
   const other = giverOf(existing)
   const somebody = strictTenancy ? 'nobody' : 'somebody else'
   const whose = other === undefined ? somebody : `${other.kind} ${other.name}`
   const expected = `${owner.kind} ${owner.name}`
   return finalFailure(
     takenCode ?? 'ExportConflict',
-    `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
+    `${titleOf(writing)} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
     condition,
   )
 }

@@ -49,7 +49,12 @@ export async function finishExports(
   const missing = requested.filter((name) => !Object.hasOwn(all, name))
   if (missing.length === 0) return all
   const expected = 'expected the blueprint to define and produce it, or exportDataMappings to hold it'
-  throw new BlueprintError('ExportNotProduced', `export ${missing.join(', ')}: is not defined, ${expected}`)
+  throw new BlueprintError('ExportNotProduced', `export ${missing.map(shown).join(', ')}: is not defined, ${expected}`)
+}
+
+/** Quoted where it would not be seen as a name. */
+function shown(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name)
 }
 
 async function definedExports(engine: TemplateEngine, blueprint: Blueprint, produced: Fields): Promise<Fields> {

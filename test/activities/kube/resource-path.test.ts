@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { resourcePath } from '../../../activities/kube/client.ts'
+
+const secrets = { apiVersion: 'v1', plural: 'secrets' }
+
+describe('the path of an object', () => {
+  it('leads to it, with or without namespace, whatever else is in its name', () => {
+    expect(resourcePath(secrets, 'ns', 'a:b c', 'status')).toBe('/api/v1/namespaces/ns/secrets/a%3Ab%20c/status')
+    expect(resourcePath({ apiVersion: 'apps/v1', plural: 'things' }, '', 'one')).toBe('/apis/apps/v1/things/one')
+    expect(resourcePath(secrets, 'ns')).toBe('/api/v1/namespaces/ns/secrets')
+  })
+
+  it.each(['', '.', '..', 'a/b', '../../kube-system/secrets/token', 'a%2Fb'])(
+    'leads nowhere else where the name is %j: there is no such object',
+    (name) => {
+      const missing = expect.objectContaining({ status: 404, missing: { kind: 'secrets', name } }) as Error
+      expect(() => resourcePath(secrets, 'ns', name)).toThrow(missing)
+      expect(() => resourcePath(secrets, 'ns', name)).toThrow(JSON.stringify(name))
+    },
+  )
+
+  it.each(['..', 'a/b'])('has no namespace %j', (namespace) => {
+    expect(() => resourcePath(secrets, namespace, 'one')).toThrow(`found no namespaces "${namespace}"`)
+  })
+})
