@@ -1,5 +1,6 @@
 // The scenarios by name.
 
+import { ask } from './ask.ts'
 import { faults } from './faults.ts'
 import { latency } from './latency.ts'
 import { scale } from './scale.ts'
@@ -15,4 +16,5 @@ export const SCENARIOS: ReadonlyMap<string, Scenario | LoneScenario> = new Map<s
   ['two', two],
   ['soak', soak],
   ['faults', faults],
+  ['ask', ask],
 ])

@@ -101,8 +101,8 @@ function jobData(job: AskedJob): object {
   return { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt }
 }
 
-export function getNames(found: readonly Found[]): string {
-  return found
-    .map(({ object: { group, kind, name } }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
+export function getNames(objects: readonly AskedObject[]): string {
+  return objects
+    .map(({ group, kind, name }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
     .join('')
 }

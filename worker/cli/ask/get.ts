@@ -58,6 +58,8 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
     ...{ now: new Date(), paint: asked.paint, wide: flags.output === 'wide' },
     ...{ withNamespace: place === undefined, withKind: kinds.length > 1 },
   }
+  // Names need none of it, and there may be ten thousand.
+  if (flags.output === 'name') return getNames(listed)
   return written(await withJobs(asked, listed), flags.output, form)
 }
 
@@ -90,7 +92,6 @@ async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<
 function written(found: readonly Found[], output: GetFlags['output'], form: Form): string {
   if (output === 'json') return `${JSON.stringify(getData(found), null, 2)}\n`
   if (output === 'yaml') return stringify(JSON.parse(JSON.stringify(getData(found))))
-  if (output === 'name') return getNames(found)
   return found.length === 0 ? 'none found\n' : getTable(found, form)
 }
 
