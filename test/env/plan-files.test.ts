@@ -198,7 +198,13 @@ describe('pawl plan -f', () => {
     expect(stdout).not.toContain(PASSWORD)
     expect(stdout).not.toContain(Buffer.from(PASSWORD).toString('base64'))
     expect(stdout).toContain('***')
-    const text = await plan([shop()])
+    const maps = Array.from({ length: 150 }, (_, index) => ({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `map-${index}` } },
+      data: { text: 'x'.repeat(180), more: 'y'.repeat(180), most: 'z'.repeat(180) },
+    }))
+    const text = await plan([shop(), ...maps])
+    // All of it, although it is much.
+    expect(text.stdout).toMatch(/\nObjects: \d+ new, .*\n.*no journal.*\n$/)
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('Installation plan-files/shop')
     expect(text.stdout).toContain('on target here, by')

@@ -42,11 +42,20 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
       json: () => `${JSON.stringify(plan, null, 2)}\n`,
       yaml: () => stringify(plan),
     }
-    process.stdout.write(told[flags.output]())
+    await print(told[flags.output]())
     process.exitCode = exitCodeOf(plan)
   } finally {
     await kube.close()
   }
+}
+
+/** All of it: the process ends as soon as its command does, and much takes a while on a socket. */
+async function print(text: string): Promise<void> {
+  await new Promise<void>((resolve) => {
+    process.stdout.write(text, () => {
+      resolve()
+    })
+  })
 }
 
 function parsed(text: string): unknown {
