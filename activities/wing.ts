@@ -2,6 +2,7 @@
 
 import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
 import type { BeforeEnd, Deps } from './deps.ts'
+import type { Foresight } from './run/foresight.ts'
 
 /** Activities by name, as Temporal registers them. */
 export type ActivityFunctions = Readonly<Record<string, (...input: never) => Promise<unknown>>>
@@ -15,6 +16,8 @@ export interface ActivityWing<Flags extends FlagTable = FlagTable, Made extends 
 export interface OpenWing<Made extends object = object> {
   readonly activities: Made
   readonly beforeEnd?: BeforeEnd
+  /** For `pawl plan -f`; absent: of its kinds nobody can say more than the API server. */
+  readonly foresight?: Foresight
   /** For the own activities of its controllers in level mode, as `ActivityContext.parts`. */
   readonly parts?: unknown
   /** Gives back what `open` has made, when no activity is at work any more. */

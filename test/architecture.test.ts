@@ -26,7 +26,7 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
     'workflows/chaos/disruption/jobs.ts',
     ...['workflows/wings.gen.ts', 'activities/deps.ts', 'activities/wings.gen.ts', 'activities/chaos/wing.ts'],
     ...['activities/index.ts', 'activities/journal/migrate.ts', 'activities/kube/write.ts', 'activities/run/begin.ts'],
-    ...['activities/landscaper/bounded/tenant-data.ts', 'worker/cli/ask/why.ts'],
+    ...['activities/landscaper/bounded/tenant-data.ts', 'worker/cli/ask/why.ts', 'worker/cli/plan/rehearsal.ts'],
     ...['activities/landscaper/deploy/deployers.gen.ts', 'activities/landscaper/deploy/objects/apply.ts'],
     ...['activities/landscaper/deploy/mock/deployer.ts', 'activities/landscaper/render/names.ts'],
     ...['activities/chaos/pods.ts', 'worker/cli/gen.ts', 'worker/dev/part.ts'],

@@ -36,6 +36,7 @@ import { StuckRuns } from './reconciler/stuck-runs.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
 import { createTellingWorker } from './reconciler/telling-worker.ts'
 import { logTemporal } from './reconciler/temporal-log.ts'
+import { JobEvents } from './reconciler/job-events.ts'
 import { WaitingJobs } from './reconciler/waiting-jobs.ts'
 
 const given = givenFlags(WORKER_FLAGS)
@@ -219,6 +220,7 @@ async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: re
     ),
     stuckRuns.run(stopping.signal),
     waiting.run(stopping.signal, () => dispatcher.wasFull()),
+    new JobEvents({ db, kube, log, now, registry }, settings.dispatcher).run(stopping.signal),
     clock.follow(db, log, stopping.signal),
     tellOwnHealth({ log, opened, stopping }, parts),
     followApiKey(connection, settings.temporal, { log }, stopping.signal),

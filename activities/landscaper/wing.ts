@@ -8,6 +8,7 @@ import { createRegistries } from './components/registries.ts'
 import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
+import { foresight } from './deploy/run/foresee-items.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
 import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
 import { sendActivities } from './deploy/run/send-items.ts'
@@ -53,6 +54,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
       activities: landscaperActivities(own),
       beforeEnd: landscaperEnds(own),
       parts: own,
+      foresight: foresight(own, deployers),
       close: async () => {
         await Promise.all([targets.close(), registries.close(), templates.close()])
       },

@@ -137,7 +137,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'what all activities need, and what a wing is to them, import the engine: no wing',
     of: /^activities\/(?:deps|wing)\.ts$/,
-    may: ['^activities/(?:kube|journal)/', '^activities/run/at-work\\.ts$', DEPS, KIT],
+    may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight)\\.ts$', DEPS, KIT],
     packages: ANY,
   },
   {
@@ -227,6 +227,13 @@ export const TABLE: readonly Row[] = [
     sentence: 'the commands that ask import of activities only what reads the journal',
     of: /^worker\/cli\/ask\//,
     may: ['^worker/', '^activities/journal/read/', KIT],
+    packages: ANY,
+  },
+  {
+    sentence:
+      "what tells the effect of files runs activities: it imports what the command line does, and the activities' index",
+    of: /^worker\/cli\/plan\//,
+    may: ['^worker/', '^activities/(?:index\\.ts$|(?:journal|kube|run)/)', KIT],
     packages: ANY,
   },
   {

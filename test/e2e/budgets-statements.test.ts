@@ -24,6 +24,7 @@ const NOT_OF_A_JOB = [
   '%select o.uid from object o where o.cluster%',
   'with "quiet" as%',
   'select exists (select from object%',
+  '%row_number() over (partition by j.namespace%',
 ]
 
 /** Statements of bridge and worker while the job ran and until its run was recorded, by their texts. */

@@ -1,4 +1,5 @@
-// The commands `pawl plan show` and `pawl plan list`: what the controllers do, drawn from the plans that they run. Asks no server.
+// The commands `pawl plan show` and `pawl plan list`: what the controllers do, drawn from the plans that they run. Asks no server. `pawl plan -f` runs these
+// plans for objects that are only asked for (plan/).
 // Source: seeds/ctrlkit-rfc.txt "Future possibilities".
 
 import { Command } from 'commander'
@@ -8,17 +9,40 @@ import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from '../plans/dra
 import { findPlans, type PlannedKind, planNamed } from '../plans/find-plans.ts'
 import { drawTrace } from '../plans/draw-trace.ts'
 import { UsageError } from '../server/usage-error.ts'
+import { withAskFlags } from './ask/open-journal.ts'
+import type { PlanFilesFlags } from './plan/plan-files.ts'
 import { joined, parseOneOf } from './usage.ts'
 
 interface PlanFlags {
   readonly controllers?: string
 }
 
+type FilesFlags = Omit<PlanFilesFlags, 'filename'> & { readonly filename?: string }
+
+const FORMATS = ['text', 'json', 'yaml'] as const
+
+const EXAMPLES = `
+Examples:
+  pawl plan -f shop.yaml            what applying it would do: exit code 0 nothing, 3 something
+  helm template . | pawl plan -f -  of manifests from another program
+  pawl plan show installation       what the controller of Installations does`
+
 const CONTROLLERS = ['--controllers <files>', 'modules of controllers in level mode, separated by commas'] as const
 
 export function planCommand(): Command {
-  return new Command('plan')
-    .description('draw what the controllers do')
+  const command = new Command('plan')
+    .description('tell what applying manifests would do (-f), or draw what the controllers do (show, list)')
+    .option('-f, --filename <files>', 'manifests, separated by commas, or - for stdin: nothing is written', joined)
+    .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
+    .option('--target-allow <servers>', 'where Targets and registries may lead, as of the worker', joined)
+    .option('--registry-local <folder>', 'where components of repositories of type local lie, as of the worker')
+  return withAskFlags(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ filename, ...flags }: FilesFlags) => {
+      if (filename === undefined) throw new UsageError('found no -f FILE and no command, expected -f, show or list')
+      const { planFiles } = await import('./plan/plan-files.ts')
+      await planFiles({ ...flags, filename: filename.split(',') })
+    })
     .addCommand(
       new Command('show')
         .description('draw the plan of a kind, phase by phase')

@@ -112,6 +112,8 @@ export type {
 } from './run/job.ts'
 export { isLaneServed, laneOf } from './run/lanes.ts'
 export type { Lanes, Serving } from './run/lanes.ts'
+export { runPhases } from './run/foresee.ts'
+export type { Foreseeing, ForeseenItem, ForeseenJob } from './run/foresee.ts'
 export { levelMode, wantedOf } from './run/controller.ts'
 export type {
   Controller,

@@ -63,6 +63,9 @@ export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
  */
 export const RENDERED_FROM_ANNOTATION = 'landscaper.gardener.cloud/pawl-rendered-from'
 
+/** When the Execution wrote the item last, in whole seconds. It is no reason to write. */
+export const RECONCILE_TIME_ANNOTATION = 'landscaper.gardener.cloud/reconcile-time'
+
 /** By the command line: who asked for what last, and why. Nothing is decided by it. */
 const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
 

@@ -8,6 +8,7 @@ import {
   FINALIZER,
   ITEM_NAME_LABEL,
   MANAGED_BY_LABEL,
+  RECONCILE_TIME_ANNOTATION,
 } from '../../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
@@ -27,8 +28,6 @@ const CUT_SUFFIX_LENGTH = 10
 const TYPE_ANNOTATION = 'landscaper.gardener.cloud/deployer-type'
 const TARGET_ANNOTATION = 'landscaper.gardener.cloud/deployer-target-name'
 const NO_TARGET = '.noTargetName'
-/** When the Execution wrote the item last, in whole seconds. It is no reason to write. */
-const RECONCILE_TIME_ANNOTATION = 'landscaper.gardener.cloud/reconcile-time'
 
 /** The items of `spec.deployItems`, or of `spec.deployItemsCompressed` (base64 of gzipped JSON), or why they cannot be read. */
 export async function decodeItems(

@@ -9,6 +9,7 @@ import type { WrittenKind } from './declared-writes.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import type { LevelSettings } from './level-settings.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
+import type { Foresee } from './foresee.ts'
 import type { JobPlan } from './job.ts'
 import type { Lanes } from './lanes.ts'
 import type { JobStatus, StatusFields } from './job-status.ts'
@@ -122,6 +123,8 @@ export interface JobModeController extends AnyController {
   readonly fields: OwnedFields
   readonly siblings?: Siblings
   readonly steering?: Steering
+  /** What a job of it would do. Absent: nobody can say. */
+  readonly foresee?: Foresee
 }
 
 export interface LevelModeController extends AnyController {

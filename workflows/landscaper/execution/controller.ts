@@ -4,6 +4,7 @@ import type { JobModeController } from '../../kit/index.ts'
 import { STEERED_EXECUTION } from '../contract.ts'
 import { dataObjectKind } from '../data-object/kind.ts'
 import { executionQueries } from './controller.gen.ts'
+import { foreseeExecution } from './foresee.ts'
 import { executionFields } from './fields.ts'
 import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
@@ -25,5 +26,6 @@ export const executionController: JobModeController = {
   plan: executionPlan,
   triggers: [UNGUARDED],
   fields: executionFields,
+  foresee: foreseeExecution,
   steering: STEERED_EXECUTION,
 }

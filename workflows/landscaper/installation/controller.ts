@@ -3,6 +3,7 @@
 import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
+import { foreseeInstallation } from './foresee.ts'
 import { installationFields } from './fields.ts'
 import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
@@ -26,6 +27,7 @@ export const installationController: JobModeController = {
     { at: path('status.dependentsToTrigger') },
   ],
   fields: installationFields,
+  foresee: foreseeInstallation,
   steering: { ...STEERED_INSTALLATION, parent: installationKind },
   siblings: { flow: flowOf },
 }

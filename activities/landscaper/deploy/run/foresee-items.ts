@@ -1,0 +1,114 @@
+// What deployers would do with items, for `pawl plan -f`: the first step that they would take, on a target that is only asked. Items of types that others
+// deploy are told of as such.
+
+import {
+  JOB_ID_LABEL,
+  RECONCILE_TIME_ANNOTATION,
+  RENDERED_FROM_ANNOTATION,
+} from '../../../../workflows/landscaper/contract.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { dryRun, type DryRun } from '../../../kube/dry-run.ts'
+import { KubeError } from '../../../kube/errors.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { readObject } from '../../../kube/read-family.ts'
+import type { ForeseenWork, Foresight } from '../../../run/foresight.ts'
+import { dataOf } from '../../customer.ts'
+import type { LandscaperDeps } from '../../deps.ts'
+import type { TargetCluster } from '../target/target-cluster.ts'
+import { DeployError, type Deployer, isQuick } from './deployer.ts'
+import { ownTarget } from './own-target.ts'
+
+const AT_ONCE = 8
+/** A cluster that does not answer is told of. */
+const LONGEST_MS = 20_000
+
+export function foresight(deps: LandscaperDeps, deployers: readonly Deployer[]): Foresight {
+  return {
+    incidental: [
+      `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
+      `metadata.annotations.${RENDERED_FROM_ANNOTATION}`,
+      `metadata.labels.${JOB_ID_LABEL}`,
+      'status',
+    ],
+    concealed: { Secret: ['data', 'stringData'], DataObject: ['data'], Target: ['spec.config'] },
+    foreseeItems: async (namespace, names) =>
+      await inParallel(names, AT_ONCE, async (name) => await foreseeItem(deps, deployers, { namespace, name })),
+  }
+}
+
+interface Named {
+  readonly namespace: string
+  readonly name: string
+}
+
+async function foreseeItem(
+  deps: LandscaperDeps,
+  deployers: readonly Deployer[],
+  { namespace, name }: Named,
+): Promise<ForeseenWork> {
+  const item = await readObject(deps, deployItemKind, namespace, name)
+  if (item === undefined) return { name, unknown: 'it is not there', writes: [] }
+  const deployer = deployers.find(({ type }) => type === item.spec.type)
+  if (deployer === undefined)
+    return { name, unknown: `items of type ${item.spec.type} are deployed by others`, writes: [] }
+  const targets: DryRun[] = []
+  try {
+    const problem = await problemOf(deps, deployer, { item, targets })
+    return { name, ...(problem !== undefined && { problem }), ...wouldWrite(item, targets) }
+  } catch (error) {
+    if (error instanceof DeployError && error.isFinal)
+      return { name, problem: textOf(error), ...wouldWrite(item, targets) }
+    if (error instanceof DeployError || error instanceof KubeError || isTimeout(error))
+      return { name, unknown: `its target was not asked: ${textOf(error)}`, ...wouldWrite(item, targets) }
+    throw error
+  }
+}
+
+function wouldWrite({ spec }: DeployItem, targets: readonly DryRun[]): Pick<ForeseenWork, 'target' | 'writes'> {
+  const writes = targets.flatMap((one) => one.writes())
+  return { ...(spec.target !== undefined && { target: spec.target.name }), writes }
+}
+
+interface Rehearsal {
+  readonly item: DeployItem
+  /** Those that were opened. */
+  readonly targets: DryRun[]
+}
+
+/** What it would fail of; undefined: nothing, so far as its first step goes. */
+async function problemOf(
+  deps: LandscaperDeps,
+  deployer: Deployer,
+  { item, targets }: Rehearsal,
+): Promise<string | undefined> {
+  const { namespace } = item.metadata
+  const config = deployer.parse(item)
+  if (isQuick(deployer)) {
+    const { phase, error } = deployer.answer(item, config)
+    return error === undefined ? undefined : `${phase}: ${error.message}`
+  }
+  const signal = AbortSignal.timeout(LONGEST_MS)
+  const openTarget = async (target: string): Promise<TargetCluster> => {
+    const cluster = await deps.landscaper.targets.open(namespace, target, signal)
+    const dry = dryRun(cluster.kube)
+    targets.push(dry)
+    return {
+      kube: dry.client,
+      servedKind: async (apiVersion, kind, stop) => await cluster.servedKind(apiVersion, kind, stop),
+    }
+  }
+  const work = { item, openTarget, data: dataOf(deps, { namespace }), signal }
+  const step = deployer.needsTarget
+    ? await deployer.install({ ...work, target: await openTarget(ownTarget(item)) }, config)
+    : await deployer.install(work, config)
+  return step.result === 'failed' ? textOf(step.error) : undefined
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof DeployError) return `${error.reason}: ${error.message}`
+  return error instanceof Error ? error.message : String(error)
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
+}

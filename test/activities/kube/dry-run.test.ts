@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+
+import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../activities/kube/client.ts'
+import { dryRun, merged } from '../../../activities/kube/dry-run.ts'
+import { KubeError } from '../../../activities/kube/errors.ts'
+
+const ITEMS = '/api/v1/namespaces/n/items'
+const item = (name: string, more: object = {}) => ({
+  ...{ kind: 'Item', metadata: { name, uid: `uid-${name}`, resourceVersion: '7', labels: { tier: 'a' } } },
+  ...more,
+})
+
+/** A server with one item, which answers writes and notes what it was sent. */
+function server() {
+  const sent: { readonly method: Method; readonly path: string; readonly options: RequestOptions }[] = []
+  const request = (method: Method, path: string, options: RequestOptions = {}): Promise<unknown> => {
+    if (method !== 'GET') sent.push({ method, path, options })
+    const body = options.body as KubeObject
+    if (method === 'POST') return Promise.resolve({ ...body, metadata: { uid: 'made', ...body.metadata } })
+    if (path === ITEMS) return Promise.resolve({ metadata: { resourceVersion: '7' }, items: [item('a')] })
+    if (path !== `${ITEMS}/a`) return Promise.reject(new KubeError('none', { status: 404, reason: 'NotFound' }))
+    return Promise.resolve(method === 'PATCH' ? merged(item('a'), body) : item('a'))
+  }
+  const kube = { connection: { server: '', isInsecure: false }, request, close: () => Promise.resolve() }
+  return { sent, room: dryRun(kube as unknown as KubeClient) }
+}
+
+const names = async ({ client }: ReturnType<typeof dryRun>, labelSelector = '') => {
+  const { items } = await client.request<{ items: KubeObject[] }>('GET', ITEMS, { query: { labelSelector } })
+  return items.map(({ metadata }) => metadata.name)
+}
+
+describe('a client that is only asked', () => {
+  it('sends every write as a dry run, a deletion in its body, too', async () => {
+    const { sent, room } = server()
+    await room.client.request('POST', ITEMS, { body: item('b') })
+    await room.client.request('PATCH', `${ITEMS}/b`, { body: { size: 1 } })
+    await room.client.request('PATCH', `${ITEMS}/a`, { body: { size: 1 }, query: { fieldManager: 'me' } })
+    await room.client.request('DELETE', `${ITEMS}/a`, {
+      body: { kind: 'DeleteOptions', preconditions: { uid: 'uid-a' } },
+    })
+    expect(sent.map(({ method, options }) => `${method} ${options.query?.['dryRun'] ?? 'written'}`)).toEqual([
+      ...['POST All', 'POST All', 'PATCH All', 'DELETE All'],
+    ])
+    // The server looks at no query where there is a body.
+    expect(sent.at(-1)?.options.body).toMatchObject({ dryRun: ['All'], preconditions: { uid: 'uid-a' } })
+  })
+
+  it('shows what would be there to whoever reads afterwards', async () => {
+    const { room } = server()
+    await room.client.request('POST', ITEMS, { body: item('b') })
+    await room.client.request('PATCH', `${ITEMS}/b`, { body: { metadata: { labels: { tier: 'b' } } } })
+    expect([await names(room), await names(room, 'tier=b'), await names(room, 'tier=c')]).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a'],
+    ])
+    await expect(room.client.request('POST', ITEMS, { body: item('b') })).rejects.toMatchObject({
+      reason: 'AlreadyExists',
+    })
+    await room.client.request('DELETE', `${ITEMS}/a`)
+    expect(await names(room)).toEqual(['b'])
+    await expect(room.client.request('GET', `${ITEMS}/a`)).rejects.toMatchObject({ status: 404 })
+    await room.pretend(`${ITEMS}/b`, { status: { phase: 'Succeeded' } })
+    expect(await room.client.request('GET', `${ITEMS}/b`)).toMatchObject({ status: { phase: 'Succeeded' } })
+    expect(room.writes()).toMatchObject([
+      { before: undefined, after: { metadata: { name: 'b' } } },
+      { before: { metadata: { name: 'a' } }, after: undefined },
+    ])
+  })
+
+  it('keeps what a finalizer holds, as being deleted', async () => {
+    const { room } = server()
+    await room.client.request('POST', ITEMS, { body: item('b', { metadata: { name: 'b', finalizers: ['x'] } }) })
+    await room.client.request('DELETE', `${ITEMS}/b`)
+    expect(await room.client.request('GET', `${ITEMS}/b`)).toMatchObject({
+      metadata: { deletionTimestamp: expect.any(String) as string },
+    })
+  })
+})

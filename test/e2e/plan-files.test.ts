@@ -1,0 +1,86 @@
+// `pawl plan -f` of what a worker has made: nothing of it changes; of an edit, what that changes; and how long it took.
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { expect, it } from 'vitest'
+
+import { installation } from '../support/cluster.ts'
+import { dataObject } from '../support/imports.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, sub } from '../support/sub-installations.ts'
+
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const stage = useStage('plan-files-e2e')
+
+interface Told {
+  readonly writes: readonly { readonly state: string; readonly kind: string; readonly changes: readonly object[] }[]
+  readonly jobs: readonly {
+    readonly end: string
+    readonly expectedMs?: number
+    readonly items: readonly { readonly item: string; readonly state: string }[]
+  }[]
+}
+
+it('a plan of what is there is empty, and that of an edit tells what it changes', async () => {
+  const { cluster, pawl } = stage
+  const shop = (size: string) =>
+    installation(
+      'shop',
+      [
+        { name: 'a' },
+        { name: 'b', dependsOn: ['a'], config: { providerStatus: { apiVersion: 'v1', kind: 'X', size } } },
+      ],
+      {
+        triggered: false,
+        spec: { imports: { data: [{ name: 'size', dataRef: 'size' }] } },
+        blueprint: {
+          imports: [{ name: 'size', type: 'data', schema: { type: 'number' } }],
+          subinstallations: [sub('part', { blueprint: deploying({ name: 'inner' }) })],
+        },
+      },
+    )
+  const { kind, metadata, ...content } = shop('small')
+  await cluster.create(dataObject('size', 3), 'dataobjects')
+  const asked = { 'landscaper.gardener.cloud/operation': 'reconcile' }
+  await cluster.create({ kind, metadata: { ...metadata, annotations: asked }, ...content }, 'installations')
+  await pawl.settled(await cluster.finished('shop'))
+
+  const same = await plan(shop('small'))
+  expect(same.told.writes.filter(({ state }) => state !== 'unchanged')).toEqual([])
+  expect(same, JSON.stringify(same.told.jobs)).toMatchObject({ code: 0 })
+  expect(same.told.jobs).toMatchObject([{ end: 'succeeds', expectedMs: expect.any(Number) as number }])
+  expect(same.told.jobs[0]?.items.map(({ item, state }) => `${item} ${state}`)).toEqual(['a unchanged', 'b unchanged'])
+
+  const edited = await plan(shop('large'))
+  expect(edited.code).toBe(3)
+  const changed = edited.told.writes.filter(({ state }) => state !== 'unchanged')
+  expect(changed.map(({ state, kind: of }) => `${state} ${of}`)).toEqual([
+    ...['changed Installation', 'changed Execution', 'changed DeployItem'],
+  ])
+  expect(changed.at(-1)?.changes).toEqual([
+    { field: 'spec.config.providerStatus.size', before: '"small"', after: '"large"' },
+  ])
+}, 240_000)
+
+async function plan(object: object): Promise<{ readonly told: Told; readonly code: number }> {
+  const { pawl, servers, cluster } = stage
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-plan-'))
+  const file = join(folder, 'shop.json')
+  await writeFile(file, JSON.stringify(object))
+  const found = ['--kubeconfig', servers.kubeconfigPath, '--database-url', pawl.databaseUrl, '-n', cluster.namespace]
+  return await new Promise((resolve, reject) => {
+    const child = execFile(
+      process.execPath,
+      [PAWL, 'plan', '-f', file, '-o', 'json', ...found],
+      (_, stdout, stderr) => {
+        void rm(folder, { recursive: true, force: true })
+        if (stdout === '') reject(new Error(stderr))
+        else resolve({ told: JSON.parse(stdout) as Told, code: child.exitCode ?? -1 })
+      },
+    )
+  })
+}

@@ -1,0 +1,149 @@
+// Jobs of roots are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+
+import { randomUUID } from 'node:crypto'
+
+import { describe, expect, inject, it } from 'vitest'
+
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { JobEvents } from '../../worker/reconciler/job-events.ts'
+import { builtIn } from '../../worker/server/registry.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+const NOW = Date.parse('2030-01-01T00:00:00Z')
+const MINUTE = 60_000
+const ago = (ms: number) => new Date(NOW - ms)
+const MOST = 10
+
+/** What one worker has. @param at where its clock is. */
+function worker(at: () => Date = () => new Date(NOW)): JobEvents {
+  const { kube, log } = stage().deps
+  return new JobEvents({ kube, log, now: at, registry: builtIn, db: stage().database.db }, { cluster: 'local' })
+}
+
+interface Given {
+  readonly namespace?: string
+  readonly startedMs?: number
+  readonly phaseMs?: number
+  readonly outcome?: string
+  readonly finishedMs?: number
+  readonly owner?: string
+  readonly cluster?: string
+}
+
+/** @returns the uid of the Installation whose job it is. */
+async function job(given: Given = {}): Promise<string> {
+  const { namespace = 'ns', startedMs = 20_000, phaseMs = startedMs, outcome = null, finishedMs, owner = null } = given
+  const { cluster = 'local' } = given
+  const uid = randomUUID()
+  const { db } = stage().database
+  const place = { cluster, uid, namespace, name: 'shop' }
+  await db
+    .insertInto('object')
+    .values({
+      ...{ ...place, api_group: 'landscaper.gardener.cloud', kind: 'Installation', resource_version: 1, seq: 1 },
+      ...{
+        owner_uid: owner,
+        hash: null,
+        deleted: false,
+        presumed_deleted: false,
+        updated_at: ago(0),
+        projection: '{}',
+      },
+    })
+    .execute()
+  await db
+    .insertInto('job')
+    .values({
+      ...{ ...place, workflow_id: `installation/${uid}/j1`, run_id: 'r', controller: 'installation', job_id: 'j1' },
+      ...{ cause: 'edited', phase: 'Progressing', outcome, attempt: 0, passes: 1, lookups: 0, last_error: null },
+      phases: JSON.stringify([{ phase: 'Progressing', at: ago(phaseMs).toISOString() }]),
+      ...{ started_at: ago(startedMs), finished_at: finishedMs === undefined ? null : ago(finishedMs) },
+    })
+    .execute()
+  return uid
+}
+
+const told = () =>
+  [...stage().api.objects.values()].map((event) => {
+    const { involvedObject, reason, message, type } = event as KubeObject & Record<string, string>
+    return { uid: (involvedObject as unknown as { uid: string }).uid, reason, type, message }
+  })
+
+describe('a job of a root', () => {
+  it('is told when it lasts, when it has ended well after that, and when it does not come on', async () => {
+    const [lasting, ended, stalled] = [
+      await job(),
+      await job({ startedMs: 61_000, outcome: 'Succeeded', finishedMs: 1000 }),
+      await job({ startedMs: 30 * MINUTE, phaseMs: 20 * MINUTE }),
+    ]
+    await worker().look()
+    const expected = [
+      {
+        uid: lasting,
+        reason: 'JobStarted',
+        type: 'Normal',
+        message: `job j1 runs since ${ago(20_000).toISOString()} (edited)`,
+      },
+      { uid: ended, reason: 'JobSucceeded', type: 'Normal', message: 'job j1 has succeeded after 60 s' },
+      { uid: stalled, reason: 'JobStarted' },
+      { uid: stalled, reason: 'JobStalled', type: 'Warning' },
+    ]
+    expect(told()).toHaveLength(expected.length)
+    for (const one of expected) expect(told()).toContainEqual(expect.objectContaining(one))
+    const { message } = told().find(({ reason }) => reason === 'JobStalled') ?? {}
+    expect(message).toBe(
+      `job j1 is in phase Progressing since ${ago(20 * MINUTE).toISOString()}; what it waits for says: pawl why installation/shop`,
+    )
+  })
+
+  it('is not told of when it is over soon, has failed, is a child, or is of another cluster', async () => {
+    await job({ startedMs: 3000 })
+    await job({ startedMs: 9000, outcome: 'Succeeded', finishedMs: 1000 })
+    // Its error has been told with the write of the status.
+    await job({ startedMs: 61_000, outcome: 'Failed', finishedMs: 1000 })
+    await job({ owner: 'parent' })
+    await job({ cluster: 'copy' })
+    await job({ startedMs: 2 * 60 * MINUTE, outcome: 'Succeeded', finishedMs: 60 * MINUTE })
+    await worker().look()
+    expect(told()).toEqual([])
+  })
+
+  it('is told once, whoever looks, and while it stalls once an hour', async () => {
+    await job({ startedMs: 30 * MINUTE })
+    let at = NOW
+    const [one, other] = [worker(() => new Date(at)), worker()]
+    await one.look()
+    await other.look()
+    expect(told()).toHaveLength(2)
+    stage().api.requests.length = 0
+    await one.look()
+    expect(stage().api.requests).toEqual([])
+    at += 60 * MINUTE
+    await one.look()
+    expect(told().map(({ reason }) => reason)).toEqual(['JobStarted', 'JobStalled', 'JobStalled'])
+  })
+
+  it('is told a few at a time in a namespace of many, and waits for no other namespace', async () => {
+    for (let index = 0; index < MOST + 3; index++) await job({ namespace: 'crowd' })
+    const alone = await job({ namespace: 'alone' })
+    const one = worker()
+    await one.look()
+    expect(told()).toHaveLength(MOST + 1)
+    expect(told().map(({ uid }) => uid)).toContain(alone)
+    await one.look()
+    expect(told()).toHaveLength(MOST + 4)
+  })
+
+  it('is told with the next look when the API server did not take it', async () => {
+    await job()
+    const one = worker()
+    stage().api.intercept = () => refusal(403, 'Forbidden')
+    await one.look()
+    stage().api.intercept = () => undefined
+    expect(told()).toEqual([])
+    await one.look()
+    expect(told()).toHaveLength(1)
+  })
+})

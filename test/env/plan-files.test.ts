@@ -1,0 +1,289 @@
+// `pawl plan -f` against a real API server: what it tells, and that nothing is written for it.
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
+import { API } from '../support/cluster.ts'
+import { LISTED_TARGETS } from '../support/pawl.ts'
+import { useTargetStage } from './target-stage.ts'
+
+const NAMESPACE = 'plan-files'
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const PASSWORD = 'correct horse battery'
+const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
+const cluster = useTargetStage(NAMESPACE)
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pawl-plan-'))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Told {
+  readonly refused: readonly { readonly at: string; readonly problem: string }[]
+  readonly writes: readonly {
+    readonly state: string
+    readonly kind: string
+    readonly name: string
+    readonly target?: string
+  }[]
+  readonly jobs: readonly Job[]
+}
+
+interface Job {
+  readonly name: string
+  readonly end: string
+  readonly told?: string
+  readonly items: readonly {
+    readonly item: string
+    readonly level: number
+    readonly state: string
+    readonly unknown?: string
+  }[]
+  readonly jobs: readonly Job[]
+}
+
+async function plan(objects: readonly object[], ...args: readonly string[]) {
+  const file = join(folder, 'objects.yaml')
+  await writeFile(file, objects.map((object) => JSON.stringify(object)).join('\n---\n'))
+  const { kubeconfigPath } = inject('servers')
+  const asked = [
+    'plan',
+    '-f',
+    file,
+    '-n',
+    NAMESPACE,
+    '--kubeconfig',
+    kubeconfigPath,
+    '--target-allow',
+    LISTED_TARGETS,
+    ...args,
+  ]
+  const env = { ...process.env, PAWL_DATA_DIR: folder, PAWL_DATABASE_URL: '' }
+  return await new Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number }>((resolve) => {
+    const child = execFile(process.execPath, [PAWL, ...asked], { env }, (_error, stdout, stderr) => {
+      resolve({ stdout, stderr, code: child.exitCode ?? -1 })
+    })
+  })
+}
+
+async function told(objects: readonly object[]) {
+  const { stdout, stderr, code } = await plan(objects, '-o', 'json')
+  expect(stderr).toBe('')
+  return { ...(JSON.parse(stdout) as Told), code, stdout }
+}
+
+const shop = (spec: object = {}) => ({
+  apiVersion: API,
+  kind: 'Installation',
+  metadata: { name: 'shop', namespace: NAMESPACE },
+  spec: {
+    imports: {
+      data: [{ name: 'password', secretRef: { name: 'login', key: 'password' } }],
+      targets: [{ name: 'here', target: 'here' }],
+    },
+    blueprint: { inline: { filesystem: { 'blueprint.yaml': blueprint() } } },
+    ...spec,
+  },
+})
+
+function blueprint(): string {
+  const manifests = (kind: string, content: object) => ({
+    apiVersion: 'manifest.deployer.landscaper.gardener.cloud/v1alpha2',
+    kind: 'ProviderConfiguration',
+    manifests: [
+      {
+        policy: 'manage',
+        manifest: {
+          apiVersion: 'v1',
+          kind,
+          metadata: { name: `of-${kind.toLowerCase()}`, namespace: NAMESPACE },
+          ...content,
+        },
+      },
+    ],
+  })
+  const items = [
+    {
+      name: 'web',
+      type: MANIFEST,
+      target: { import: 'here' },
+      dependsOn: ['db'],
+      config: manifests('ConfigMap', { data: { colour: 'blue' } }),
+    },
+    {
+      name: 'db',
+      type: MANIFEST,
+      target: { import: 'here' },
+      config: manifests('Secret', { stringData: { password: '{{ .imports.password }}' } }),
+    },
+    {
+      name: 'theirs',
+      type: 'example.com/theirs',
+      config: { apiVersion: 'v1', kind: 'X', text: '{{ .imports.password }}' },
+    },
+  ]
+  const template = JSON.stringify({ deployItems: items })
+  const sub = {
+    apiVersion: 'landscaper.gardener.cloud/v1alpha1',
+    kind: 'InstallationTemplate',
+    name: 'inner',
+    blueprint: {
+      filesystem: {
+        'blueprint.yaml': JSON.stringify({
+          deployExecutions: [{ name: 'one', type: 'GoTemplate', template: '{"deployItems":[]}' }],
+        }),
+      },
+    },
+  }
+  return JSON.stringify({
+    imports: [
+      { name: 'password', type: 'data', schema: { type: 'string' } },
+      { name: 'here', type: 'target', targetType: 'landscaper.gardener.cloud/kubernetes-cluster' },
+    ],
+    subinstallations: [sub],
+    deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
+  })
+}
+
+/** Every object of the namespace that a plan could touch, with its version. */
+async function versions(): Promise<Readonly<Record<string, string>>> {
+  const landscaper = `/apis/${API}/namespaces/${NAMESPACE}`
+  const paths = [
+    ...['installations', 'executions', 'deployitems', 'targets', 'dataobjects'].map(
+      (plural) => `${landscaper}/${plural}`,
+    ),
+    ...['configmaps', 'secrets', 'events'].map((plural) => `/api/v1/namespaces/${NAMESPACE}/${plural}`),
+  ]
+  const lists = await Promise.all(paths.map(async (path) => await cluster().admin.request<ObjectList>('GET', path)))
+  return Object.fromEntries(
+    lists.flatMap(({ items }, index) =>
+      items.map(({ metadata }) => [`${paths[index] ?? ''}/${metadata.name}`, metadata.resourceVersion ?? '']),
+    ),
+  )
+}
+
+const create = async (plural: string, body: object): Promise<KubeObject> =>
+  await cluster().admin.request<KubeObject>('POST', `/apis/${API}/namespaces/${NAMESPACE}/${plural}`, { body })
+
+describe('pawl plan -f', () => {
+  it('tells what an Installation would make, down to its target, and writes nothing', async () => {
+    await cluster().secret('login', { password: PASSWORD })
+    await cluster().target('here', { config: { kubeconfig: cluster().changed(() => undefined) } })
+    const before = await versions()
+    const { jobs, writes, code, stdout } = await told([shop()])
+    expect(code).toBe(3)
+    expect(jobs).toMatchObject([{ name: 'shop', end: 'succeeds', jobs: [{ end: 'succeeds' }] }])
+    const items = jobs[0]?.items.map(({ item, level, state }) => `${level} ${item} ${state}`)
+    expect(items?.sort()).toEqual(['1 db new', '1 theirs new', '2 web new'])
+    expect(jobs[0]?.items.find(({ item }) => item === 'theirs')?.unknown).toContain('example.com/theirs')
+    const states = writes.map(({ state, kind, target = '' }) => `${state} ${kind} ${target}`.trim())
+    expect(states).toEqual(
+      expect.arrayContaining([
+        'new Installation',
+        'new Execution',
+        'new DeployItem',
+        'new DataObject',
+        'new Secret here',
+        'new ConfigMap here',
+      ]),
+    )
+    expect(stdout).not.toContain(PASSWORD)
+    expect(stdout).not.toContain(Buffer.from(PASSWORD).toString('base64'))
+    expect(stdout).toContain('***')
+    const maps = Array.from({ length: 150 }, (_, index) => ({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `map-${index}` } },
+      data: { text: 'x'.repeat(180), more: 'y'.repeat(180), most: 'z'.repeat(180) },
+    }))
+    const text = await plan([shop(), ...maps])
+    // All of it, although it is much.
+    expect(text.stdout).toMatch(/\nObjects: \d+ new, .*\n.*no journal.*\n$/)
+    expect(text.code).toBe(3)
+    expect(text.stdout).toContain('Installation plan-files/shop')
+    expect(text.stdout).toContain('on target here, by')
+    expect(text.stdout).toContain('no journal')
+    expect(text.stdout).not.toContain(PASSWORD)
+    expect(await versions()).toEqual(before)
+  })
+
+  it('sees other objects of the same files, and tells what is missing or wrong as the controllers do', async () => {
+    const later = { apiVersion: API, kind: 'DataObject', metadata: { name: 'size' }, data: 3 }
+    const imports = (dataRef: string) => ({ imports: { data: [{ name: 'size', dataRef }] } })
+    const inline = {
+      'blueprint.yaml': JSON.stringify({ imports: [{ name: 'size', type: 'data', schema: { type: 'integer' } }] }),
+    }
+    const installation = (dataRef: string) =>
+      shop({ ...imports(dataRef), blueprint: { inline: { filesystem: inline } } })
+    expect((await told([later, installation('size')])).jobs).toMatchObject([{ end: 'succeeds' }])
+    const missing = await told([installation('nowhere')])
+    expect(missing.code).toBe(1)
+    expect(missing.jobs[0]?.told).toContain('spec.imports.data[0] "size": found no DataObject plan-files/nowhere')
+    const refused = await told([shop({ blueprint: 7 })])
+    expect(refused).toMatchObject({
+      code: 1,
+      refused: [{ problem: expect.stringContaining('spec.blueprint') as string }],
+    })
+  })
+
+  it('tells of orphans and of cycles of an Execution that is there', async () => {
+    const item = (name: string, dependsOn: readonly string[] = []) => ({
+      ...{ name, dependsOn, type: 'landscaper.gardener.cloud/mock' },
+      config: { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' },
+    })
+    const execution = (deployItems: readonly object[]) => ({
+      ...{ apiVersion: API, kind: 'Execution', metadata: { name: 'exec' } },
+      spec: { deployItems },
+    })
+    const { metadata } = await create('executions', execution([item('old')]))
+    const owner = {
+      apiVersion: API,
+      kind: 'Execution',
+      name: 'exec',
+      uid: metadata.uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    }
+    await create('deployitems', {
+      ...{ apiVersion: API, kind: 'DeployItem', spec: { type: 'landscaper.gardener.cloud/mock' } },
+      metadata: {
+        name: 'exec-old',
+        ownerReferences: [owner],
+        finalizers: ['finalizer.landscaper.gardener.cloud'],
+        labels: {
+          'execution.landscaper.gardener.cloud/managed-by': 'exec',
+          'execution.landscaper.gardener.cloud/name': 'old',
+        },
+      },
+    })
+    const before = await versions()
+    const { jobs, writes } = await told([execution([item('new')])])
+    expect(writes.map(({ state, kind }) => `${state} ${kind}`)).toEqual([
+      'changed Execution',
+      'new DeployItem',
+      'deleted DeployItem',
+    ])
+    expect(jobs).toMatchObject([
+      {
+        end: 'succeeds',
+        items: [
+          { item: 'old', state: 'orphaned' },
+          { item: 'new', state: 'new' },
+        ],
+      },
+    ])
+    const cycle = await told([execution([item('a', ['b']), item('b', ['a'])])])
+    expect(cycle.code).toBe(1)
+    expect(cycle.jobs[0]?.told).toMatch(/CyclicDependencies: .*a -> b -> a|b -> a -> b/)
+    expect(await versions()).toEqual(before)
+    await cluster().patch(`/apis/${API}/namespaces/${NAMESPACE}/deployitems/exec-old`, {
+      metadata: { finalizers: null },
+    })
+  })
+})

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+
+import { documentsIn } from '../../../../worker/cli/plan/documents.ts'
+
+const read = (content: string) => {
+  const problems: string[] = []
+  return {
+    found: documentsIn('shop.yaml', content, problems).map(({ at, object }) => `${at}: ${object.metadata.name}`),
+    problems,
+  }
+}
+
+describe('manifests that a plan is asked for', () => {
+  it('are all documents and all items of lists, with their places', () => {
+    const list = '{kind: List, items: [{apiVersion: v1, kind: X, metadata: {name: b}}]}'
+    expect(read(`apiVersion: v1\nkind: X\nmetadata: {name: a}\n---\n---\n${list}\n`)).toEqual({
+      found: ['shop.yaml, document 1: a', 'shop.yaml, document 3, items[0]: b'],
+      problems: [],
+    })
+    expect(read('')).toEqual({ found: [], problems: [] })
+  })
+
+  it('are refused with their place, and without what they hold', () => {
+    expect(read('kind: X\n').problems).toEqual([
+      'shop.yaml: found no apiVersion, no metadata.name; expected an object of Kubernetes',
+    ])
+    const [problem] = read('a: 1\n---\npassword: [secret\n').problems.slice(-1)
+    expect(problem).toMatch(/^shop.yaml, document 2: line \d+, column \d+: no YAML \(/)
+    expect(problem).not.toContain('secret')
+  })
+})

@@ -1,0 +1,130 @@
+// What a write would change of an object, field by field, with nothing in it that nobody may see. Pure.
+//
+//   D1. Values of Secrets are shown nowhere: not those of the objects themselves, not where they have been rendered into others, not in base64.
+//   D2. Fields of the bookkeeping of the API server are no change.
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+
+export interface Change {
+  readonly field: string
+  /** As JSON; undefined: not there. */
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+export interface Showing {
+  /** Paths with dots, by which fields begin that are no change. */
+  readonly incidental: readonly string[]
+  /** The same of fields whose values are hidden, by kind. */
+  readonly concealed: Readonly<Record<string, readonly string[]>>
+  /** D1 */
+  readonly secrets: readonly string[]
+}
+
+const HIDDEN = '***'
+const BOOKKEEPING = [
+  ...['managedFields', 'resourceVersion', 'uid', 'generation', 'creationTimestamp', 'selfLink'].map(
+    (one) => `metadata.${one}`,
+  ),
+]
+/** Shorter texts stand everywhere. */
+const SHORTEST_PART = 4
+const LONGEST_SHOWN = 200
+const SECRET_FIELDS = ['data', 'stringData']
+
+export function changesOf(
+  { before, after }: { readonly before: KubeObject | undefined; readonly after: KubeObject | undefined },
+  showing: Showing,
+): readonly Change[] {
+  const [old, now] = [fieldsOf(before), fieldsOf(after)]
+  const kind = (after ?? before)?.kind ?? ''
+  const ignored = [...BOOKKEEPING, ...showing.incidental]
+  const hidden = [...(kind === 'Secret' ? SECRET_FIELDS : []), ...(showing.concealed[kind] ?? [])]
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((field) => {
+    const [was, is] = [old.get(field), now.get(field)]
+    if (was === is || ignored.some((one) => isWithin(field, one))) return []
+    const isHidden = hidden.some((one) => isWithin(field, one)) || isInSecret(field, before, after)
+    const show = (text: string | undefined) =>
+      text === undefined ? undefined : isHidden ? HIDDEN : shortened(masked(text, showing))
+    return [{ field, before: show(was), after: show(is) }]
+  })
+}
+
+function isWithin(field: string, path: string): boolean {
+  return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`)
+}
+
+/** Every scalar by its path. A key with dots stays as it is: paths are for people. */
+function fieldsOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  const walk = (value: unknown, path: string): void => {
+    if (Array.isArray(value) && value.length > 0)
+      value.forEach((one, index) => {
+        walk(one, `${path}[${index}]`)
+      })
+    else if (isFields(value) && Object.keys(value).length > 0)
+      for (const [key, one] of Object.entries(value)) walk(one, path === '' ? key : `${path}.${key}`)
+    else if (value !== undefined) found.set(path, JSON.stringify(value))
+  }
+  if (object !== undefined) walk(object, '')
+  return found
+}
+
+/** Whether it is of a Secret within the object, as items have them in their manifests. */
+function isInSecret(field: string, ...objects: readonly (KubeObject | undefined)[]): boolean {
+  return objects.some((object) => {
+    let value: unknown = object
+    const steps = field.split(/[.[]/).map((step) => step.replace(/\]$/, ''))
+    for (const step of steps) {
+      if (!isFields(value) && !Array.isArray(value)) return false
+      if (isFields(value) && value['kind'] === 'Secret' && SECRET_FIELDS.includes(step)) return true
+      value = (value as Readonly<Record<string, unknown>>)[step]
+    }
+    return false
+  })
+}
+
+/** A text with every value of a Secret hidden that stands in it. @param secrets the longest first. */
+export function masked(text: string, { secrets }: Pick<Showing, 'secrets'>): string {
+  const whole = text.replace(/^"|"$/g, '')
+  if (secrets.includes(whole)) return HIDDEN
+  const parts = secrets.filter((one) => one.length >= SHORTEST_PART)
+  return parts.reduce((left, one) => left.replaceAll(one, HIDDEN), text)
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
+}
+
+/** What of Secrets must not be shown: their values, and what stands in these where they are YAML, plain, as JSON writes it, and in base64. */
+export function secretTexts(secrets: readonly KubeObject[], parse: (text: string) => unknown): readonly string[] {
+  const found = new Set<string>()
+  const add = (text: string) => {
+    if (text.trim() === '') return
+    for (const one of [text, text.trim()]) {
+      found.add(one).add(Buffer.from(one).toString('base64'))
+      found.add(JSON.stringify(one).slice(1, -1))
+    }
+  }
+  const walk = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(walk)
+    else if (isFields(value)) Object.values(value).forEach(walk)
+    else if (typeof value === 'string' || typeof value === 'number') add(String(value))
+  }
+  for (const { data, stringData } of secrets) {
+    const plain = Object.values(isFields(stringData) ? stringData : {}).map(String)
+    const decoded = Object.values(isFields(data) ? data : {}).map((one) =>
+      Buffer.from(String(one), 'base64').toString('utf8'),
+    )
+    for (const text of [...plain, ...decoded]) {
+      const lines = text.split('\n').filter((line) => line.length >= 2 * SHORTEST_PART)
+      for (const one of [text, ...lines]) add(one)
+      walk(parse(text))
+    }
+  }
+  return [...found].sort((left, right) => right.length - left.length)
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

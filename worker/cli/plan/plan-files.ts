@@ -1,0 +1,98 @@
+// `pawl plan -f`: reads, rehearses, tells.
+
+import { parse, stringify } from 'yaml'
+
+import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
+import type { ForeseenJob } from '../../../workflows/kit/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { type AskFlags, failureText, journalURL } from '../ask/open-journal.ts'
+import { coloured, plain } from '../ask/texts.ts'
+import { namespaceOf } from '../kubeconfig.ts'
+import { openPerson } from '../person.ts'
+import { secretTexts } from './differences.ts'
+import { readDocuments } from './documents.ts'
+import { expectedMs } from './durations.ts'
+import { rehearse } from './rehearsal.ts'
+import { drawnPlan, exitCodeOf, toldPlan } from './tell-plan.ts'
+
+export interface PlanFilesFlags extends AskFlags {
+  readonly filename: readonly string[]
+  readonly output: 'text' | 'json' | 'yaml'
+  readonly targetAllow?: string
+  readonly registryLocal?: string
+}
+
+export async function planFiles(flags: PlanFilesFlags): Promise<void> {
+  const config = readConfig()
+  const documents = await readDocuments(flags.filename)
+  const namespace = await namespaceOf(flags, config)
+  const kube = await openPerson(flags, config)
+  try {
+    const { targetAllow, registryLocal } = flags
+    const given = {
+      ...(targetAllow !== undefined && { 'target-allow': targetAllow }),
+      ...(registryLocal !== undefined && { 'registry-local': registryLocal }),
+    }
+    const found = await rehearse(kube, documents, { namespace, given })
+    const expected = await durationsOf(flags, found.jobs)
+    const plan = toldPlan(found, secretTexts(found.secrets, parsed), expected ?? new Map())
+    const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+    const told = {
+      text: () => drawnPlan(plan, { paint, hasJournal: expected !== undefined }),
+      json: () => `${JSON.stringify(plan, null, 2)}\n`,
+      yaml: () => stringify(plan),
+    }
+    await print(told[flags.output]())
+    process.exitCode = exitCodeOf(plan)
+  } finally {
+    await kube.close()
+  }
+}
+
+/** All of it: the process ends as soon as its command does, and much takes a while on a socket. */
+async function print(text: string): Promise<void> {
+  await new Promise<void>((resolve) => {
+    process.stdout.write(text, () => {
+      resolve()
+    })
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 100, logLevel: 'silent' }) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined: there is no journal, which is no mistake, or it does not answer, which is said. */
+async function durationsOf(
+  flags: AskFlags,
+  jobs: readonly ForeseenJob[],
+): Promise<ReadonlyMap<string, number> | undefined> {
+  const url = await journalURL(flags, readConfig()).catch(() => undefined)
+  if (url === undefined) return undefined
+  const journal: Journal = { db: openReader(url), cluster: flags.cluster }
+  try {
+    const found = new Map<string, number>()
+    const all = jobs.flatMap(withSubs).slice(0, MOST_ASKED)
+    for (const { subject } of all) {
+      const { group = '', kind, namespace, name } = subject
+      const ms = await expectedMs(journal, { group, kind, namespace, name })
+      if (ms !== undefined) found.set(`${namespace}/${name}`, ms)
+    }
+    return found
+  } catch (error) {
+    process.stderr.write(`pawl: the journal does not answer: ${failureText(error)}; the plan has no durations\n`)
+    return undefined
+  } finally {
+    await journal.db.destroy()
+  }
+}
+
+const MOST_ASKED = 100
+
+function withSubs(job: ForeseenJob): readonly ForeseenJob[] {
+  return [job, ...job.jobs.flatMap(withSubs)]
+}

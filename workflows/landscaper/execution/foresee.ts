@@ -1,0 +1,102 @@
+// What a job of an Execution would do: its own plan, run with items that succeed as soon as they are brought to work. Whether they would is what the
+// deployers say (activities/landscaper/deploy/run/foresee-items.ts).
+
+import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import type { ExecutionView } from '../../../activities/landscaper/execution/views.ts'
+import { type Foreseeing, type ForeseenItem, type ForeseenJob, runPhases } from '../../kit/index.ts'
+import { observeExecution } from './observe-execution.ts'
+import type { ExecutionActivities, ExecutionPass, ExecutionState } from './pass.ts'
+import { executionPlan } from './plan.ts'
+
+type Found = ExecutionState & { readonly target: ExecutionView | ChildExecution }
+
+/** @param act those of an Execution's passes; what they write is to stay nowhere. */
+export async function foreseeExecution(act: ExecutionActivities, asked: Foreseeing): Promise<ForeseenJob> {
+  const input = { subject: asked.subject, jobID: asked.jobID, cause: 'plan' }
+  const found = await observeExecution(act, input, asked.by, () => undefined)
+  if (found === undefined) throw new Error(`execution ${asked.subject.namespace}/${asked.subject.name} is not there`)
+  return (await foreseeItems(act, asked, found)).job
+}
+
+/** The same of one that was observed. */
+export async function foreseeItems(
+  act: ExecutionActivities,
+  { subject, jobID, by, runtime }: Foreseeing,
+  found: Found,
+): Promise<{ readonly job: ForeseenJob; readonly state: ExecutionState }> {
+  const begun: DeployItemView[] = []
+  const pass: ExecutionPass = {
+    ...{ subject, jobID, by, state: { ...found, target: { ...found.target, jobID } } },
+    act: {
+      ...act,
+      ...rehearsed(() => pass, begun),
+      async releaseDeployItems(input) {
+        const uids = new Set(input.items.map(({ uid }) => uid))
+        begun.push(...pass.state.deployItems.filter(({ uid }) => uids.has(uid)))
+        return await act.releaseDeployItems(input)
+      },
+    },
+    draft: { phase: 'Init', observedGeneration: found.target.generation, lastError: undefined, ...NOTHING_SAID },
+    ...{ tracks: { has: () => false, start: () => undefined, retain: () => undefined } },
+    ...{ wake: () => undefined, hosted: [] },
+  }
+  const ran = await runPhases(executionPlan, pass, {
+    runtime,
+    from: 'Init',
+    until: 'Completing',
+    enters: () => undefined,
+  })
+  const { end, told } = ran
+  const job = { subject, end, ...(told !== undefined && { told }), items: inLevels(begun), jobs: [] }
+  return { job, state: pass.state }
+}
+
+const NOTHING_SAID = { conditions: [], marks: [], fields: {} }
+
+/** What brings items to work: they are told of, and succeed, or are gone. */
+function rehearsed(
+  pass: () => ExecutionPass,
+  begun: DeployItemView[],
+): Pick<ExecutionActivities, 'deployMockItems' | 'sendItems' | 'triggerDeployItems'> {
+  const end = (given: readonly { readonly uid: string }[]) => {
+    const { state, jobID } = pass()
+    const uids = new Set(given.map(({ uid }) => uid))
+    const items = state.deployItems.filter(({ uid }) => uids.has(uid))
+    begun.push(...items)
+    const isLeaving = ({ uninstalls, deleting }: DeployItemView) => uninstalls || deleting
+    return {
+      ended: items
+        .filter((item) => !isLeaving(item))
+        .map((item) => ({ ...item, jobID, jobIDFinished: jobID, phase: 'Succeeded' })),
+      gone: items.filter(isLeaving),
+    }
+  }
+  return {
+    deployMockItems({ items }) {
+      const { ended, gone } = end(items)
+      return Promise.resolve({ items: ended, gone: gone.map(({ uid }) => uid), failures: [] })
+    },
+    sendItems({ items }) {
+      const { ended, gone } = end(items)
+      const left = ended.map((item) => ({ uid: item.uid, result: { item, isWaiting: false } }))
+      const away = gone.map(({ uid }) => ({ uid, result: { item: undefined, isWaiting: false } }))
+      return Promise.resolve({ sent: [...left, ...away] })
+    },
+    triggerDeployItems({ items }) {
+      const { ended, gone } = end(items)
+      return Promise.resolve({ items: ended, gone: gone.map(({ name }) => name), failures: [] })
+    },
+  }
+}
+
+/** They came in an order that keeps their dependencies: the level of one is behind those of all that it depends on. */
+function inLevels(begun: readonly DeployItemView[]): readonly ForeseenItem[] {
+  const levels = new Map<string, number>()
+  return begun.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
+    const uninstalls = isAway || deleting
+    const level = uninstalls ? 1 : 1 + Math.max(0, ...dependsOn.map((one) => levels.get(one) ?? 0))
+    if (!uninstalls) levels.set(item, level)
+    return { name, item, type, level, uninstalls }
+  })
+}

@@ -1,0 +1,122 @@
+// What a job of an Installation would do: its own plan, up to where it would wait for what it has brought to work, with that of its Execution in it, and
+// those of its sub-installations in the order in which their imports let them begin. Exports that a job would make anew are not there yet: whoever imports
+// them is told to miss them.
+
+import type { Activities } from '../../../activities/index.ts'
+import { done, type Foreseeing, type ForeseenJob, runPhases, type Subject } from '../../kit/index.ts'
+import { foreseeItems } from '../execution/foresee.ts'
+import { executionKind } from '../execution/kind.ts'
+import type { ExecutionActivities } from '../execution/pass.ts'
+import { installationKind } from './kind.ts'
+import type { InstallationActivities, InstallationPass } from './pass.ts'
+import { installationPlan } from './plan.ts'
+
+export interface Pretending {
+  /** Lets a sub-installation look as if its job stood so. */
+  pretendStatus(subject: Subject, status: object): Promise<void>
+}
+
+type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & Pretending
+
+/** @param act those of an Installation's passes and its Execution's; what they write is to stay nowhere. */
+export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<ForeseenJob> {
+  const { subject, jobID, by, runtime } = asked
+  const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
+  if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
+  const { target, execution, changed: deployItems, subInstallations } = found
+  const told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] } = { jobs: [] }
+  const pass: InstallationPass = {
+    ...{ subject, jobID, by },
+    state: {
+      target: { ...target, jobID },
+      execution,
+      deployItems,
+      subInstallations: subInstallations.changed,
+      isAdopted: true,
+    },
+    act: { ...act, ...rehearsed(act, asked, told), itemsOfExecution: () => pass.state.deployItems },
+    draft: {
+      phase: 'Init',
+      observedGeneration: target.generation,
+      lastError: undefined,
+      conditions: [],
+      marks: [],
+      fields: {},
+    },
+    ...{ tracks: { has: () => false, start: () => undefined, retain: () => undefined } },
+    ...{ wake: () => undefined, hosted: [] },
+  }
+  const enters = (phase: string) => {
+    pass.state = { ...pass.state, target: { ...pass.state.target, phase } }
+  }
+  const ran = await runPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
+  const inner = told.execution?.end === 'fails' ? told.execution : ran
+  return {
+    ...{ subject, end: inner.end, ...(inner.told !== undefined && { told: inner.told }) },
+    ...{ items: told.execution?.items ?? [], jobs: told.jobs },
+  }
+}
+
+type Rehearsed = Pick<InstallationActivities, 'runExecution' | 'triggerSubInstallations'>
+
+function rehearsed(
+  act: Act,
+  asked: Foreseeing,
+  told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] },
+): Rehearsed {
+  const { jobID, subject } = asked
+  return {
+    async runExecution(_pass, given) {
+      const { group, kind } = executionKind
+      const of = { ...subject, group, kind, uid: given.target.uid }
+      const { job, state } = await foreseeItems(
+        act,
+        { ...asked, by: { ...asked.by, controller: 'execution' }, subject: of },
+        given,
+      )
+      told.execution = job
+      const phase = job.end === 'succeeds' ? 'Succeeded' : 'Failed'
+      const lastError = job.told === undefined ? undefined : { operation: 'plan', reason: job.end, message: job.told }
+      const draft = {
+        phase,
+        observedGeneration: given.target.generation,
+        lastError,
+        conditions: [],
+        marks: [],
+        fields: {},
+      }
+      return { outcome: done, result: phase, state, draft }
+    },
+    async triggerSubInstallations({ subInstallations: given }) {
+      const { group, kind } = installationKind
+      const left = new Map(
+        given.map(({ uid, name }) => [uid, { group, kind, uid, namespace: subject.namespace, name }]),
+      )
+      for (const one of left.values()) await act.pretendStatus(one, { jobID, phase: 'Init' })
+      // Those that wait for others come after them.
+      const waiting = new Map<string, ForeseenJob>()
+      for (let hasEnded = true; hasEnded;) {
+        hasEnded = false
+        for (const [uid, one] of left) {
+          const job = await foreseeInstallation(act, { ...asked, subject: one })
+          waiting.set(uid, job)
+          if (job.end === 'waits') continue
+          hasEnded = true
+          left.delete(uid)
+          told.jobs.push(job)
+          const phase = job.end === 'succeeds' ? 'Succeeded' : 'Failed'
+          await act.pretendStatus(one, { jobID, jobIDFinished: jobID, phase })
+        }
+      }
+      told.jobs.push(...[...left.keys()].flatMap((uid) => waiting.get(uid) ?? []))
+      const changed = await Promise.all(
+        given.map(async (one) => {
+          const of = { group, kind, uid: one.uid, namespace: subject.namespace, name: one.name }
+          const { target } = await act.observeInstallation({ by: asked.by, subject: of, known: {}, knownSubs: {} })
+          return target === undefined ? [] : [target]
+        }),
+      )
+      return { changed: changed.flat(), gone: [] }
+    },
+  }
+}
