@@ -1,9 +1,7 @@
 // The command `pawl doctor`: whether all that Pawl needs is there, answers, and lets the person in.
 
 import { Command } from 'commander'
-import { resolve } from 'node:path'
 
-import { readState } from '../dev/state.ts'
 import { type Config, readConfig } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
@@ -16,6 +14,7 @@ import { journalFindings } from './doctor/journal.ts'
 import { optionsOf, withFlags } from './flags.ts'
 import { namespaceOf } from './kubeconfig.ts'
 import { openPerson } from './person.ts'
+import { devAddress } from './temporal-place.ts'
 import { parseOneOf } from './usage.ts'
 
 const FORMATS = ['text', 'json'] as const
@@ -95,9 +94,4 @@ async function ofTemporal(
     if (error instanceof UsageError) throw error
     return [{ part: 'temporal', verdict: 'bad', text: error instanceof Error ? error.message : String(error) }]
   }
-}
-
-async function devAddress({ dataDir }: DoctorFlags, config: Config): Promise<string | undefined> {
-  const state = await readState(dataDir === undefined ? config.dataDir : resolve(dataDir))
-  return state?.parts.find(({ name }) => name === 'temporal')?.address ?? undefined
 }

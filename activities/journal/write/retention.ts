@@ -107,29 +107,100 @@ async function pruneRows(
   )
 }
 
+interface Ended {
+  readonly table: string
+  /** Which rows of it may go. */
+  readonly select: RawBuilder<unknown>
+  /** Deletes some of them. */
+  readonly statement: RawBuilder<unknown>
+}
+
 /** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
-function endedSteps(db: Kysely<Database>, before: Date): readonly (() => Promise<unknown>)[] {
-  const deletes = [
-    sql`delete from action where seq = any(array(select a.seq from action a where a.started_at < ${before} and not exists (
+function endedTables(before: Date): readonly Ended[] {
+  const actions = sql`from action a where a.started_at < ${before} and not exists (
       select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
-        and (j.outcome is null or j.finished_at >= ${before})) limit ${BATCH}))`,
-    // Those of level runs (job ID '') stay while their object is there, also when no run is open.
-    sql`delete from subscription where ctid = any(array(select s.ctid from subscription s
+        and (j.outcome is null or j.finished_at >= ${before}))`
+  // Those of level runs (job ID '') stay while their object is there, also when no run is open.
+  const subscriptions = sql`from subscription s
       where s.created_at < ${before} and s.job_id <> '' and not exists (
-        select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)
-      limit ${BATCH}))`,
-    sql`delete from job where workflow_id = any(array(
-      select workflow_id from job where outcome is not null and finished_at < ${before} limit ${BATCH}))
-      and outcome is not null and finished_at < ${before}`,
-    sql`delete from hosted_job where ctid = any(array(select h.ctid from hosted_job h
-      where not exists (select from job j where j.workflow_id = h.workflow_id) limit ${BATCH}))`,
-    sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
-      select o.cluster, o.api_group, o.kind, o.uid from object o where o.deleted and o.updated_at < ${before} and not exists (
+        select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`
+  const jobs = sql`from job where outcome is not null and finished_at < ${before}`
+  const hosted = sql`from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id)`
+  // Rows of jobs go first, and then what they hosted.
+  const hostedThen = sql`from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id
+      and not (j.outcome is not null and j.finished_at < ${before}))`
+  const objects = sql`from object o where o.deleted and o.updated_at < ${before} and not exists (
         select from job j where j.outcome is null and j.job_id <> ''
-          and (j.uid = o.uid or j.uid = o.owner_uid and j.namespace = o.namespace)) limit ${BATCH})
-      and updated_at < ${before}`,
+          and (j.uid = o.uid or j.uid = o.owner_uid and j.namespace = o.namespace))`
+  return [
+    {
+      ...{ table: 'action', select: actions },
+      statement: sql`delete from action where seq = any(array(select a.seq ${actions} limit ${BATCH}))`,
+    },
+    {
+      ...{ table: 'subscription', select: subscriptions },
+      statement: sql`delete from subscription where ctid = any(array(select s.ctid ${subscriptions} limit ${BATCH}))`,
+    },
+    {
+      ...{ table: 'job', select: jobs },
+      statement: sql`delete from job where workflow_id = any(array(select workflow_id ${jobs} limit ${BATCH}))
+        and outcome is not null and finished_at < ${before}`,
+    },
+    {
+      ...{ table: 'hosted_job', select: hostedThen },
+      statement: sql`delete from hosted_job where ctid = any(array(select h.ctid ${hosted} limit ${BATCH}))`,
+    },
+    {
+      ...{ table: 'object', select: objects },
+      statement: sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
+        select o.cluster, o.api_group, o.kind, o.uid ${objects} limit ${BATCH}) and updated_at < ${before}`,
+    },
   ]
-  return deletes.map((statement) => async () => await inBatches(async () => await statement.execute(db)))
+}
+
+function endedSteps(db: Kysely<Database>, before: Date): readonly (() => Promise<unknown>)[] {
+  return endedTables(before).map(
+    ({ statement }) =>
+      async () =>
+        await inBatches(async () => await statement.execute(db)),
+  )
+}
+
+export interface Prunable {
+  readonly before: Date
+  /** Of days that are over: which go as a whole, and how many events go of those that something still needs. */
+  readonly partitions: readonly { readonly name: string; readonly events: number; readonly isWhole: boolean }[]
+  /** Events outside of all days. */
+  readonly rows: number
+  /** Of other tables, by name. */
+  readonly ended: Readonly<Record<string, number>>
+}
+
+/** What `pruneJournal` would forget, were it told to now. Changes nothing. */
+export async function prunable(db: Kysely<Database>, before: Date): Promise<Prunable> {
+  const partitions: Prunable['partitions'][number][] = []
+  for (const partition of await partitionsBefore(db, before)) {
+    const isWhole = !(await isNeeded(db, partition))
+    partitions.push({ name: partition.name, events: await countRows(db, partition.name, () => sql`true`), isWhole })
+  }
+  const rows = await countRows(db, 'watch_event_default', (event) => sql`${event}.at < ${before}`)
+  const ended: Record<string, number> = {}
+  for (const { table, select } of endedTables(before)) {
+    const { rows: counted } = await sql<{ count: number }>`select count(*) as count ${select}`.execute(db)
+    ended[table] = counted[0]?.count ?? 0
+  }
+  return { before, partitions, rows, ended }
+}
+
+async function countRows(
+  db: Kysely<Database>,
+  table: string,
+  isMeant: (event: RawBuilder<unknown>) => RawBuilder<unknown>,
+): Promise<number> {
+  const { byWake, byJob } = needed(sql.ref('e'))
+  const { rows } = await sql<{ count: number }>`with ${KEPT} select count(*) as count from ${sql.table(table)} e
+    where ${isMeant(sql.ref('e'))} and not exists (${byWake}) and not exists (${byJob})`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 async function inBatches(prune: () => Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
