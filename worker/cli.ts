@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   bridge: async () => (await import('./cli/serve.ts')).bridgeCommand(),
   worker: async () => (await import('./cli/serve.ts')).workerCommand(),
   webhook: async () => (await import('./cli/serve.ts')).webhookCommand(),
+  api: async () => (await import('./cli/serve.ts')).apiCommand(),
   // It writes the registries that the other commands import, and mends them when a folder they name is gone.
   gen: async () => (await import('./cli/gen.ts')).genCommand(),
   plan: async () => (await import('./cli/plan.ts')).planCommand(),

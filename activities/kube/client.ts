@@ -69,6 +69,8 @@ export interface RequestOptions {
   readonly mayBeSmaller?: boolean
   /** Form of the answer; JSON as it is without it. */
   readonly accept?: string
+  /** A header in which the token of the kubeconfig goes along as well, for who stands behind the API server: that takes the usual one away. */
+  readonly tokenHeader?: string
 }
 
 export interface StreamedResponse {
@@ -230,7 +232,12 @@ class HttpKubeClient implements KubeClient {
     try {
       return await undiciRequest(`${this.#server}${path}${query}`, {
         method,
-        headers: { ...this.#headers, 'user-agent': this.#userAgent, ...formsOf(options) },
+        headers: {
+          ...this.#headers,
+          'user-agent': this.#userAgent,
+          ...formsOf(options),
+          ...tokenAgain(this.#headers, options),
+        },
         ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
         ...(this.#dispatcher !== undefined && { dispatcher: this.#dispatcher }),
         ...(options.signal !== undefined && { signal: options.signal }),
@@ -260,6 +267,12 @@ class HttpKubeClient implements KubeClient {
 
 function formsOf({ accept = JSON_FORM, body, contentType = JSON_FORM }: RequestOptions): Record<string, string> {
   return { accept, ...(body !== undefined && { 'content-type': contentType }) }
+}
+
+function tokenAgain(headers: Readonly<Record<string, string>>, { tokenHeader }: RequestOptions) {
+  const usual = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+  const token = /^Bearer (\S+)$/.exec(usual ?? '')?.[1]
+  return tokenHeader === undefined || token === undefined ? {} : { [tokenHeader]: token }
 }
 
 const JSON_FORM = 'application/json'

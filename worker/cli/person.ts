@@ -18,8 +18,12 @@ export interface PersonFlags extends ContextFlags {
 
 /** The caller closes it. @throws UsageError where there is no kubeconfig, or no such context. */
 export async function openPerson(flags: PersonFlags, config: Config): Promise<KubeClient> {
-  const kubeconfig = kubeconfigText(await filesOf(flags, config), flags.context)
-  return createKubeClient({ kubeconfig, userAgent: PERSON_AGENT })
+  return createKubeClient({ kubeconfig: await personsKubeconfig(flags, config), userAgent: PERSON_AGENT })
+}
+
+/** Its text, with one context. @throws as `openPerson`. */
+export async function personsKubeconfig(flags: PersonFlags, config: Config): Promise<string> {
+  return kubeconfigText(await filesOf(flags, config), flags.context)
 }
 
 /** As kubectl, and where that finds none what a running `pawl dev` has written; that of a data folder that is named comes before. */

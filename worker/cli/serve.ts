@@ -1,7 +1,8 @@
-// The commands `pawl bridge`, `pawl worker` and `pawl webhook`.
+// The commands `pawl bridge`, `pawl worker`, `pawl webhook` and `pawl api`.
 
 import type { Command } from 'commander'
 
+import { API_FLAGS, apiSettings } from '../api/flags.ts'
 import { BRIDGE_FLAGS, processSettings } from '../bridge/flags.ts'
 import { reconcilerSettings, WORKER_FLAGS } from '../reconciler/settings.ts'
 import { WEBHOOK_FLAGS, webhookSettings } from '../webhook/flags.ts'
@@ -36,6 +37,17 @@ export function webhookCommand(): Command {
     entry: 'webhook.ts',
     flags: WEBHOOK_FLAGS,
     check: webhookSettings,
+    acts: false,
+  })
+}
+
+export function apiCommand(): Command {
+  return processCommand({
+    name: 'api',
+    description: 'answer what people ask of the journal, by their rights in Kubernetes',
+    entry: 'api.ts',
+    flags: API_FLAGS,
+    check: apiSettings,
     acts: false,
   })
 }

@@ -31,6 +31,10 @@ export interface Config {
   readonly kubeconfig: string | undefined
   /** `$PAWL_DATABASE_URL`. */
   readonly databaseUrl: string | undefined
+  /** `$PAWL_API_URL`: where `pawl api` is asked. */
+  readonly apiUrl: string | undefined
+  /** `$PAWL_API_SERVICE`: the Service by which the API server reaches it. */
+  readonly apiService: string | undefined
   /** `$PAWL_TEMPORAL_ADDRESS`, else `$TEMPORAL_ADDRESS`. */
   readonly temporalAddress: string | undefined
   /** `$PAWL_TEMPORAL_NAMESPACE`, else `$TEMPORAL_NAMESPACE`, else `default`. */
@@ -83,6 +87,8 @@ export function readConfig(env: Environment = process.env): Config {
     dataDir: resolve(text(env, 'PAWL_DATA_DIR') ?? join(cacheDir, 'dev')),
     kubeconfig: text(env, 'KUBECONFIG'),
     databaseUrl: text(env, 'PAWL_DATABASE_URL'),
+    apiUrl: text(env, 'PAWL_API_URL'),
+    apiService: text(env, 'PAWL_API_SERVICE'),
     temporalAddress: text(env, 'PAWL_TEMPORAL_ADDRESS') ?? text(env, 'TEMPORAL_ADDRESS'),
     temporalNamespace: text(env, 'PAWL_TEMPORAL_NAMESPACE') ?? text(env, 'TEMPORAL_NAMESPACE') ?? 'default',
     temporal: {

@@ -50,19 +50,20 @@ export async function followedKinds({ db, cluster }: Journal): Promise<readonly 
     .execute()
 }
 
-/** Those that live, by namespace and name. @param place its namespace; undefined: all. */
+/** Those that live, by namespace and name. @param place its namespace, or several; undefined: all. */
 export async function listObjects(
   { db, cluster }: Journal,
   { group, kind }: GroupKind,
-  place: string | undefined,
+  place: string | readonly string[] | undefined,
 ): Promise<readonly AskedObject[]> {
+  const places = typeof place === 'string' ? [place] : place
   return await db
     .selectFrom('object')
     .select(COLUMNS)
     .where('cluster', '=', cluster)
     .where('api_group', '=', group)
     .where('kind', '=', kind)
-    .$if(place !== undefined, (query) => query.where('namespace', '=', place ?? ''))
+    .$if(places !== undefined, (query) => query.where(sql<boolean>`namespace = any(${[...(places ?? [])]}::text[])`))
     .where('deleted', '=', false)
     .orderBy('namespace')
     .orderBy('name')

@@ -1,7 +1,7 @@
 // The journal for those who only ask: a connection through which no write compiles, and none is taken by the server.
 
 import type { ReadonlyKysely } from 'kysely/readonly'
-import { type Database, openDatabase } from '../database.ts'
+import { type Database, type DatabaseOptions, openDatabase } from '../database.ts'
 
 export type Reader = ReadonlyKysely<Database>
 
@@ -13,7 +13,7 @@ export interface Journal {
 }
 
 /** The caller ends it with `destroy()`. */
-export function openReader(url: string): Reader {
+export function openReader(url: string, maxConnections = 2, limits: Omit<DatabaseOptions, 'readOnly'> = {}): Reader {
   // The library's own way to the narrower type: at run time both are the same.
-  return openDatabase(url, 2, { readOnly: true }) as never
+  return openDatabase(url, maxConnections, { ...limits, readOnly: true }) as never
 }

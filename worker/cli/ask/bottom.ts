@@ -1,6 +1,7 @@
 // What a job waits for, from object to object down to the one at the bottom, in sentences. Pure.
 
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
+import { isUnseen } from '../../api/unseen.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { deletionIn, errorText, nameOf, shown } from './texts.ts'
 
@@ -60,6 +61,7 @@ export function keyOf(one: GroupKind & { readonly namespace: string; readonly na
 
 function waits({ object, awaited }: JobNode, { there }: Surroundings): readonly string[] {
   return awaited.map((one) => {
+    if (isUnseen(one.name)) return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}.`
     const state = there.has(keyOf(one)) ? 'which is there' : 'which the journal does not have'
     return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
   })

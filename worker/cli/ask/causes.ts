@@ -1,16 +1,9 @@
 // What led to a job, from event to event: the event that began it, the run that wrote this event, the job of that run, and so on up to somebody who is
 // not Pawl.
 
-import {
-  type AskedEvent,
-  type AskedRun,
-  type AskedWrite,
-  eventsOf,
-  runOf,
-  writesOf,
-} from '../../../activities/journal/read/asked-events.ts'
-import { type AskedJob, type AskedObject, jobsOf, objectOf } from '../../../activities/journal/read/asked-objects.ts'
-import type { Journal } from '../../../activities/journal/read/reader.ts'
+import type { AskedEvent, AskedRun, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { jobIDIn } from './texts.ts'
 
@@ -32,7 +25,7 @@ const MOST_HOPS = 16
 
 /** The nearest first. */
 export async function readCauses(
-  journal: Journal,
+  journal: Questions,
   object: AskedObject,
   job: AskedJob | undefined,
 ): Promise<readonly Cause[]> {
@@ -48,21 +41,21 @@ export async function readCauses(
   return causes
 }
 
-async function subjectOf(journal: Journal, run: AskedRun) {
-  const object = await objectOf(journal, run.uid)
+async function subjectOf(journal: Questions, run: AskedRun) {
+  const object = await journal.objectOf(run.uid)
   if (object === undefined) return undefined
-  const [job] = await jobsOf(journal, run.uid, { workflowID: run.workflowID })
+  const [job] = await journal.jobsOf(run.uid, { workflowID: run.workflowID })
   // Without its job nothing says which of its versions led to the run.
   return job === undefined ? undefined : { object, job }
 }
 
-async function readCause(journal: Journal, object: AskedObject, job: AskedJob | undefined): Promise<Cause> {
-  const versions = versionsIn(await eventsOf(journal, object.uid))
+async function readCause(journal: Questions, object: AskedObject, job: AskedJob | undefined): Promise<Cause> {
+  const versions = versionsIn(await journal.eventsOf(object.uid))
   const trigger = triggerOf(versions, job)
   const before = trigger === undefined ? undefined : versions[versions.indexOf(trigger) - 1]
   const writer = trigger?.writer ?? undefined
-  const run = writer === undefined ? undefined : await runOf(journal, writer)
-  const writes = writer === undefined ? [] : await writesOf(journal, writer, actionName(object))
+  const run = writer === undefined ? undefined : await journal.runOf(writer)
+  const writes = writer === undefined ? [] : await journal.writesOf(writer, actionName(object))
   const write = writes.find(({ version }) => version === trigger?.version)
   return { object, job, trigger, before, run, write }
 }

@@ -2,8 +2,7 @@
 
 import type { Command } from 'commander'
 
-import { eventsOf, lastEventsIn, runOf, writesOf } from '../../../activities/journal/read/asked-events.ts'
-import { type AskedJob, jobsOf } from '../../../activities/journal/read/asked-objects.ts'
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { actionName, versionsIn } from './causes.ts'
 import { nodesOf } from './draw-job-tree.ts'
@@ -31,7 +30,7 @@ async function diff(asked: Asked, words: readonly string[], { output }: { readon
   const [object, jobs] = objectAndJobs(words)
   const [before, after] = await pairOf(asked, object, jobs)
   const [left, right] = [await sideOf(asked, before), await sideOf(asked, after)]
-  const events = await eventsOf(asked, after.object.uid)
+  const events = await asked.eventsOf(after.object.uid)
   const between = knownIn(versionsIn(events)).filter(
     ({ event }) => event.writer === null && event.at > before.job.startedAt && event.at <= after.job.startedAt,
   )
@@ -69,7 +68,7 @@ function withJob({ object, job }: FoundJob): Found {
 }
 
 async function beforeOf(asked: Asked, { object, job }: Found): Promise<Found> {
-  const before = (await jobsOf(asked, object.uid)).find(({ workflowID }) => workflowID !== job.workflowID)
+  const before = (await asked.jobsOf(object.uid)).find(({ workflowID }) => workflowID !== job.workflowID)
   if (before === undefined) throw new Error(`the journal has one job of ${nameOf(object)}, ${job.jobID}, expected two`)
   return { object, job: before }
 }
@@ -78,10 +77,10 @@ async function sideOf(asked: Asked, { object, job }: Found): Promise<JobSide> {
   const tree = await readJobTree(asked, object, job)
   const isHosted = job.cause === 'hosted'
   const uids = nodesOf(tree).map((node) => node.object.uid)
-  const events = await lastEventsIn(asked, uids, { jobID: job.jobID, since: job.startedAt })
+  const events = await asked.lastEventsIn(uids, { jobID: job.jobID, since: job.startedAt })
   return {
     ...{ tree, job, kept: new Map([...events].map(([uid, { projection }]) => [uid, projection])) },
-    writes: await writesOf(asked, job.workflowID, isHosted ? actionName(object) : undefined),
-    passes: isHosted ? undefined : (await runOf(asked, job.workflowID))?.passes,
+    writes: await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
+    passes: isHosted ? undefined : (await asked.runOf(job.workflowID))?.passes,
   }
 }

@@ -1,11 +1,6 @@
 // The object that the words of a command line mean, and its job, as the journal has them.
 
-import {
-  type AskedJob,
-  type AskedObject,
-  jobsOf,
-  objectsNamed,
-} from '../../../activities/journal/read/asked-objects.ts'
+import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Asked } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
 import { nameOf } from './texts.ts'
@@ -18,9 +13,9 @@ export async function findObjects(
   const { namespace, cluster } = asked
   const { kind, name } = objectNamed(words, asked.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
-  const near = await objectsNamed(asked, { ...of, namespace })
+  const near = await asked.objectsNamed({ ...of, namespace })
   // Of a kind without namespaces all lie in none.
-  const [first, ...rest] = near.length > 0 ? near : await objectsNamed(asked, { ...of, namespace: '' })
+  const [first, ...rest] = near.length > 0 ? near : await asked.objectsNamed({ ...of, namespace: '' })
   if (first === undefined)
     throw new Error(
       `the journal has no ${nameOf({ kind: kind.kind, namespace, name })} in cluster ${cluster}; expected one that the bridge has seen (see pawl get ${kind.names[0] ?? ''} -A)`,
@@ -41,10 +36,10 @@ export interface FoundJob {
 export async function findJob(asked: Asked, words: readonly string[], jobID?: string): Promise<FoundJob> {
   const objects = await findObjects(asked, words)
   for (const object of jobID === undefined ? objects.slice(0, 1) : objects) {
-    const [job] = await jobsOf(asked, object.uid, { jobID })
+    const [job] = await asked.jobsOf(object.uid, { jobID })
     if (job !== undefined || jobID === undefined) return { object, job }
   }
-  const known = (await jobsOf(asked, objects[0].uid)).slice(0, 5).map((job) => job.jobID)
+  const known = (await asked.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
   throw new Error(
     `${nameOf(objects[0])} has no job '${jobID ?? ''}' in the journal, expected one of ${known.join(', ') || 'none'}`,
   )

@@ -3,6 +3,7 @@
 //   F1. Looking takes at most a fifth of the time, whatever the size of the tree.
 //   F2. A journal that goes away is waited for, and said to be away once; anything else that goes wrong is thrown.
 
+import { ApiAway } from '../api-place.ts'
 import { failureText } from './open-journal.ts'
 
 /** How often a small tree is looked at. */
@@ -57,6 +58,7 @@ const AWAY_TEXT = /^(?:Connection terminated|Query read timeout|timeout e|Client
 /** Whether a question failed because the database is not there, or not now. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof ApiAway) return true
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return AWAY_STATE.test(code) || AWAY_CODE.test(code) || AWAY_TEXT.test(error.message)
 }

@@ -3,16 +3,10 @@
 import { Command } from 'commander'
 import { stringify } from 'yaml'
 
-import { awaitedByAll } from '../../../activities/journal/read/asked-events.ts'
-import {
-  type AskedObject,
-  childrenOf,
-  listObjects,
-  MOST_LISTED,
-  newestJobs,
-} from '../../../activities/journal/read/asked-objects.ts'
+import { type AskedObject, MOST_LISTED } from '../../../activities/journal/read/asked-objects.ts'
 import { valueAt } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { ApiRefuses } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
 import { type Form, type Found, getData, getNames, getTable } from './get-rows.ts'
 import { kindNamed } from './object-name.ts'
@@ -48,12 +42,20 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
   const place = flags.allNamespaces === true ? undefined : asked.namespace
   const wanted = labelsOf(flags.selector)
   const listed: AskedObject[] = []
+  const refused: ApiRefuses[] = []
   for (const { group, kind: name } of kinds) {
-    const found = await listObjects(asked, { group, kind: name }, place)
+    const found = await asked.listObjects({ group, kind: name }, place).catch((error: unknown) => {
+      if (!(error instanceof ApiRefuses)) throw error
+      refused.push(error)
+      return []
+    })
     if (found.length === MOST_LISTED)
       process.stderr.write(`pawl: only the first ${MOST_LISTED} of kind ${name} are listed; expected fewer, see -n\n`)
     listed.push(...found.filter((object) => hasLabels(object, wanted)))
   }
+  const [first] = refused
+  if (first !== undefined && refused.length === kinds.length) throw first
+  for (const { message } of refused) process.stderr.write(`pawl: ${message}\n`)
   const form: Form = {
     ...{ now: new Date(), paint: asked.paint, wide: flags.output === 'wide' },
     ...{ withNamespace: place === undefined, withKind: kinds.length > 1 },
@@ -65,15 +67,14 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
 
 async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
   const uids = objects.map(({ uid }) => uid)
-  const jobs = await newestJobs(asked, uids)
+  const jobs = await asked.newestJobs(uids)
   const busy = objects.filter(({ projection }) => isBusy(projection))
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = await awaitedByAll(
-    asked,
+  const awaited = await asked.awaitedByAll(
     controllers,
     busy.map(({ uid }) => uid),
   )
-  const children = await childrenOf(asked, busy, new Date())
+  const children = await asked.childrenOf(busy, new Date())
   const unfinished = new Map<string, AskedObject[]>()
   for (const child of children) {
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))

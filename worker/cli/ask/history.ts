@@ -3,7 +3,6 @@
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 
-import { eventsOf } from '../../../activities/journal/read/asked-events.ts'
 import { parseDuration } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { versionsIn } from './causes.ts'
@@ -37,7 +36,7 @@ async function history(asked: Asked, words: readonly string[], { at, output }: H
   const time = at === undefined ? undefined : timeOf(at, new Date())
   const found = await findObjects(asked, words)
   const known: Known[] = []
-  for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await eventsOf(asked, uid))))
+  for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await asked.eventsOf(uid))))
   if (time === undefined)
     return output === 'json' ? `${JSON.stringify(historyData(known), null, 2)}\n` : historyText(known, asked.paint)
   const then = versionAt(known, time)

@@ -1,14 +1,10 @@
 // A job with the jobs below it, as the journal has them: those of hosted children and those of children with runs of their own.
 
-import { awaitedByAll, type Awaited, lastEventsIn } from '../../../activities/journal/read/asked-events.ts'
-import {
-  type AskedJob,
-  type AskedObject,
-  childrenOf,
-  newestJobs,
-} from '../../../activities/journal/read/asked-objects.ts'
-import type { Journal } from '../../../activities/journal/read/reader.ts'
+import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
+import { isUnseen } from '../../api/unseen.ts'
 import { builtIn } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './texts.ts'
 
@@ -24,13 +20,17 @@ const LONGEST_PHASE = 60
 /** Deeper than any tree of Installations; rings of owners end here. */
 const DEEPEST = 24
 
-export async function readJobTree(journal: Journal, object: AskedObject, job: AskedJob | undefined): Promise<JobNode> {
+export async function readJobTree(
+  journal: Questions,
+  object: AskedObject,
+  job: AskedJob | undefined,
+): Promise<JobNode> {
   const { jobs, below, seen } = await readBelow(journal, object, job)
   const isPast = job !== undefined && isOver(object, job)
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = isPast ? new Map<string, readonly Awaited[]>() : await awaitedByAll(journal, controllers, seen)
+  const awaited = isPast ? new Map<string, readonly Awaited[]>() : await journal.awaitedByAll(controllers, seen)
   const jobless = seen.filter((uid) => !jobs.has(uid))
-  const then = isPast ? await lastEventsIn(journal, jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
+  const then = isPast ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
   const nodeOf = (one: AskedObject): JobNode => ({
     object: then === undefined || jobs.has(one.uid) ? one : asOf(one, then.get(one.uid)),
     ...{ job: jobs.get(one.uid), awaited: awaited.get(one.uid) ?? [] },
@@ -41,17 +41,17 @@ export async function readJobTree(journal: Journal, object: AskedObject, job: As
 }
 
 /** What lies below, and whose jobs began in the time of this one; each once. */
-async function readBelow(journal: Journal, object: AskedObject, job: AskedJob | undefined) {
+async function readBelow(journal: Questions, object: AskedObject, job: AskedJob | undefined) {
   const time = { from: job?.startedAt ?? object.updatedAt, to: job?.finishedAt ?? null }
   const jobs = new Map<string, AskedJob>(job === undefined ? [] : [[object.uid, job]])
   const below = new Map<string, AskedObject[]>()
   const seen = new Set([object.uid])
   let level: readonly AskedObject[] = [object]
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
-    const found = await childrenOf(journal, level, time.from)
+    const found = await journal.childrenOf(level, time.from)
     const fresh = found.filter(({ uid }) => !seen.has(uid))
     const uids = fresh.map(({ uid }) => uid)
-    for (const one of (await newestJobs(journal, uids, time)).values()) jobs.set(one.uid, one)
+    for (const one of (await journal.newestJobs(uids, time)).values()) jobs.set(one.uid, one)
     for (const child of fresh) {
       seen.add(child.uid)
       below.set(child.owner, [...(below.get(child.owner) ?? []), child])
@@ -92,6 +92,7 @@ function isPart({ object, job, children }: JobNode): boolean {
     (PARTS.has(groupKindText(object)) && !object.deleted) ||
     job !== undefined ||
     children.length > 0 ||
+    isUnseen(object.name) ||
     phaseIn(object.projection) !== undefined ||
     isBusy(object.projection)
   )

@@ -1,27 +1,33 @@
-// How the commands that ask find the journal and the namespace: flags, variables, what `pawl dev` has written.
+// How the commands that ask find the journal and the namespace: flags, variables, what `pawl dev` has written, what the cluster says. A database answers
+// them, or `pawl api`; they need not know which.
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { followedKinds } from '../../../activities/journal/read/asked-objects.ts'
+import { type Questions, questionsTo } from '../../../activities/journal/read/questions.ts'
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
+import { questionsOver } from './questions-over.ts'
 import { type AskableKind, askableKinds } from './object-name.ts'
 import { coloured, type Paint, plain } from './texts.ts'
 
 export interface AskFlags extends ContextFlags {
   readonly databaseUrl?: string
   readonly dataDir?: string
+  readonly apiUrl?: string
+  readonly apiService?: string
   readonly cluster: string
 }
 
-export interface Asked extends Journal {
+/** What a command asks; its `db` is there only where a database answers. */
+export interface Asked extends Journal, Questions {
   readonly namespace: string
   readonly kinds: readonly AskableKind[]
   /** Those with a controller of Pawl's own. */
@@ -36,6 +42,8 @@ export function withAskFlags(command: Command): Command {
     .option('--kubeconfig <file>', 'where the context stands (default: $KUBECONFIG)')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
     .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .option('--api-url <url>', 'pawl api, which is asked in place of the database (default: $PAWL_API_URL)')
+    .option('--api-service <name>', 'its Service, as namespace/name (default: that of the cluster)')
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')
 }
 
@@ -43,18 +51,52 @@ export function withAskFlags(command: Command): Command {
 export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Promise<Answer>): Promise<Answer> {
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
-  const url = await journalURL(flags, config)
-  const journal = { db: openReader(url), cluster: flags.cluster }
+  const opened = await openFound(await findJournal(flags, config), flags, config)
   const own = findPlans(builtIn).map(({ kind }) => kind)
   try {
+    const followed = await opened.firstAnswer(opened.questions.followedKinds())
     return await ask({
-      ...{ ...journal, namespace },
-      kinds: askableKinds(own, await firstAnswer(followedKinds(journal), url)),
+      ...opened.questions,
+      // Who needs it is told where it is not.
+      get db() {
+        return opened.db()
+      },
+      ...{ cluster: flags.cluster, namespace },
+      kinds: askableKinds(own, followed),
       ownKinds: askableKinds(own, []),
       paint: process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain,
     })
   } finally {
-    await journal.db.destroy()
+    await opened.close()
+  }
+}
+
+interface Opened {
+  readonly questions: Questions
+  /** @throws UsageError where no database answers. */
+  readonly db: () => Journal['db']
+  readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
+  readonly close: () => Promise<void>
+}
+
+async function openFound(found: FoundJournal, flags: AskFlags, config: Config): Promise<Opened> {
+  if ('url' in found) {
+    const db = openReader(found.url)
+    return {
+      questions: questionsTo({ db, cluster: flags.cluster }),
+      db: () => db,
+      firstAnswer: async (answer) => await firstAnswer(answer, found.url),
+      close: async () => await db.destroy(),
+    }
+  }
+  const { ask, close } = await openApi(found.api, flags, config)
+  return {
+    questions: questionsOver(ask),
+    db: () => {
+      throw new UsageError(`${placeText(found.api)} does not answer this command; expected --database-url`)
+    },
+    firstAnswer: async (answer) => await answer,
+    close,
   }
 }
 
@@ -73,6 +115,23 @@ export function failureText(error: unknown): string {
   return message || code
 }
 
+export type FoundJournal = { readonly url: string } | { readonly api: ApiPlace }
+
+/** A flag beats a variable, a variable what runs here, and that what the cluster says. @throws UsageError that says where a journal was looked for. */
+export async function findJournal(flags: AskFlags, config: Config): Promise<FoundJournal> {
+  const named = apiNamed(flags.apiUrl, flags.apiService, '--')
+  if (named !== undefined && flags.databaseUrl !== undefined)
+    throw new UsageError('found --database-url beside the address of pawl api; expected one of them')
+  if (named !== undefined) return { api: named }
+  if (flags.databaseUrl !== undefined || flags.dataDir !== undefined || config.databaseUrl !== undefined)
+    return { url: await journalURL(flags, config) }
+  const byVariable = apiNamed(config.apiUrl, config.apiService, '$')
+  if (byVariable !== undefined) return { api: byVariable }
+  if ((await readState(config.dataDir)) !== undefined) return { url: await journalURL(flags, config) }
+  const vouched = await apiOfCluster(flags, config)
+  return vouched === undefined ? { url: await journalURL(flags, config) } : { api: vouched }
+}
+
 /** @throws UsageError that says where a journal was looked for. */
 export async function journalURL({ databaseUrl, dataDir }: AskFlags, config: Config): Promise<string> {
   const given = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
@@ -80,7 +139,7 @@ export async function journalURL({ databaseUrl, dataDir }: AskFlags, config: Con
   const folder = dataDir === undefined ? config.dataDir : resolve(dataDir)
   const state = await readState(folder)
   const part = state?.parts.find(({ name }) => name === 'postgresql')
-  const expected = 'expected --database-url, $PAWL_DATABASE_URL, or a pawl dev that runs'
+  const expected = 'expected --database-url, $PAWL_DATABASE_URL, or a pawl dev that runs; or pawl api, see --api-url'
   if (state === undefined) throw new UsageError(`no journal: nothing runs for ${folder}; ${expected}`)
   if (part === undefined || part.address === null || part.process === null)
     throw new UsageError(`no journal: pawl dev for ${folder} uses a PostgreSQL of your own; ${expected}`)

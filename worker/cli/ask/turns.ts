@@ -2,8 +2,8 @@
 
 import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Journal } from '../../../activities/journal/read/reader.ts'
-import { MOST_AHEAD, type Waiting, waitingOf } from '../../../activities/journal/read/waiting.ts'
+import type { Questions } from '../../../activities/journal/read/questions.ts'
+import { MOST_AHEAD, type Waiting } from '../../../activities/journal/read/waiting.ts'
 import { builtIn } from '../../server/registry.ts'
 import { nameOf } from './texts.ts'
 
@@ -13,10 +13,9 @@ type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | 
 const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** Of those that have no open job, which wait for their turn; by uid. */
-export async function readTurns(journal: Journal, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
+export async function readTurns(journal: Questions, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
   const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
-  return await waitingOf(
-    journal,
+  return await journal.waitingOf(
     JOB_CONTROLLERS,
     idle.map(({ object }) => object.uid),
   )

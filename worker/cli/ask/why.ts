@@ -2,8 +2,6 @@
 
 import type { Command } from 'commander'
 
-import { eventsOf, runOf, wakeOf, writesOf } from '../../../activities/journal/read/asked-events.ts'
-import { objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
 import { actionName, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
@@ -33,13 +31,13 @@ async function why(asked: Asked, words: readonly string[], { job: jobID, output 
   const { object, job } = await findJob(asked, words, jobID)
   const path = pathToBottom(await readJobTree(asked, object, job))
   const bottom = path.at(-1)
-  const events = await eventsOf(asked, object.uid, 1)
+  const events = await asked.eventsOf(object.uid, 1)
   const isHosted = job?.cause === 'hosted'
-  const run = job === undefined || isHosted ? undefined : await runOf(asked, job.workflowID)
+  const run = job === undefined || isHosted ? undefined : await asked.runOf(job.workflowID)
   const chapters = tellWhy({
     causes: await readCauses(asked, object, job),
     // A run that hosts many writes for all of them: of a hosted object only what was written to it.
-    writes: job === undefined ? [] : await writesOf(asked, job.workflowID, isHosted ? actionName(object) : undefined),
+    writes: job === undefined ? [] : await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     passes: run?.passes,
     ...{ newest: events.at(-1), path, now: new Date() },
     turns: [...(await turnsOf(asked, path)), ...(job === undefined ? [] : unbegunTold(object, job, run))],
@@ -62,12 +60,12 @@ async function around(asked: Asked, node: JobNode, above: string | undefined): P
   const { job, awaited, object } = node
   const there = new Set<string>()
   for (const one of awaited.slice(0, MOST_LOOKED_FOR)) {
-    const [first] = await objectsNamed(asked, one)
+    const [first] = await asked.objectsNamed(one)
     if (first !== undefined && !first.deleted) there.add(keyOf(one))
   }
   if (job === undefined || !isOpen(node)) return { there, wake: undefined, attempt: 0, above }
-  const wake = await wakeOf(asked, job.controller, object.uid)
-  const run = await runOf(asked, job.workflowID)
+  const wake = await asked.wakeOf(job.controller, object.uid)
+  const run = await asked.runOf(job.workflowID)
   return {
     there,
     wake: wake === undefined ? undefined : `${wake.due.toISOString()} (${wake.cause})`,

@@ -2,7 +2,6 @@
 // shows no errors between two keys.
 
 import { type ObjectList, resourcePath } from '../../../activities/kube/client.ts'
-import { listObjects } from '../../../activities/journal/read/asked-objects.ts'
 import { readConfig } from '../../server/config.ts'
 import { kindNamed } from '../ask/object-name.ts'
 import { asking, type AskFlags } from '../ask/open-journal.ts'
@@ -38,7 +37,7 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer | undefin
 
 async function fromJournal(kind: string, flags: AskFlags): Promise<readonly string[]> {
   return await asking(flags, async (asked) => {
-    const objects = await listObjects(asked, kindNamed(kind, asked.kinds), asked.namespace)
+    const objects = await asked.listObjects(kindNamed(kind, asked.kinds), asked.namespace)
     return objects.map(({ name }) => name)
   })
 }

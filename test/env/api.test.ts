@@ -1,0 +1,196 @@
+// `pawl api` on a real API server and a real journal: two tenants with tokens of their own, asked directly and through the API server's proxy of Services.
+
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { makeAccount } from '../support/account.ts'
+import { Authority } from '../support/certificates.ts'
+import { Cluster } from '../support/cluster.ts'
+import { freePort } from '../support/free-port.ts'
+
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const GROUP = 'landscaper.gardener.cloud'
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const [ALICE, BOB] = ['api-alice', 'api-bob'] as const
+// API servers lead nobody to the loopback address.
+const HOST = Object.values(networkInterfaces())
+  .flatMap((found) => found ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+
+const { kubeconfigPath, databaseUrl } = inject('servers')
+const alice = new Cluster(kubeconfigPath, ALICE)
+const bob = new Cluster(kubeconfigPath, BOB)
+let test: TestDatabase
+let api: ChildProcess
+let port: number
+let authority: string
+let ofAlice: string
+let ofBob: string
+
+beforeAll(async () => {
+  test = await createTestDatabase(databaseUrl)
+  for (const cluster of [alice, bob]) await cluster.createNamespace()
+  ;[ofAlice, ofBob] = [await tenant(alice), await tenant(bob)]
+  const account = await makeAccount(inject('servers'), alice, 'reviewer')
+  await bind(
+    alice,
+
+    'api-reviewer',
+    { kind: 'ClusterRole', name: 'system:auth-delegator' },
+    'reviewer',
+  )
+  await fill()
+  port = await freePort()
+  const dir = await mkdtemp(join(tmpdir(), 'pawl-api-'))
+  const own = await Authority.make('api')
+  const { cert, key } = await own.issue('localhost')
+  authority = join(dir, 'ca.crt')
+  for (const [name, text] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': own.cert }))
+    await writeFile(join(dir, name), text)
+  const flags = ['--host', '0.0.0.0', '--port', String(port), '--certificate-dir', dir, '--rights-ms', '500']
+  const more = ['--kubeconfig', account, '--database-url', test.url, '--drain-ms', '0']
+  api = spawn(process.execPath, [PAWL, 'api', ...flags, ...more], { stdio: ['ignore', 'ignore', 'inherit'] })
+}, 120_000)
+afterAll(async () => {
+  api.kill()
+  await Promise.all([alice, bob].map(async ({ kube }) => await kube.close()))
+  await test.drop()
+})
+
+describe('a tenant with a token', () => {
+  it('sees his own, and nothing of the other', async () => {
+    await expect.poll(async () => (await ask('followedKinds', {}, ofAlice)).status, { timeout: 60_000 }).toBe(200)
+    const direct = ['--api-url', `https://localhost:${port}`]
+    const own = await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...direct)
+    expect(own).toMatchObject({ code: 0, stderr: '' })
+    expect(own.stdout).toMatch(/^shop-of-api-alice +Failed/m)
+    const all = await pawl(ofBob, 'get', 'inst', '-A', '-o', 'name', ...direct)
+    expect(all.stdout).toBe(`installation.${GROUP}/shop-of-${BOB}\n`)
+    expect((await pawl(ofAlice, 'why', `inst/shop-of-${ALICE}`, '-n', ALICE, ...direct)).stdout).toContain('is Failed')
+    const theirs = await pawl(ofBob, 'get', 'inst', '-n', ALICE, ...direct)
+    expect(theirs).toMatchObject({ code: 1, stdout: '' })
+    expect(theirs.stderr).toContain(`you may not list Installation.${GROUP} in namespace ${ALICE}`)
+    const guessed = await ask('eventsOf', { uid: `uid-${ALICE}` }, ofBob)
+    expect(guessed).toMatchObject({ status: 200, body: { answer: [] } })
+  })
+  it('is told what is wrong with a token, with a right, and with a question', async () => {
+    expect(await ask('followedKinds', {}, undefined)).toMatchObject({ status: 401, body: { kind: 'Status' } })
+    expect(await ask('followedKinds', {}, 'nonsense')).toMatchObject({ status: 401 })
+    expect(await ask('../../api', {}, ofAlice)).toMatchObject({ status: 404 })
+    expect(await ask('eventsOf', { uid: 'u', most: 1e9 }, ofAlice)).toMatchObject({ status: 400 })
+    expect(await ask('eventsOf', { uid: 'u'.repeat(2 ** 21) }, ofAlice)).toMatchObject({ status: 413 })
+    expect(await ask('listObjects', { ...KIND, namespace: BOB }, ofAlice)).toMatchObject({ status: 403 })
+  })
+
+  it('is answered through the proxy of the API server, and no more when the right is taken', async () => {
+    expect(HOST).toBeDefined()
+    await post(alice, '/api/v1', 'services', {
+      metadata: { name: 'pawl-api' },
+      spec: { ports: [{ name: 'https', port: 443 }] },
+    })
+    await lead('pawl-api')
+    const through = ['--api-service', `${ALICE}/pawl-api`]
+    const told = async () => await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...through)
+    expect((await told()).stderr).toContain('services/proxy')
+    const resources = ['services/proxy']
+    const rules = [{ apiGroups: [''], resources, resourceNames: ['https:pawl-api:443'], verbs: ['create'] }]
+    await post(alice, RBAC, 'roles', { metadata: { name: 'asking' }, rules })
+    await bind(alice, 'asking', { kind: 'Role', name: 'asking' }, 'tenant')
+    await expect.poll(async () => (await told()).stdout).toMatch(/^shop-of-api-alice +Failed/m)
+    await alice.kube.request('DELETE', `${RBAC}/namespaces/${ALICE}/rolebindings/tenant`)
+    await expect.poll(async () => (await told()).stderr).toContain(`you may not list Installation.${GROUP}`)
+  })
+})
+
+/** To the process of this test: API servers lead to addresses of Pods only, so there is one that nobody schedules, and that has the machine's address. */
+async function lead(name: string): Promise<void> {
+  const spec = { schedulerName: 'nobody', containers: [{ name: 'api', image: 'example.com/api' }] }
+  await post(alice, '/api/v1', 'pods', { metadata: { name }, spec })
+  const status = { podIP: HOST, podIPs: [{ ip: HOST }] }
+  await alice.kube.request('PATCH', `/api/v1/namespaces/${ALICE}/pods/${name}/status`, {
+    ...{ body: { status }, contentType: 'application/merge-patch+json' },
+  })
+  const targetRef = { kind: 'Pod', namespace: ALICE, name }
+  const subsets = [{ addresses: [{ ip: HOST, targetRef }], ports: [{ name: 'https', port }] }]
+  await post(alice, '/api/v1', 'endpoints', { metadata: { name }, subsets })
+}
+
+const KIND = { group: GROUP, kind: 'Installation' }
+
+async function post({ kube, namespace }: Cluster, base: string, plural: string, body: object): Promise<void> {
+  await kube.request('POST', `${base}/namespaces/${namespace}/${plural}`, { body })
+}
+
+async function bind(of: Cluster, name: string, role: { kind: string; name: string }, account: string): Promise<void> {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', ...role }
+  const body = {
+    metadata: { name },
+    roleRef,
+    subjects: [{ kind: 'ServiceAccount', namespace: of.namespace, name: account }],
+  }
+  const place = role.kind === 'Role' ? `/namespaces/${of.namespace}/rolebindings` : '/clusterrolebindings'
+  await of.kube.request('POST', `${RBAC}${place}`, { body })
+}
+
+/** Who may read Pawl's kinds in the namespace. @returns the path of a kubeconfig. */
+async function tenant(cluster: Cluster): Promise<string> {
+  const rules = [{ apiGroups: [GROUP], resources: ['*'], verbs: ['get', 'list'] }]
+  await post(cluster, RBAC, 'roles', { metadata: { name: 'tenant' }, rules })
+  await bind(cluster, 'tenant', { kind: 'Role', name: 'tenant' }, 'tenant')
+  return await makeAccount(inject('servers'), cluster, 'tenant')
+}
+
+async function fill(): Promise<void> {
+  const rows = [ALICE, BOB].map((namespace) => ({
+    ...{ cluster: 'local', api_group: GROUP, kind: 'Installation', uid: `uid-${namespace}`, namespace },
+    ...{ name: `shop-of-${namespace}`, resource_version: 9, seq: 9, owner_uid: null, hash: null, deleted: false },
+    ...{ presumed_deleted: false, updated_at: new Date() },
+    projection: JSON.stringify({ status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' } }),
+  }))
+  await test.db.insertInto('object').values(rows).execute()
+}
+
+async function pawl(kubeconfig: string, ...words: readonly string[]) {
+  const env = { ...process.env, KUBECONFIG: kubeconfig, NODE_EXTRA_CA_CERTS: authority, PAWL_DATABASE_URL: '' }
+  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
+    execFile(process.execPath, [PAWL, ...words], { env }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    )
+  })
+}
+
+/** @param who path of a kubeconfig, or what is no token, or nothing. */
+async function ask(question: string, input: object, who: string | undefined) {
+  const text = who === undefined || !who.startsWith('/') ? who : tokenIn(await readFile(who, 'utf8'))
+  const options = {
+    method: 'POST',
+    path: `/v1/ask/${question}`,
+    port,
+    host: 'localhost',
+    ca: await readFile(authority),
+  }
+  const headers = text === undefined ? {} : { authorization: `Bearer ${text}` }
+  return await new Promise<{ status: number | undefined; body: unknown }>((done) => {
+    const failed = () => done({ status: undefined, body: undefined })
+    const sent = request({ ...options, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', failed)
+      response.on('end', () =>
+        done({ status: response.statusCode, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown }),
+      )
+    })
+    sent.on('error', failed)
+    sent.end(JSON.stringify(input))
+  })
+}
+
+function tokenIn(kubeconfig: string): string {
+  return (JSON.parse(kubeconfig) as { readonly users: readonly [{ readonly user: { readonly token: string } }] })
+    .users[0].user.token
+}

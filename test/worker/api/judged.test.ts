@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
+import type { PlacedObject } from '../../../activities/journal/read/places.ts'
+import type { Questions } from '../../../activities/journal/read/questions.ts'
+import { groupKindText } from '../../../workflows/kit/index.ts'
+import { type Ground, judged, MOST_NAMESPACES, type Rights } from '../../../worker/api/judged.ts'
+import { UNSEEN, UNSEEN_PLACE } from '../../../worker/api/unseen.ts'
+import { BEGIN, job, object } from '../cli/ask/build-node.ts'
+
+const GROUP = 'landscaper.gardener.cloud'
+const CANARY = 'canary'
+const INSTALLATION = { group: GROUP, kind: 'Installation' }
+const own = { ...object('Installation', 'own'), namespace: 'team-a' }
+const item = { ...object('DeployItem', 'item'), namespace: 'team-a' }
+const secret = { ...object('Secret', `${CANARY}-secret`), group: '', namespace: 'team-a' }
+const theirs = { ...object('Installation', `${CANARY}-theirs`), namespace: `${CANARY}-ns` }
+const ALL = [own, item, secret, theirs]
+const RUNS: Readonly<Record<string, PlacedObject>> = {
+  'installation/team-a/own/uid-own/j1': own,
+  [`installation/${CANARY}-ns/theirs/u/j9`]: theirs,
+}
+const [OWN_RUN = '', THEIR_RUN = ''] = Object.keys(RUNS)
+
+describe('who may see the installations of one namespace', () => {
+  const rights = rightsTo('get Installation team-a', 'list Installation team-a', 'get DeployItem team-a')
+
+  it('gets what is there, and of all namespaces that one', async () => {
+    const ask = asked(rights, { listObjects: (_kind, place) => answer(place === undefined ? ALL : [own]) })
+    expect(await ask.listObjects(INSTALLATION, 'team-a')).toEqual([own])
+    expect(await ask.listObjects(INSTALLATION, undefined)).toEqual([own])
+    expect(await ask.listObjects({ group: GROUP, kind: 'Target' }, undefined)).toEqual([])
+  })
+
+  it('is refused what is of others by name, with the right that is missing', async () => {
+    const ask = asked(rights, { listObjects: () => answer(ALL), objectsNamed: () => answer(ALL) })
+    await expect(ask.listObjects(INSTALLATION, theirs.namespace)).rejects.toThrow(
+      `you may not list Installation.${GROUP} in namespace ${CANARY}-ns`,
+    )
+    await expect(ask.objectsNamed(theirs)).rejects.toThrow('you may not get')
+    // In no namespace there is none of this kind, whoever asks.
+    expect(await ask.objectsNamed({ ...own, namespace: '' })).toEqual([])
+  })
+
+  it('hears nothing of an object whose uid was guessed', async () => {
+    const ask = asked(rights, {
+      objectOf: () => answer(theirs),
+      eventsOf: () => answer([event()]),
+      jobsOf: () => answer([job('theirs')]),
+      wakeOf: () => answer({ due: BEGIN, cause: CANARY }),
+      runOf: () => answer({ ...run(), uid: theirs.uid }),
+      writesOf: () => answer([write()]),
+      newestJobs: (uids) => answer(new Map(uids.map((uid) => [uid, job('x', { uid })]))),
+      waitingOf: (_controllers, uids) => answer(new Map(uids.map((uid) => [uid, { due: BEGIN, ahead: 1 }]))),
+      lastEventsIn: (uids) => answer(new Map(uids.map((uid) => [uid, event()]))),
+      awaitedByAll: (_controllers, uids) => answer(new Map(uids.map((uid) => [uid, []]))),
+    })
+    const uids = [theirs.uid, secret.uid, 'nothing']
+    expect(await ask.objectOf(theirs.uid)).toBeUndefined()
+    expect(await ask.eventsOf(theirs.uid)).toEqual([])
+    expect(await ask.jobsOf(theirs.uid)).toEqual([])
+    expect(await ask.wakeOf('installation', theirs.uid)).toBeUndefined()
+    expect(await ask.runOf(THEIR_RUN)).toBeUndefined()
+    expect(await ask.writesOf(THEIR_RUN)).toEqual([])
+    expect(await ask.writesOf(OWN_RUN, `Installation.${GROUP}/${CANARY}-ns/theirs`)).toEqual([])
+    expect((await ask.newestJobs(uids)).size).toBe(0)
+    expect((await ask.waitingOf(['installation'], uids)).size).toBe(0)
+    expect((await ask.lastEventsIn(uids, { jobID: 'j', since: BEGIN })).size).toBe(0)
+    expect((await ask.awaitedByAll(['installation'], uids)).size).toBe(0)
+  })
+
+  it('reads in the chain of his own object that it goes on where he may not see', async () => {
+    const events = [event(), event(OWN_RUN), event(THEIR_RUN), event('installation/pruned'), event(`a/b/${own.uid}/j0`)]
+    const ask = asked(rights, { eventsOf: () => answer(events) })
+    const found = await ask.eventsOf(own.uid)
+    expect(found.map(({ writer }) => writer)).toEqual([null, OWN_RUN, UNSEEN_PLACE, UNSEEN, `a/b/${own.uid}/j0`])
+    expect(JSON.stringify(found)).not.toContain(CANARY)
+  })
+
+  it('reads that his run wrote something else, and not what', async () => {
+    const objects = [
+      `DeployItem.${GROUP}/team-a/item`,
+      `Secret/team-a/${CANARY}`,
+      `Installation.${GROUP}/${CANARY}-ns/x`,
+    ]
+    const ask = asked(rights, { writesOf: () => answer(objects.map(write)) })
+    const found = await ask.writesOf(OWN_RUN)
+    expect(found.map((one) => one.object)).toEqual([objects[0], `an object ${UNSEEN}`, `an object ${UNSEEN_PLACE}`])
+    expect(found[0]?.error).toEqual({ message: `about ${CANARY}` })
+    expect(JSON.stringify(found.slice(1))).not.toContain(CANARY)
+  })
+
+  it('reads that his object waits for something, and that others are below it', async () => {
+    const awaited = [theirs, secret, item].map((one) => ({ ...one, since: BEGIN }))
+    const children = [theirs, item].map((one) => ({ ...one, owner: own.uid }))
+    const ask = asked(rights, {
+      awaitedByAll: () => answer(new Map([[own.uid, awaited]])),
+      childrenOf: (owners) => answer(owners.length === 0 ? [] : children),
+    })
+    const waits = (await ask.awaitedByAll(['installation'], [own.uid])).get(own.uid) ?? []
+    expect(waits.map(({ namespace, name }) => [namespace, name])).toEqual([
+      ['', UNSEEN_PLACE],
+      ['', UNSEEN],
+      ['team-a', 'item'],
+    ])
+    // He may get items, and not list them.
+    const below = await ask.childrenOf([own], BEGIN)
+    expect(below.map(({ kind, namespace, owner }) => [kind, namespace, owner])).toEqual([['Objects', '', own.uid]])
+    expect(JSON.stringify(below)).not.toContain(CANARY)
+    expect(await ask.childrenOf([theirs], BEGIN)).toEqual([])
+  })
+
+  it('reads no name of others in a cause, and no run of others at a hosted job', async () => {
+    const cause = `Secret ${CANARY} modified; due; ConfigMap ${CANARY}-2 added`
+    const ask = asked(rights, { jobsOf: () => answer([job('own', { cause, workflowID: THEIR_RUN })]) })
+    const [found] = await ask.jobsOf(own.uid)
+    expect(found).toMatchObject({
+      cause: 'Secret (name not shown) modified; due; ConfigMap (name not shown) added',
+      workflowID: UNSEEN,
+    })
+  })
+})
+
+describe('who may see all', () => {
+  const rights: Rights = { may: () => answer(true), fits: () => answer(true) }
+
+  it('gets it all', async () => {
+    const ask = asked(rights, { listObjects: () => answer(ALL), writesOf: () => answer([write(`Secret/x/${CANARY}`)]) })
+    expect(await ask.listObjects(INSTALLATION, undefined)).toEqual(ALL)
+    expect(await ask.writesOf(THEIR_RUN)).toEqual([write(`Secret/x/${CANARY}`)])
+  })
+})
+
+describe('all namespaces of a large cluster', () => {
+  it('are not looked at one by one without end', async () => {
+    const names = Array.from({ length: MOST_NAMESPACES + 1 }, (_, index) => `ns-${index}`)
+    const ask = asked(
+      rightsTo('list Installation ns-1'),
+      {},
+      { namespacesOf: (_kind, most) => answer(names.slice(0, most)) },
+    )
+    await expect(ask.listObjects(INSTALLATION, undefined)).rejects.toThrow('expected one, by -n')
+  })
+})
+
+function asked(rights: Rights, answers: Partial<Questions>, more: Partial<Ground> = {}): Questions {
+  const ground: Ground = {
+    placesOf: (uids) => answer(new Map(ALL.filter(({ uid }) => uids.includes(uid)).map((one) => [one.uid, one]))),
+    placesOfRuns: (ids) => answer(new Map(Object.entries(RUNS).filter(([id]) => ids.includes(id)))),
+    namespacesOf: () => answer(['team-a', theirs.namespace]),
+    ...more,
+  }
+  // A question that a test does not expect has no answer.
+  return judged(answers as Questions, ground, rights)
+}
+
+function rightsTo(...texts: readonly string[]): Rights {
+  return {
+    may: (verb, { kind }, namespace) => answer(texts.includes(`${verb} ${kind} ${namespace}`)),
+    fits: (kind, namespace) => answer(groupKindText(kind) !== '' && namespace !== ''),
+  }
+}
+
+function event(writer: string | null = null): AskedEvent {
+  return {
+    ...{ seq: 1, at: BEGIN, uid: own.uid, version: 1, type: 'MODIFIED', source: 'watch', writer, projection: {} },
+    ...{ outcome: 'wake', reason: `Secret ${CANARY} modified` },
+  }
+}
+
+function write(of = `Secret/team-a/${CANARY}`): AskedWrite {
+  return {
+    ...{ pass: 1, step: 's', object: of, verb: 'patch', version: 3, error: { message: `about ${CANARY}` } },
+    ...{ at: BEGIN, answeredAt: BEGIN },
+  }
+}
+
+function run() {
+  return {
+    ...{ workflowID: THEIR_RUN, controller: 'installation', namespace: 'x', name: CANARY, jobID: 'j', cause: 'c' },
+    ...{ startedAt: BEGIN, passes: 1, attempt: 0 },
+  }
+}
+
+async function answer<Value>(value: Value): Promise<Value> {
+  return await Promise.resolve(value)
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { KubeError } from '../../../activities/kube/errors.ts'
+import { createResources } from '../../../worker/api/resources.ts'
+import { createRights } from '../../../worker/api/rights.ts'
+import { createUsers } from '../../../worker/api/users.ts'
+
+const ALICE = { username: 'alice', uid: 'u', groups: ['g'], extra: { key: ['value'] } }
+const INSTALLATION = { group: 'landscaper.gardener.cloud', kind: 'Installation' }
+
+/** An API server that knows one group. @param allows an access review. */
+function server(allows: (attributes: Readonly<Record<string, string>>) => boolean, review: object = {}) {
+  const bodies: { readonly spec: Readonly<Record<string, unknown>> }[] = []
+  const request = async (_method: string, path: string, { body }: { readonly body?: unknown } = {}) => {
+    await Promise.resolve()
+    if (body !== undefined) bodies.push(body as (typeof bodies)[number])
+    if (path === '/apis/landscaper.gardener.cloud')
+      return { versions: [{ groupVersion: 'landscaper.gardener.cloud/v1alpha1' }] }
+    if (path === '/apis/landscaper.gardener.cloud/v1alpha1')
+      return {
+        resources: [
+          { name: 'installations/status', kind: 'Installation', namespaced: true },
+          { name: 'installations', kind: 'Installation', namespaced: true },
+        ],
+      }
+    if (path.endsWith('/subjectaccessreviews')) {
+      const { resourceAttributes } = bodies.at(-1)!.spec as { resourceAttributes: Readonly<Record<string, string>> }
+      return { status: { allowed: allows(resourceAttributes) } }
+    }
+    if (path.endsWith('/tokenreviews')) return { status: review }
+    throw new KubeError(path, { status: 404, reason: 'NotFound' })
+  }
+  return { kube: { request: request as never }, bodies }
+}
+
+describe('rights', () => {
+  it('are those of the user, his groups and what else the API server said of him, for the resource of the kind', async () => {
+    let now = 0
+    let isAllowed = true
+    const { kube, bodies } = server(({ namespace }) => isAllowed && namespace === 'team-a')
+    const rights = createRights(kube, { resources: createResources(kube, () => now), keptMs: 10, now: () => now })(
+      ALICE,
+    )
+    expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(true)
+    expect(bodies[0]?.spec).toEqual({
+      ...{ user: 'alice', uid: 'u', groups: ['g'], extra: { key: ['value'] } },
+      resourceAttributes: {
+        ...{ verb: 'get', group: 'landscaper.gardener.cloud', version: '*' },
+        ...{ resource: 'installations', namespace: 'team-a' },
+      },
+    })
+    expect(await rights.may('get', INSTALLATION, 'team-b')).toBe(false)
+    isAllowed = false
+    expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(true)
+    now = 10
+    expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(false)
+  })
+
+  it('to a kind that the API server does not have nobody has, and it lies nowhere', async () => {
+    const { kube, bodies } = server(() => true)
+    const rights = createRights(kube, { resources: createResources(kube, () => 0), keptMs: 10, now: () => 0 })(ALICE)
+    for (const group of ['gone.example.org', '../../api/v1/secrets', 'landscaper.gardener.cloud']) {
+      expect(await rights.may('get', { group, kind: 'Gone' }, 'team-a')).toBe(false)
+      expect(await rights.fits({ group, kind: 'Gone' }, 'team-a')).toBe(false)
+    }
+    expect(await rights.fits(INSTALLATION, 'team-a')).toBe(true)
+    expect(await rights.fits(INSTALLATION, '')).toBe(false)
+    expect(bodies).toEqual([])
+  })
+})
+
+describe('a token', () => {
+  const users = (review: object, audiences: readonly string[] = []) => {
+    const { kube, bodies } = server(() => true, review)
+    return { ask: createUsers(kube, { audiences, keptMs: 10, now: () => 0 }), bodies }
+  }
+
+  it('is whose the API server says it is, asked once', async () => {
+    const { ask, bodies } = users({ authenticated: true, user: ALICE })
+    expect(await ask('token')).toEqual(ALICE)
+    expect(await ask('token')).toEqual(ALICE)
+    expect(bodies.map(({ spec }) => spec)).toEqual([{ token: 'token' }])
+  })
+
+  it.each([
+    [{ authenticated: false, user: ALICE }, []],
+    [{ user: ALICE }, []],
+    [{ authenticated: true, user: {} }, []],
+    [{ authenticated: true, user: ALICE }, ['pawl']],
+    [{ authenticated: true, user: ALICE, audiences: ['vault'] }, ['pawl']],
+  ])("is nobody's where that says %j and is asked for %j", async (review, audiences) => {
+    expect(await users(review, audiences).ask('token')).toBeUndefined()
+  })
+})

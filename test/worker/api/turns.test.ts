@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { createBriefCache } from '../../../worker/api/brief-cache.ts'
+import { createTurns, TurnedAway } from '../../../worker/api/turns.ts'
+import { shareOf } from '../../../worker/api/users.ts'
+
+describe('a share of the process', () => {
+  it('has so many questions answered at a time, others wait, and more are turned away; others have their own', async () => {
+    const turns = createTurns({ atOnce: 1, waiting: 1, perSecond: 100, burst: 100 }, () => 0)
+    let release: () => void = () => undefined
+    const order: string[] = []
+    const first = turns('a', async () => {
+      await new Promise<void>((done) => (release = done))
+      order.push('first')
+    })
+    const second = turns('a', async () => void order.push(await Promise.resolve('second')))
+    await expect(turns('a', async () => await Promise.resolve())).rejects.toThrow(TurnedAway)
+    expect(await turns('b', async () => await Promise.resolve('of another'))).toBe('of another')
+    release()
+    await Promise.all([first, second])
+    expect(order).toEqual(['first', 'second'])
+    expect(await turns('a', async () => await Promise.resolve('again'))).toBe('again')
+  })
+
+  it('is used up by many questions, and fills with time', async () => {
+    let now = 0
+    const turns = createTurns({ atOnce: 9, waiting: 9, perSecond: 1, burst: 2 }, () => now)
+    const ask = async () => await turns('a', async () => await Promise.resolve('yes'))
+    await ask()
+    await ask()
+    await expect(ask()).rejects.toThrow('too many questions of one user; expected at most 1 a second')
+    now = 1000
+    expect(await ask()).toBe('yes')
+  })
+
+  it('is one for all accounts of a namespace', () => {
+    const user = { uid: undefined, groups: undefined, extra: undefined }
+    expect(shareOf({ ...user, username: 'system:serviceaccount:team-a:one' })).toBe(
+      shareOf({ ...user, username: 'system:serviceaccount:team-a:two' }),
+    )
+    expect(shareOf({ ...user, username: 'alice' })).not.toBe(shareOf({ ...user, username: 'bob' }))
+  })
+})
+
+describe('what is remembered for a short time', () => {
+  it('is asked for once, again when the time is over or it failed, and takes no room without end', async () => {
+    let now = 0
+    let asked = 0
+    const cache = createBriefCache<number>(10, 2, () => now)
+    const ask = async (key = 'a') => await cache.get(key, async () => await Promise.resolve(++asked))
+    expect(await Promise.all([ask(), ask()])).toEqual([1, 1])
+    now = 10
+    expect(await ask()).toBe(2)
+    await expect(cache.get('b', async () => await Promise.reject(new Error('away')))).rejects.toThrow('away')
+    expect(await ask('b')).toBe(3)
+    expect(await ask('c')).toBe(4)
+    expect(await ask('a')).toBe(5)
+  })
+})

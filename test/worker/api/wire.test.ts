@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { type QuestionName, questionsTo } from '../../../activities/journal/read/questions.ts'
+import { inputOf } from '../../../worker/api/input.ts'
+import { answerIn, answerText, isQuestion, WIRES } from '../../../worker/api/wire.ts'
+import { questionsOver } from '../../../worker/cli/ask/questions-over.ts'
+import { BEGIN, job, object } from '../cli/ask/build-node.ts'
+
+const over = (name: QuestionName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
+
+describe('an answer', () => {
+  it('comes over the wire as it was', () => {
+    const times = { projection: { spec: { at: '2026-01-01T00:00:00Z' } } }
+    const one = { ...object('Installation', 'shop', times.projection), updatedAt: BEGIN }
+    expect(over('listObjects', [one])).toEqual([one])
+    expect(over('objectOf', undefined)).toBeUndefined()
+    expect(over('objectOf', one)).toEqual(one)
+    const jobs = new Map([['u', job('shop', { finishedAt: null })]])
+    expect(over('newestJobs', jobs)).toEqual(jobs)
+    const awaited = new Map([['u', [{ group: '', kind: 'Secret', namespace: 'a', name: 'b', since: BEGIN }]]])
+    expect(over('awaitedByAll', awaited)).toEqual(awaited)
+    expect(over('awaitedByAll', new Map())).toEqual(new Map())
+  })
+
+  it.each([null, [], { answer: 3 }, { answer: [3] }, {}])('that is %j is none', (body) => {
+    expect(() => answerIn('listObjects', body)).toThrow('the answer to listObjects has no')
+  })
+})
+
+describe('a question', () => {
+  it('comes over the wire with its arguments', async () => {
+    const heard: unknown[] = []
+    const ask = questionsOver(async (name, input) => {
+      const args: readonly unknown[] = WIRES[name].args(inputOf(JSON.parse(JSON.stringify(input))))
+      heard.push([name, ...args])
+      return await Promise.resolve({ answer: WIRES[name].answer[0].endsWith('by uid') ? {} : [] })
+    })
+    const kind = { group: 'g', kind: 'K' }
+    await ask.listObjects(kind, undefined)
+    await ask.objectsNamed({ ...kind, namespace: 'a', name: 'n' })
+    await ask.newestJobs(['u'], { from: BEGIN, to: null })
+    await ask.jobsOf('u', { jobID: undefined, workflowID: 'w' })
+    await ask.eventsOf('u')
+    await ask.lastEventsIn(['u'], { jobID: 'j', since: BEGIN })
+    expect(heard).toEqual([
+      ['listObjects', kind, undefined],
+      ['objectsNamed', { ...kind, namespace: 'a', name: 'n' }],
+      ['newestJobs', ['u'], { from: BEGIN }],
+      ['jobsOf', 'u', { jobID: undefined, workflowID: 'w' }],
+      ['eventsOf', 'u', undefined],
+      ['lastEventsIn', ['u'], { jobID: 'j', since: BEGIN }],
+    ])
+  })
+
+  it('is one that the journal can be asked, and each of these is one', () => {
+    const names = Object.keys(questionsTo({ db: undefined as never, cluster: 'local' }))
+    expect(Object.keys(WIRES).sort()).toEqual(names.sort())
+    expect(isQuestion('constructor')).toBe(false)
+  })
+
+  it.each([
+    ['eventsOf', { uid: 'u', most: 1e9 }, 'most is the number 1000000000, expected a whole number from 1 to 500'],
+    ['eventsOf', { uid: 'u', most: '1' }, 'most is a text of 1 characters, expected a whole number'],
+    ['eventsOf', { uid: ['u'] }, 'uid is a list of 1, expected a text'],
+    ['eventsOf', {}, 'uid is missing, expected a text'],
+    ['eventsOf', { uid: 'a\0b' }, 'uid is a text of 3 characters, expected a text'],
+    ['newestJobs', { uids: Array.from({ length: 10_001 }, String) }, 'uids is a list of 10001, expected a list of at'],
+    ['newestJobs', { uids: [{}] }, 'uids is a list of 1, expected a list'],
+    ['childrenOf', { owners: [], since: 'yesterday' }, 'since is a text of 9 characters, expected a time such as'],
+    ['listObjects', [], 'the body is a list of 0, expected a JSON object'],
+  ] as const)('of %s with %j is refused', (name, input, message) => {
+    expect(() => WIRES[name].args(inputOf(input))).toThrow(message)
+  })
+})

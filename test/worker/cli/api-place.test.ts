@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { apiNamed } from '../../../worker/cli/api-place.ts'
+
+describe('the place of pawl api', () => {
+  it('is an address, or a Service', () => {
+    expect(apiNamed(undefined, undefined, '--')).toBeUndefined()
+    expect(apiNamed('https://pawl.example.org/', undefined, '--')).toEqual({ url: 'https://pawl.example.org' })
+    expect(apiNamed('http://127.0.0.1:9444', undefined, '$')).toEqual({ url: 'http://127.0.0.1:9444' })
+    expect(apiNamed('http://[::1]:9444', undefined, '$')).toEqual({ url: 'http://[::1]:9444' })
+    expect(apiNamed(undefined, 'pawl/pawl-api', '--')).toEqual({ namespace: 'pawl', name: 'pawl-api' })
+  })
+
+  it.each([
+    ['http://pawl.example.org', undefined, '--api-url is no address of pawl api, expected https://HOST, or http'],
+    ['https://u:geheim@pawl.example.org', undefined, '--api-url is no address'],
+    ['nothing', undefined, '--api-url is no address'],
+    [undefined, 'pawl', "--api-service is 'pawl', expected namespace/name"],
+    [undefined, '../../secrets/pawl', 'expected namespace/name'],
+    ['https://a.example', 'pawl/pawl-api', 'found --api-url beside --api-service; expected one of them'],
+  ])('is not %j, %j', (url, service, message) => {
+    let found: unknown
+    try {
+      apiNamed(url, service, '--')
+    } catch (error) {
+      found = error
+    }
+    expect(String(found)).toContain(message)
+    expect(String(found)).not.toContain('geheim')
+  })
+})

@@ -1,0 +1,100 @@
+// The process `pawl api`: answers what people ask of the journal, to those who have no database credentials, by the rights that they have in
+// Kubernetes. It reads, and writes nothing. Any number may run.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+
+import type { Database } from '../activities/journal/database.ts'
+import { namespacesOf, placesOf, placesOfRuns } from '../activities/journal/read/places.ts'
+import { type Questions, questionsTo } from '../activities/journal/read/questions.ts'
+import { openReader } from '../activities/journal/read/reader.ts'
+import { createKubeClient } from '../activities/kube/client.ts'
+import { API_FLAGS, apiSettings } from './api/flags.ts'
+import { type Ground, judged } from './api/judged.ts'
+import { createResources } from './api/resources.ts'
+import { createRights } from './api/rights.ts'
+import { serveApi } from './api/server.ts'
+import { createTurns } from './api/turns.ts'
+import { createUsers } from './api/users.ts'
+import { awaitSchema } from './server/await-schema.ts'
+import { readConfig } from './server/config.ts'
+import { givenFlags } from './server/flags.ts'
+import { serveHealth } from './server/health.ts'
+import { type Frame, runProcess } from './server/process.ts'
+import { createTroubles, type Troubles } from './server/troubles.ts'
+
+// More than one share may have at a time, so that others have the rest.
+const CONNECTIONS = 8
+const LOOK_MS = 5000
+
+const config = readConfig()
+const settings = apiSettings(givenFlags(API_FLAGS), config)
+const now = () => performance.now()
+
+await runProcess('api', config.logLevel, api)
+
+async function api({ log, stopping, opened }: Frame): Promise<void> {
+  const { host, port, cluster, rightsMs: keptMs, audiences, statementMs } = settings
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api' })
+  opened(() => kube.close())
+  const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
+  opened(() => db.destroy())
+  const troubles = createTroubles()
+  troubles.report('journal', new Error('it is not looked at yet'))
+  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
+  opened(() => health.close())
+  // The look at the tables reads alone.
+  if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, troubles }, stopping.signal))) return
+
+  const journal = { db, cluster }
+  const questions = questionsTo(journal)
+  const ground: Ground = {
+    placesOf: async (uids) => await placesOf(journal, uids),
+    placesOfRuns: async (workflowIDs) => await placesOfRuns(journal, workflowIDs),
+    namespacesOf: async (kind, most) => await namespacesOf(journal, kind, most),
+  }
+  const rightsOf = createRights(kube, { resources: createResources(kube, now), keptMs, now })
+  const server = await serveApi({
+    ...{ host, port, pair: await readPair(), log },
+    users: createUsers(kube, { audiences, keptMs, now }),
+    turns: createTurns(settings.turns, now),
+    questionsOf: (user) => judged(questions, ground, rightsOf(user)),
+  })
+  opened(() => server.close())
+  log.info({ cluster, host, port: server.port, healthPort: health.port }, 'api is running')
+
+  let served = await readPair()
+  while (!stopping.signal.aborted) {
+    await look(troubles, questions)
+    const found = await readPair().catch((error: unknown) => {
+      log.warn({ err: error }, 'the certificate cannot be read; the former one is served')
+    })
+    if (found !== undefined && found.cert !== served?.cert) {
+      server.use(found)
+      served = found
+      log.info('a new certificate is served')
+    }
+    await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+  }
+  troubles.report('process', new Error('it is about to stop'))
+  await sleep(settings.drainMs)
+}
+
+async function look(troubles: Troubles, questions: Pick<Questions, 'followedKinds'>): Promise<void> {
+  const error: unknown = await questions.followedKinds().then(
+    () => undefined,
+    () => new Error('it does not answer'),
+  )
+  troubles.report('journal', error)
+}
+
+async function readPair(): Promise<{ readonly cert: string; readonly key: string } | undefined> {
+  const { certificateDir } = settings
+  if (certificateDir === undefined) return undefined
+  const [cert = '', key = ''] = await Promise.all(
+    ['tls.crt', 'tls.key'].map(async (name) => await readFile(join(certificateDir, name), 'utf8')),
+  )
+  return { cert, key }
+}

@@ -1,0 +1,108 @@
+// The settings of `pawl api`, from flags and environment; wrong ones end the process with what was found and what was expected.
+
+import { isIP } from 'node:net'
+
+import type { Config } from '../server/config.ts'
+import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
+import { neededDatabase } from '../server/surroundings.ts'
+import type { TurnLimits } from './turns.ts'
+
+export const API_FLAGS = {
+  kubeconfig: {
+    ...{ takes: '<file>', reads: 'text', text: 'the cluster whose users ask' },
+    default: '$KUBECONFIG, else in-cluster or the usual file',
+  },
+  'database-url': {
+    ...{ takes: '<url>', reads: 'text', default: '$PAWL_DATABASE_URL' },
+    text: 'PostgreSQL of the journal; a role that may SELECT is enough',
+  },
+  cluster: { takes: '<name>', reads: 'text', otherwise: 'local', text: 'name of the cluster in the journal' },
+  host: {
+    ...{ takes: '<address>', reads: 'text', otherwise: '127.0.0.1' },
+    text: 'where it is asked; beside the loopback address only over HTTPS',
+  },
+  port: { takes: '<port>', reads: 'number', least: 0, otherwise: 9444, text: 'its port there; 0 for a free one' },
+  'certificate-dir': {
+    ...{ takes: '<folder>', reads: 'text' },
+    text: 'serve HTTPS with tls.crt and tls.key of this folder; read anew when they change',
+  },
+  audiences: {
+    ...{ takes: '<names>', reads: 'list', accepts: (text: string) => text !== '', expected: 'names of audiences' },
+    ...{ text: 'take tokens that are for one of these only', default: "the API server's own" },
+  },
+  'rights-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 10_000 },
+    text: 'how long it remembers whose a token is and what that user may do',
+  },
+  'statement-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 5000 },
+    text: 'after which a question to the journal is given up',
+  },
+  'user-at-once': {
+    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 2 },
+    text: 'questions of one user that are answered at a time; all accounts of a namespace are one',
+  },
+  'user-per-second': {
+    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 100 },
+    text: 'questions of one user in a second',
+  },
+  'drain-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 5000 },
+    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
+  },
+  'health-host': {
+    ...{ takes: '<address>', reads: 'text', text: 'where /healthz and /readyz are served' },
+    otherwise: '127.0.0.1',
+  },
+  'health-port': {
+    ...{ takes: '<port>', reads: 'number', least: 0, otherwise: 0 },
+    ...{ text: 'their port', default: 'a free one, logged' },
+  },
+} as const satisfies FlagTable
+
+export interface ApiSettings {
+  readonly kubeconfigPath: string | undefined
+  readonly databaseUrl: string
+  readonly cluster: string
+  readonly host: string
+  readonly port: number
+  readonly certificateDir: string | undefined
+  readonly audiences: readonly string[]
+  readonly rightsMs: number
+  readonly statementMs: number
+  readonly turns: TurnLimits
+  readonly drainMs: number
+  readonly healthHost: string
+  readonly healthPort: number
+}
+
+/** @throws with the name of the flag, what was found and what was expected. */
+export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
+  const flags = readFlags(API_FLAGS, given)
+  const perSecond = flags['user-per-second']
+  return {
+    kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
+    databaseUrl: neededDatabase(flags['database-url'], config),
+    cluster: flags.cluster,
+    host: safeHost(flags.host, flags['certificate-dir']),
+    port: flags.port,
+    certificateDir: flags['certificate-dir'],
+    audiences: flags.audiences,
+    rightsMs: flags['rights-ms'],
+    statementMs: flags['statement-ms'],
+    turns: { atOnce: flags['user-at-once'], waiting: 32, perSecond, burst: 3 * perSecond },
+    drainMs: flags['drain-ms'],
+    healthHost: flags['health-host'],
+    healthPort: flags['health-port'],
+  }
+}
+
+/** Tokens of people come with the questions. */
+function safeHost(host: string, certificateDir: string | undefined): string {
+  if (certificateDir !== undefined || isLoopback(host)) return host
+  throw new Error(`--certificate-dir is missing beside --host ${host}; expected certificates, or a loopback address`)
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}

@@ -1,0 +1,87 @@
+// The input of a question as it comes over the wire: anybody's text, of which each field is checked. An error names the field, what was found and
+// what was expected.
+
+const LONGEST_TEXT = 1000
+/** As many as a list has. */
+const MOST_TEXTS = 10_000
+
+/** The question is not one that can be asked. */
+export class BadQuestion extends Error {}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** @throws BadQuestion */
+export function inputOf(value: unknown): Input {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new BadQuestion(`the body is ${shapeOf(value)}, expected a JSON object`)
+  return new Input(value as JsonObject)
+}
+
+export class Input {
+  readonly #value: JsonObject
+
+  constructor(value: JsonObject) {
+    this.#value = value
+  }
+
+  text(field: string): string {
+    return this.maybeText(field) ?? this.#wrong(field, 'a text')
+  }
+
+  /** Undefined where the field is not there, or is null. */
+  maybeText(field: string): string | undefined {
+    const value = this.#at(field)
+    if (value === undefined) return undefined
+    return isText(value) ? value : this.#wrong(field, `a text of at most ${LONGEST_TEXT} characters`)
+  }
+
+  texts(field: string): readonly string[] {
+    const value = this.#at(field)
+    if (!Array.isArray(value) || value.length > MOST_TEXTS || !value.every(isText))
+      return this.#wrong(field, `a list of at most ${MOST_TEXTS} texts`)
+    return value
+  }
+
+  time(field: string): Date {
+    return this.maybeTime(field) ?? this.#wrong(field, 'a time such as 2026-02-03T10:42:00Z')
+  }
+
+  maybeTime(field: string): Date | undefined {
+    const text = this.maybeText(field)
+    if (text === undefined) return undefined
+    const time = new Date(text)
+    return Number.isNaN(time.getTime()) ? this.#wrong(field, 'a time such as 2026-02-03T10:42:00Z') : time
+  }
+
+  /** Undefined where the field is not there; at least 1. */
+  maybeCount(field: string, most: number): number | undefined {
+    const value = this.#at(field)
+    if (value === undefined) return undefined
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > most)
+      return this.#wrong(field, `a whole number from 1 to ${most}`)
+    return value
+  }
+
+  #at(field: string): unknown {
+    const value = Object.hasOwn(this.#value, field) ? this.#value[field] : undefined
+    return value === null ? undefined : value
+  }
+
+  #wrong(field: string, expected: string): never {
+    throw new BadQuestion(`${field} is ${shapeOf(this.#at(field))}, expected ${expected}`)
+  }
+}
+
+function isText(value: unknown): value is string {
+  // PostgreSQL has no NUL in a text.
+  return typeof value === 'string' && value.length <= LONGEST_TEXT && !value.includes('\0')
+}
+
+/** Not the value itself, which may be long. */
+function shapeOf(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === 'string') return `a text of ${value.length} characters`
+  return typeof value === 'number' ? `the number ${value}` : `of type ${typeof value}`
+}

@@ -1,0 +1,182 @@
+// The HTTP server of `pawl api`: who asks, whose turn it is, what is asked, the answer. Errors are answered as Kubernetes' own Status objects, which
+// every client of an API server can read.
+//
+//   A1. Nothing is read of a question, and nothing is asked for it, before it is known who asks.
+//   A2. What goes wrong inside is logged, and answered without its text: that may quote anything.
+//   A3. Every answer has a bound in time and size.
+
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttps } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
+import type { Logger } from '../server/log.ts'
+import { BadQuestion, inputOf } from './input.ts'
+import { Refused } from './judged.ts'
+import { TurnedAway, type Turns } from './turns.ts'
+import { shareOf, type User, type Users } from './users.ts'
+import { answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRES } from './wire.ts'
+
+// 10,000 uids, and something to spare.
+const MOST_BYTES = 1024 * 1024
+const MOST_ANSWER_CHARACTERS = 64 * 1024 * 1024
+const REQUEST_MS = 15_000
+const MOST_CONNECTIONS = 1000
+
+export interface ApiServer {
+  readonly port: number
+  readonly use: (pair: { readonly cert: string; readonly key: string }) => void
+  /** Answers what it was asked before, and ends. */
+  readonly close: () => Promise<void>
+}
+
+export interface ApiServing {
+  readonly host: string
+  readonly port: number
+  /** PEM; undefined: without TLS. */
+  readonly pair: { readonly cert: string; readonly key: string } | undefined
+  readonly users: Users
+  readonly turns: Turns
+  /** What a user may ask. */
+  readonly questionsOf: (user: User) => Questions
+  readonly log: Logger
+}
+
+export async function serveApi({ host, port, pair, ...serving }: ApiServing): Promise<ApiServer> {
+  const listener: RequestListener = (request, response) => void respond(request, response, serving)
+  const https = pair === undefined ? undefined : createHttps(pair, listener)
+  const server: Server = https ?? createHttp(listener)
+  server.requestTimeout = REQUEST_MS
+  server.headersTimeout = REQUEST_MS
+  server.maxConnections = MOST_CONNECTIONS
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: taken } = server.address() as AddressInfo
+  return {
+    port: taken,
+    use: (fresh) => https?.setSecureContext(fresh),
+    close: async () => {
+      const late = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      })
+      clearTimeout(late)
+    },
+  }
+}
+
+type Serving = Omit<ApiServing, 'host' | 'port' | 'pair'>
+
+/** What is answered in place of an answer. */
+class Failure extends Error {
+  readonly code: number
+  readonly reason: string
+
+  constructor(code: number, reason: string, message: string) {
+    super(message)
+    this.code = code
+    this.reason = reason
+  }
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
+  try {
+    const text = await answer(request, serving)
+    if (text.length > MOST_ANSWER_CHARACTERS)
+      throw new Failure(413, 'RequestEntityTooLarge', 'the answer is too long; expected a narrower question, as by -n')
+    send(response, 200, text)
+  } catch (error) {
+    const { code, reason, message } = failureOf(error, serving.log)
+    const status = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Failure', message, reason, code }
+    // What was not read of the question is not read any more.
+    if (!request.complete) response.setHeader('connection', 'close')
+    if (code === 429 || code === 503) response.setHeader('retry-after', '1')
+    send(response, code, JSON.stringify(status))
+  }
+}
+
+async function answer(request: IncomingMessage, { users, turns, questionsOf }: Serving): Promise<string> {
+  const name = questionIn(request)
+  const token = tokenIn(request)
+  if (token === undefined)
+    throw new Failure(
+      401,
+      'Unauthorized',
+      `found no token; expected one of Kubernetes as bearer, or in ${TOKEN_HEADER}`,
+    )
+  const user = await users(token)
+  if (user === undefined) throw new Failure(401, 'Unauthorized', 'the API server does not know the token')
+  return await turns(shareOf(user), async () => {
+    const input = inputOf(parsed(await readBody(request)))
+    const questions = questionsOf(user)
+    // The arguments are those of this question, as its own entry reads them.
+    const ask = questions[name] as (...args: readonly unknown[]) => Promise<unknown>
+    return answerText(await ask(...WIRES[name].args(input)))
+  })
+}
+
+/** @throws Failure for another path or method. */
+function questionIn({ url = '', method }: IncomingMessage): QuestionName {
+  const path = url.split('?', 1)[0] ?? ''
+  const name = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
+  if (!isQuestion(name)) throw new Failure(404, 'NotFound', `there is nothing here; expected ${ASK_PATH}QUESTION`)
+  if (method !== 'POST') throw new Failure(405, 'MethodNotAllowed', 'expected POST')
+  return name
+}
+
+function tokenIn({ headers }: IncomingMessage): string | undefined {
+  const own = headers[TOKEN_HEADER]
+  if (typeof own === 'string' && own !== '') return own
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MOST_BYTES)
+      throw new Failure(413, 'RequestEntityTooLarge', `the question is too long; expected at most ${MOST_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BadQuestion('the body is no JSON, expected an object')
+  }
+}
+
+function failureOf(error: unknown, log: Logger): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof BadQuestion) return new Failure(400, 'BadRequest', error.message)
+  if (error instanceof Refused) return new Failure(403, 'Forbidden', error.message)
+  if (error instanceof TurnedAway) return new Failure(429, 'TooManyRequests', error.message)
+  log.warn({ err: error }, 'a question could not be answered')
+  return new Failure(503, 'ServiceUnavailable', isLate(error) ? LATE : AWAY)
+}
+
+const LATE = 'the journal takes too long for this question; expected a narrower one, as by -n'
+const AWAY = 'the journal or the API server does not answer'
+
+/** PostgreSQL has ended the statement. */
+function isLate(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '57014'
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.end(`${text}\n`)
+}

@@ -1,0 +1,152 @@
+// How the questions travel over HTTP: POST /v1/ask/<question> with an object of named fields, answered by {"answer": ...}. Times are texts of
+// ISO 8601, maps are objects by uid, what is not there is null. The shapes for people: docs/api.md.
+
+import { MOST_EVENTS } from '../../activities/journal/read/asked-events.ts'
+import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
+import type { Input, JsonObject } from './input.ts'
+
+export const ASK_PATH = '/v1/ask/'
+/** In which the token comes where something on the way takes the usual header away, as API servers do. In small letters. */
+export const TOKEN_HEADER = 'x-pawl-token'
+
+/** One row or null; rows; by uid one row, or rows. The fields are times. */
+type Form = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
+
+interface Wire<Name extends QuestionName> {
+  /** From the arguments to what is sent. */
+  readonly input: (...args: Parameters<Questions[Name]>) => JsonObject
+  /** And back. @throws BadQuestion */
+  readonly args: (input: Input) => Parameters<Questions[Name]>
+  readonly answer: Form
+}
+
+const OBJECT = ['updatedAt'] as const
+const JOB = ['startedAt', 'finishedAt'] as const
+const kindIn = (input: Input) => ({ group: input.text('group'), kind: input.text('kind') })
+
+export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
+  followedKinds: { input: () => ({}), args: () => [], answer: ['rows'] },
+  listObjects: {
+    input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
+    args: (input) => [kindIn(input), input.maybeText('namespace')],
+    answer: ['rows', ...OBJECT],
+  },
+  objectsNamed: {
+    input: ({ group, kind, namespace, name }) => ({ group, kind, namespace, name }),
+    args: (input) => [{ ...kindIn(input), namespace: input.text('namespace'), name: input.text('name') }],
+    answer: ['rows', ...OBJECT],
+  },
+  objectOf: {
+    input: (uid) => ({ uid }),
+    args: (input) => [input.text('uid')],
+    answer: ['row', ...OBJECT],
+  },
+  childrenOf: {
+    input: (owners, since) => ({ owners: owners.map(({ uid }) => uid), since }),
+    // The rest of an owner is what the journal says of it.
+    args: (input) => [
+      input.texts('owners').map((uid) => ({ uid, group: '', kind: '', namespace: '', name: '' })),
+      input.time('since'),
+    ],
+    answer: ['rows', ...OBJECT],
+  },
+  newestJobs: {
+    input: (uids, { from, to } = {}) => ({ uids, from, to }),
+    args: (input) => [input.texts('uids'), times(input.maybeTime('from'), input.maybeTime('to'))],
+    answer: ['row by uid', ...JOB],
+  },
+  jobsOf: {
+    input: (uid, { jobID, workflowID } = {}) => ({ uid, jobID, workflowID }),
+    args: (input) => {
+      const [jobID, workflowID] = [input.maybeText('jobID'), input.maybeText('workflowID')]
+      return [input.text('uid'), { jobID, ...(workflowID !== undefined && { workflowID }) }]
+    },
+    answer: ['rows', ...JOB],
+  },
+  eventsOf: {
+    input: (uid, most) => ({ uid, most }),
+    args: (input) => [input.text('uid'), input.maybeCount('most', MOST_EVENTS)],
+    answer: ['rows', 'at'],
+  },
+  runOf: {
+    input: (workflowID) => ({ workflowID }),
+    args: (input) => [input.text('workflowID')],
+    answer: ['row', 'startedAt'],
+  },
+  writesOf: {
+    input: (workflowID, object) => ({ workflowID, object }),
+    args: (input) => [input.text('workflowID'), input.maybeText('object')],
+    answer: ['rows', 'at', 'answeredAt'],
+  },
+  wakeOf: {
+    input: (controller, uid) => ({ controller, uid }),
+    args: (input) => [input.text('controller'), input.text('uid')],
+    answer: ['row', 'due'],
+  },
+  awaitedByAll: {
+    input: (controllers, uids) => ({ controllers, uids }),
+    args: (input) => [input.texts('controllers'), input.texts('uids')],
+    answer: ['rows by uid', 'since'],
+  },
+  lastEventsIn: {
+    input: (uids, { jobID, since }) => ({ uids, jobID, since }),
+    args: (input) => [input.texts('uids'), { jobID: input.text('jobID'), since: input.time('since') }],
+    answer: ['row by uid', 'at'],
+  },
+  waitingOf: {
+    input: (controllers, uids) => ({ controllers, uids }),
+    args: (input) => [input.texts('controllers'), input.texts('uids')],
+    answer: ['row by uid', 'due'],
+  },
+}
+
+export function isQuestion(name: string): name is QuestionName {
+  return Object.hasOwn(WIRES, name)
+}
+
+function times(from: Date | undefined, to: Date | undefined) {
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+}
+
+/** What goes over the wire; times become texts by themselves. */
+export function answerText(answer: unknown): string {
+  return JSON.stringify({
+    answer: answer instanceof Map ? Object.fromEntries(answer as ReadonlyMap<string, unknown>) : (answer ?? null),
+  })
+}
+
+/** An answer that has come over the wire, as the question's type has it. @throws where it is none. */
+export function answerIn(name: QuestionName, body: unknown): unknown {
+  const [form, ...fields] = WIRES[name].answer
+  const answer = recordIn(name, body)['answer'] ?? null
+  const row = (value: unknown) => withTimes(recordIn(name, value), fields)
+  const rows = (value: unknown) => listIn(name, value).map(row)
+  switch (form) {
+    case 'row':
+      return answer === null ? undefined : row(answer)
+    case 'rows':
+      return rows(answer)
+    case 'row by uid':
+      return new Map(Object.entries(recordIn(name, answer)).map(([uid, value]) => [uid, row(value)]))
+    case 'rows by uid':
+      return new Map(Object.entries(recordIn(name, answer)).map(([uid, value]) => [uid, rows(value)]))
+  }
+}
+
+function withTimes(row: JsonObject, fields: readonly string[]): JsonObject {
+  const found = fields.flatMap((field) => {
+    const value = row[field]
+    return typeof value === 'string' ? [[field, new Date(value)] as const] : []
+  })
+  return { ...row, ...Object.fromEntries(found) }
+}
+
+function recordIn(name: QuestionName, value: unknown): JsonObject {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  throw new Error(`the answer to ${name} has no object where one is expected`)
+}
+
+function listIn(name: QuestionName, value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw new Error(`the answer to ${name} has no list where one is expected`)
+}
