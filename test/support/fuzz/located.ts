@@ -27,20 +27,20 @@ function isLedTo(message: string, at: FieldPath, value: JsonValue): boolean {
   )
 }
 
-/** What of a value a message may name. */
+/** What of a value a message may name, as it is or as JSON. */
 function textsOf(value: JsonValue): readonly string[] {
-  // What is no text in UTF-8 has become one on its way.
-  if (typeof value === 'string')
-    return value.trim() === ''
-      ? []
-      : [
-          value
-            .trim()
-            .slice(0, 40)
-            .replace(/\p{Surrogate}/gu, '\ufffd'),
-        ]
+  if (typeof value === 'string') return spellingsOf(value)
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, one]) => [...(/^\d*$/.test(key) ? [] : [key]), ...textsOf(one)])
+}
+
+function spellingsOf(text: string): readonly string[] {
+  // Blanks are in every message.
+  if (/^ *$/.test(text)) return []
+  const beginning = (text.trim() === '' ? text : text.trim()).slice(0, 40)
+  // What is no text in UTF-8 has become one on its way.
+  const kept = beginning.replace(/\p{Surrogate}/gu, '\ufffd')
+  return [kept, JSON.stringify(kept).slice(1, -1)]
 }
 
 /** About as deep as what templates may render. */
