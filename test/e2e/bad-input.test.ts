@@ -386,7 +386,7 @@ describe('an installation with more than usual', () => {
     })
     await cluster.create(root, 'installations')
     const failed = await cluster.finished('large-export')
-    expectEnding(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large ("large")', 'usually 1.5 MB'] })
+    expectEnding(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large:', 'usually 1.5 MB'] })
     expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
   })
 })

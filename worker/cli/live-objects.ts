@@ -18,18 +18,18 @@ const MOST_MS = 10_000
 
 export interface Live {
   /** By uid. */
-  readonly objects: ReadonlyMap<string, object>
+  readonly objects: ReadonlyMap<string, KubeObject>
   /** Why some are missing, each reason once. */
   readonly problems: readonly string[]
 }
 
 /** Those that are there under these names, and are the same objects still. What goes wrong is told, not thrown. */
 export async function readLive(wanted: readonly LiveRead[], flags: PersonFlags, config: Config): Promise<Live> {
-  if (wanted.length === 0) return { objects: new Map(), problems: [] }
+  if (wanted.length === 0) return { objects: new Map<string, KubeObject>(), problems: [] }
   const problems = new Set<string>()
   if (wanted.length > MOST_READ)
     problems.add(`only the first ${MOST_READ} of ${wanted.length} objects are read from the API server`)
-  const objects = new Map<string, object>()
+  const objects = new Map<string, KubeObject>()
   try {
     const kube = await openPerson(flags, config)
     const signal = AbortSignal.timeout(MOST_MS)

@@ -6,6 +6,7 @@ import { type Cause } from './causes.ts'
 import { changesBetween } from './changes.ts'
 import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
+import type { HandWrite } from '../hand-write.ts'
 import { between, errorText, nameOf, shown } from './texts.ts'
 
 export interface Story {
@@ -20,6 +21,8 @@ export interface Story {
   /** What of the path waits for its turn. */
   readonly turns: readonly string[]
   readonly now: Date
+  /** By uid of the objects of the causes: who wrote it, where that was nobody of Pawl. */
+  readonly byHand: ReadonlyMap<string, HandWrite>
 }
 
 export interface Chapters {
@@ -31,7 +34,7 @@ export function tellWhy(story: Story): Chapters {
   const [own] = story.causes
   return {
     happened: [
-      ...story.causes.toReversed().flatMap((cause) => causeTold(cause)),
+      ...story.causes.toReversed().flatMap((cause) => causeTold(cause, story.byHand.get(cause.object.uid))),
       ...(own?.job === undefined ? [] : jobTold(own.job, story)),
       ...(story.newest === undefined || own === undefined ? [] : [newestTold(story.newest, own.object)]),
     ].map((sentence) => shown(sentence, 2000)),
@@ -39,12 +42,12 @@ export function tellWhy(story: Story): Chapters {
   }
 }
 
-function causeTold(cause: Cause): readonly string[] {
+function causeTold(cause: Cause, byHand: HandWrite | undefined): readonly string[] {
   const { object, job, trigger } = cause
   return [
     trigger === undefined
       ? `The journal does not have the event that began ${job === undefined ? 'anything' : `job ${idOf(job)}`} of ${nameOf(object)} any more.`
-      : `${trigger.at.toISOString()} ${writerOf(cause)} ${verbOf(trigger)} ${nameOf(object)} (version ${trigger.version})${changed(cause)}.`,
+      : `${trigger.at.toISOString()} ${writerOf(cause, byHand)} ${verbOf(trigger)} ${nameOf(object)} (version ${trigger.version})${changed(cause)}.${heldBy(byHand)}`,
     ...(job === undefined ? [] : [beganTold(job, object)]),
   ]
 }
@@ -58,7 +61,12 @@ function idOf({ jobID }: AskedJob): string {
   return jobID === '' ? '(level mode)' : jobID
 }
 
-function writerOf({ trigger, run, write }: Cause): string {
+function heldBy(byHand: HandWrite | undefined): string {
+  return byHand === undefined || byHand.fields.length === 0 ? '' : ` ${byHand.manager} holds ${byHand.fields.join(', ')}.`
+}
+
+function writerOf({ trigger, run, write }: Cause, byHand: HandWrite | undefined): string {
+  if (byHand !== undefined) return `${byHand.manager} (as it calls itself)`
   if (trigger?.writer === null || trigger === undefined)
     return trigger?.source === 'relist' ? 'somebody, seen with a list later,' : "somebody beside Pawl's runs"
   const who = run === undefined ? `run ${trigger.writer}` : `the run of ${run.controller} ${run.namespace}/${run.name}`

@@ -2,16 +2,22 @@
 
 import type { Command } from 'commander'
 
+import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { builtIn } from '../../server/registry.ts'
+import { readLive } from '../live-objects.ts'
+import type { PersonFlags } from '../person.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
-import { actionName, readCauses } from './causes.ts'
+import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
+import { type HandWrite, handWriteAt } from '../hand-write.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import type { Asked } from './open-journal.ts'
 import { storyText, tellWhy } from './tell-why.ts'
 import { readTurns, turnTold, unbegunTold } from './turns.ts'
 
-interface WhyFlags {
+interface WhyFlags extends PersonFlags {
   readonly job?: string
   readonly output: 'text' | 'json'
 }
@@ -27,15 +33,17 @@ export function whyCommand(): Command {
   })
 }
 
-async function why(asked: Asked, words: readonly string[], { job: jobID, output }: WhyFlags): Promise<string> {
+async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Promise<string> {
+  const { job: jobID, output } = flags
   const { object, job } = await findJob(asked, words, jobID)
   const path = pathToBottom(await readJobTree(asked, object, job))
   const bottom = path.at(-1)
   const events = await asked.eventsOf(object.uid, 1)
   const isHosted = job?.cause === 'hosted'
   const run = job === undefined || isHosted ? undefined : await asked.runOf(job.workflowID)
+  const causes = await readCauses(asked, object, job)
   const chapters = tellWhy({
-    causes: await readCauses(asked, object, job),
+    ...{ causes, byHand: await handWrites(causes, flags) },
     // A run that hosts many writes for all of them: of a hosted object only what was written to it.
     writes: job === undefined ? [] : await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     passes: run?.passes,
@@ -44,6 +52,27 @@ async function why(asked: Asked, words: readonly string[], { job: jobID, output 
     reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
   })
   return output === 'json' ? `${JSON.stringify(chapters, null, 2)}\n` : storyText(chapters)
+}
+
+/** With the rights of the person: the journal has no field managers. */
+async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise<ReadonlyMap<string, HandWrite>> {
+  const apis = new Map(
+    [...builtIn.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
+  )
+  const foreign = causes.flatMap(({ object, trigger }) => {
+    const api = apis.get(groupKindText(object))
+    const isByHand = trigger?.writer === null && trigger.source === 'watch' && trigger.type !== 'DELETED'
+    return api === undefined || !isByHand ? [] : [{ ...api, ...object, at: trigger.at }]
+  })
+  const live = await readLive(foreign, flags, readConfig())
+  for (const problem of live.problems) process.stderr.write(`pawl: who wrote beside Pawl is not told: ${problem}\n`)
+  return new Map(
+    foreign.flatMap(({ uid, at }) => {
+      const object = live.objects.get(uid)
+      const found = object && handWriteAt(object.metadata, at)
+      return found === undefined ? [] : [[uid, found]]
+    }),
+  )
 }
 
 async function turnsOf(asked: Asked, path: readonly JobNode[]): Promise<readonly string[]> {

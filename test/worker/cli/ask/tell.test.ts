@@ -182,7 +182,7 @@ describe('a job that waits for its turn', () => {
   const told = (...turns: readonly string[]) =>
     tellWhy({
       ...{ causes: [], writes: [], passes: undefined, newest: undefined, path: [node(shop)], reasons: [] },
-      ...{ turns, now: BEGIN },
+      ...{ turns, now: BEGIN, byHand: new Map() },
     }).now
 
   it.each([
@@ -258,5 +258,35 @@ describe('a history', () => {
   it('knows which version was the newest at a time', () => {
     expect(versionAt(known, after(2))?.event.version).toBe(2)
     expect(versionAt(known, after(-1))).toBeUndefined()
+  })
+})
+
+describe('a job that a hand began', () => {
+  const { object: shop, job: begun } = tree
+  const trigger = {
+    ...{
+      seq: 1,
+      uid: shop.uid,
+      at: BEGIN,
+      type: 'MODIFIED' as const,
+      version: 7,
+      source: 'watch' as const,
+      writer: null,
+    },
+    ...{ outcome: 'wake' as const, reason: null, projection: { metadata: { generation: 2 } } },
+  }
+  const told = (byHand: ReadonlyMap<string, { manager: string; fields: readonly string[] }>) =>
+    tellWhy({
+      causes: [{ object: shop, job: begun, trigger, before: undefined, run: undefined, write: undefined }],
+      ...{ writes: [], passes: undefined, newest: undefined, path: [node(shop)], reasons: [], turns: [] },
+      ...{ now: BEGIN, byHand },
+    }).happened[0]
+
+  it('names whoever the API server knows it by, and what that one holds', () => {
+    const byHand = new Map([[shop.uid, { manager: 'kubectl-edit', fields: ['spec.blueprint'] }]])
+    expect(told(byHand)).toMatch(
+      / kubectl-edit \(as it calls itself\) changed Installation ns\/shop \(version 7\): .*\. kubectl-edit holds spec\.blueprint\.$/,
+    )
+    expect(told(new Map())).toContain(" somebody beside Pawl's runs changed Installation ns/shop (version 7)")
   })
 })
