@@ -62,7 +62,9 @@ function idOf({ jobID }: AskedJob): string {
 }
 
 function heldBy(byHand: HandWrite | undefined): string {
-  return byHand === undefined || byHand.fields.length === 0 ? '' : ` ${byHand.manager} holds ${byHand.fields.join(', ')}.`
+  return byHand === undefined || byHand.fields.length === 0
+    ? ''
+    : ` ${byHand.manager} holds ${byHand.fields.join(', ')}.`
 }
 
 function writerOf({ trigger, run, write }: Cause, byHand: HandWrite | undefined): string {
