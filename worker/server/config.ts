@@ -39,6 +39,8 @@ export interface Config {
   readonly temporalAddress: string | undefined
   /** `$PAWL_TEMPORAL_NAMESPACE`, else `$TEMPORAL_NAMESPACE`, else `default`. */
   readonly temporalNamespace: string
+  /** `$PAWL_TEMPORAL_UI`, where people see the runs. */
+  readonly temporalUi: string | undefined
   /** Of the variables that Temporal's own tools read. */
   readonly temporal: TemporalEnvironment
   /** `$PAWL_PAYLOAD_KEY`: file with the keys that seal payloads, see worker/reconciler/payload-codec.ts. */
@@ -91,6 +93,7 @@ export function readConfig(env: Environment = process.env): Config {
     apiService: text(env, 'PAWL_API_SERVICE'),
     temporalAddress: text(env, 'PAWL_TEMPORAL_ADDRESS') ?? text(env, 'TEMPORAL_ADDRESS'),
     temporalNamespace: text(env, 'PAWL_TEMPORAL_NAMESPACE') ?? text(env, 'TEMPORAL_NAMESPACE') ?? 'default',
+    temporalUi: text(env, 'PAWL_TEMPORAL_UI'),
     temporal: {
       tls: text(env, 'TEMPORAL_TLS'),
       caPath: text(env, 'TEMPORAL_TLS_SERVER_CA_CERT_PATH'),

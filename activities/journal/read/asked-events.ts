@@ -21,6 +21,8 @@ export interface AskedEvent {
 
 export interface AskedRun {
   readonly workflowID: string
+  /** Null: Temporal has not been asked to start it yet. */
+  readonly runID: string | null
   readonly controller: string
   readonly uid: string
   readonly namespace: string
@@ -90,7 +92,7 @@ export async function runOf({ db, cluster }: Journal, workflowID: string): Promi
     .selectFrom('job')
     .select([
       ...(['workflow_id as workflowID', 'controller', 'uid', 'namespace', 'name', 'job_id as jobID'] as const),
-      ...(['cause', 'started_at as startedAt', 'passes', 'attempt'] as const),
+      ...(['cause', 'started_at as startedAt', 'passes', 'attempt', 'run_id as runID'] as const),
     ])
     .where('workflow_id', '=', workflowID)
     .where('cluster', '=', cluster)

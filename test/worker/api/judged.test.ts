@@ -177,7 +177,7 @@ function write(of = `Secret/team-a/${CANARY}`): AskedWrite {
 function run() {
   return {
     ...{ workflowID: THEIR_RUN, controller: 'installation', namespace: 'x', name: CANARY, jobID: 'j', cause: 'c' },
-    ...{ startedAt: BEGIN, passes: 1, attempt: 0 },
+    ...{ startedAt: BEGIN, passes: 1, attempt: 0, runID: 'r' },
   }
 }
 

@@ -14,6 +14,8 @@ export interface Story {
   /** Of the job's run, in order. */
   readonly writes: readonly AskedWrite[]
   readonly passes: number | undefined
+  /** In Temporal's UI, where that is known. */
+  readonly page?: string | undefined
   readonly newest: AskedEvent | undefined
   /** From the object that was asked about down to the bottom. */
   readonly path: readonly JobNode[]
@@ -89,12 +91,13 @@ function changed({ trigger, before }: Cause): string {
   return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${rest > 0 ? `; and ${rest} fields more` : ''}`
 }
 
-function jobTold(job: AskedJob, { writes, passes, now }: Story): readonly string[] {
+function jobTold(job: AskedJob, { writes, passes, page, now }: Story): readonly string[] {
   const phases = phasesText(job, now)
   const refused = writes.filter(({ error }) => error !== null)
   const last = writes.at(-1)
   const error = errorText(job.lastError)
   return [
+    ...(page === undefined ? [] : [`Its run in Temporal's UI: ${page}`]),
     ...(last === undefined
       ? []
       : [

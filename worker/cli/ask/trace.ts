@@ -10,12 +10,13 @@ import { follow } from './follow.ts'
 import { endedWell, hasFailed, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { type PageFlags, runPage, UI_OPTION } from '../temporal-page.ts'
 import { isBusy, jobIDIn } from './texts.ts'
 
 /** The exit code when the job that was followed did not end well. */
 export const ENDED_BADLY = 3
 
-interface TraceFlags extends AskFlags {
+interface TraceFlags extends AskFlags, PageFlags {
   readonly job?: string
   readonly watch?: boolean
 }
@@ -26,6 +27,7 @@ export function traceCommand(): Command {
       .description('draw the tree of a job: phases, durations, what failed and what is waited for')
       .argument(...OBJECT_ARGUMENT)
       .option(...JOB_OPTION)
+      .option(...UI_OPTION)
       .option('-w, --watch', 'follow the job until it ends; exit code 3 when it did not end well'),
   )
     .addHelpText('after', '\nExamples:\n  pawl trace inst/shop\n  pawl trace inst/shop -w -n team-a')
@@ -34,10 +36,13 @@ export function traceCommand(): Command {
     })
 }
 
-async function trace(asked: Asked, words: readonly string[], { job, watch = false }: TraceFlags): Promise<number> {
+async function trace(asked: Asked, words: readonly string[], flags: TraceFlags): Promise<number> {
+  const { job, watch = false } = flags
   if (!watch) {
-    const { tree } = await look(asked, words, job)
-    process.stdout.write(drawJobTree(tree, new Date(), asked.paint))
+    const { tree, found } = await look(asked, words, job)
+    const page = found === undefined ? undefined : await runPage(flags, await asked.runOf(found.workflowID))
+    const where = page === undefined ? '' : `run: ${page}\n`
+    process.stdout.write(`${drawJobTree(tree, new Date(), asked.paint)}${where}`)
     return 0
   }
   const screen = process.stdout.isTTY ? liveTree(asked) : plainLines()

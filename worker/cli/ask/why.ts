@@ -7,6 +7,7 @@ import { readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { readLive } from '../live-objects.ts'
 import type { PersonFlags } from '../person.ts'
+import { type PageFlags, runPage, UI_OPTION } from '../temporal-page.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
@@ -17,7 +18,7 @@ import type { Asked } from './open-journal.ts'
 import { storyText, tellWhy } from './tell-why.ts'
 import { readTurns, turnTold, unbegunTold } from './turns.ts'
 
-interface WhyFlags extends PersonFlags {
+interface WhyFlags extends PersonFlags, PageFlags {
   readonly job?: string
   readonly output: 'text' | 'json'
 }
@@ -26,7 +27,7 @@ export function whyCommand(): Command {
   return objectCommand({
     name: 'why',
     description: 'tell what led to the job of an object, what it did, and what it waits for',
-    options: (command) => command.option(...JOB_OPTION),
+    options: (command) => command.option(...JOB_OPTION).option(...UI_OPTION),
     formats: ['text', 'json'],
     examples: ['pawl why inst/shop', 'pawl why di shop-db-e95b8 -n team-a'],
     answer: why,
@@ -46,7 +47,7 @@ async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Pro
     ...{ causes, byHand: await handWrites(causes, flags) },
     // A run that hosts many writes for all of them: of a hosted object only what was written to it.
     writes: job === undefined ? [] : await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
-    passes: run?.passes,
+    ...{ passes: run?.passes, page: await runPage(flags, run) },
     ...{ newest: events.at(-1), path, now: new Date() },
     turns: [...(await turnsOf(asked, path)), ...(job === undefined ? [] : unbegunTold(object, job, run))],
     reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),

@@ -208,7 +208,7 @@ describe('a job that waits for its turn', () => {
 
   it('says so, too, once its run was started, until that begins', () => {
     const run = { workflowID: 'r', controller: 'c', uid: 'u', namespace: 'ns', name: 'shop', jobID: 'j1', cause: 'x' }
-    const since = { startedAt: BEGIN, attempt: 0 }
+    const since = { startedAt: BEGIN, attempt: 0, runID: null }
     expect(unbegunTold(shop, job('shop'), { ...run, ...since, passes: 0 })).toEqual([
       `Installation ns/shop waits for its turn: its run was started ${BEGIN.toISOString()}, and no worker has begun it yet.`,
     ])
