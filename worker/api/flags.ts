@@ -3,6 +3,7 @@
 import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
+import { ANSWERING_FLAGS } from '../server/answering-flags.ts'
 import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/surroundings.ts'
 import type { TurnLimits } from './turns.ts'
@@ -46,18 +47,7 @@ export const API_FLAGS = {
     ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 100 },
     text: 'questions of one user in a second',
   },
-  'drain-ms': {
-    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 5000 },
-    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
-  },
-  'health-host': {
-    ...{ takes: '<address>', reads: 'text', text: 'where /healthz and /readyz are served' },
-    otherwise: '127.0.0.1',
-  },
-  'health-port': {
-    ...{ takes: '<port>', reads: 'number', least: 0, otherwise: 0 },
-    ...{ text: 'their port', default: 'a free one, logged' },
-  },
+  ...ANSWERING_FLAGS,
 } as const satisfies FlagTable
 
 export interface ApiSettings {

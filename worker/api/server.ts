@@ -22,6 +22,7 @@ import { Refused } from './judged.ts'
 import { TurnedAway, type Turns } from './turns.ts'
 import { shareOf, type User, type Users } from './users.ts'
 import { answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRES } from './wire.ts'
+import { readBody } from '../server/read-body.ts'
 
 // 10,000 uids, and something to spare.
 const MOST_BYTES = 1024 * 1024
@@ -116,7 +117,7 @@ async function answer(request: IncomingMessage, { users, turns, questionsOf }: S
   const user = await users(token)
   if (user === undefined) throw new Failure(401, 'Unauthorized', 'the API server does not know the token')
   return await turns(shareOf(user), async () => {
-    const input = inputOf(parsed(await readBody(request)))
+    const input = inputOf(parsed(await bodyOf(request)))
     const questions = questionsOf(user)
     // The arguments are those of this question, as its own entry reads them.
     const ask = questions[name] as (...args: readonly unknown[]) => Promise<unknown>
@@ -139,16 +140,11 @@ function tokenIn({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MOST_BYTES)
-      throw new Failure(413, 'RequestEntityTooLarge', `the question is too long; expected at most ${MOST_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+/** @throws Failure for one that is too long. */
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const text = await readBody(request, MOST_BYTES)
+  if (text !== undefined) return text
+  throw new Failure(413, 'RequestEntityTooLarge', `the question is too long; expected at most ${MOST_BYTES} bytes`)
 }
 
 function parsed(text: string): unknown {

@@ -3,6 +3,7 @@
 import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
+import { ANSWERING_FLAGS } from '../server/answering-flags.ts'
 import { type FlagTable, type GivenFlags, needed, readFlags } from '../server/flags.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
 import { wingsOn } from '../server/wings.ts'
@@ -54,18 +55,7 @@ export const WEBHOOK_FLAGS = {
     ...{ takes: '<duration>', reads: 'duration', otherwise: '10s' },
     text: 'how long the API server waits for an answer, 1s to 30s',
   },
-  'drain-ms': {
-    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 5000 },
-    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
-  },
-  'health-host': {
-    ...{ takes: '<address>', reads: 'text', text: 'where /healthz and /readyz are served' },
-    otherwise: '127.0.0.1',
-  },
-  'health-port': {
-    ...{ takes: '<port>', reads: 'number', least: 0, otherwise: 0 },
-    ...{ text: 'their port', default: 'a free one, logged' },
-  },
+  ...ANSWERING_FLAGS,
 } as const satisfies FlagTable
 
 export interface Place {

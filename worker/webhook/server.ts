@@ -10,6 +10,7 @@ import type { Pair } from './certificates.ts'
 import { VALIDATE_PATH } from './configuration.ts'
 import type { AskFurther } from './further.ts'
 import { answerReview } from './review.ts'
+import { readBody } from '../server/read-body.ts'
 
 // An object and the one before it; the API server takes bodies of 3 MiB.
 const MOST_BYTES = 8 * 1024 * 1024
@@ -74,24 +75,12 @@ async function answer(
 ): Promise<Answer> {
   if (request.url?.split('?')[0] !== VALIDATE_PATH) return { status: 404, body: { error: 'not found' } }
   if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
-  const text = await readBody(request)
+  const text = await readBody(request, MOST_BYTES)
   if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
   const review = await answerReview(parsed(text), admissions, further)
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }
-}
-
-/** Undefined when it is too long. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MOST_BYTES) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parsed(text: string): unknown {
