@@ -33,6 +33,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   interrupt: async () => (await import('./cli/steer/interrupt.ts')).interruptCommand(),
   pause: async () => (await import('./cli/steer/pause.ts')).pauseCommand(),
   resume: async () => (await import('./cli/steer/pause.ts')).resumeCommand(),
+  retry: async () => (await import('./cli/steer/one-item.ts')).retryCommand(),
+  skip: async () => (await import('./cli/steer/one-item.ts')).skipCommand(),
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
   completion: async () => (await import('./cli/completion.ts')).completionCommand(),
   delete: async () => (await import('./cli/steer/delete.ts')).deleteCommand(),

@@ -1,14 +1,7 @@
-// Who has paused an object, and since when, by what the object itself says of it; and the write that tells of it where no job is open.
-//
-//   W1. What the object says is no proof: whoever may write the annotation may write that as well. So it is told as not verified.
+// What a pass sees of a pause, and the write that tells of it where no job is open.
 
-import {
-  ASKED_ANNOTATION,
-  type Condition,
-  PAUSED_ANNOTATION,
-  setCondition,
-} from '../../workflows/landscaper/contract.ts'
-import { fieldsOf, listOf, textOf } from '../../workflows/landscaper/json-fields.ts'
+import { type Condition, PAUSED_ANNOTATION, setCondition } from '../../workflows/landscaper/contract.ts'
+import { listOf } from '../../workflows/landscaper/json-fields.ts'
 import {
   isHandedDown,
   isUntold,
@@ -25,6 +18,7 @@ import { statusOf, targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from '../run/controllers.ts'
 import type { LandscaperDeps } from './deps.ts'
+import { whoAnnotated } from './who-annotated.ts'
 
 /** What of a view tells of a pause; nothing where there is none. */
 export function pausableView(object: KubeObject): PausableView {
@@ -36,34 +30,8 @@ export function pausableView(object: KubeObject): PausableView {
   }
 }
 
-const LONGEST_NAME = 100
-
-function whoPaused({ metadata }: KubeObject, reason: string): Omit<PauseView, 'reason'> {
-  if (isHandedDown(reason)) return { by: 'its parent' }
-  const { manager, time } =
-    (metadata.managedFields ?? []).find(({ fieldsV1 }) =>
-      Object.hasOwn(fieldsOf(fieldsV1?.['f:metadata']?.['f:annotations']), `f:${PAUSED_ANNOTATION}`),
-    ) ?? {}
-  const person = personIn(metadata.annotations?.[ASKED_ANNOTATION], reason)
-  const by = person ?? (manager === undefined ? 'somebody' : `field manager ${manager.slice(0, LONGEST_NAME)}`)
-  return { by: `${by} (not verified)`, ...(time !== undefined && { since: time }) }
-}
-
-/** Who has asked for this pause at the command line; undefined: nobody, or for something else since. */
-function personIn(record: string | undefined, reason: string): string | undefined {
-  const { what, by, why } = fieldsOf(parsed(record))
-  const isOfIt = what === 'pause' && (textOf(why) || 'true') === reason
-  return isOfIt && textOf(by) !== '' ? textOf(by).slice(0, LONGEST_NAME) : undefined
-}
-
-/** Anybody may have written it. */
-function parsed(record: string | undefined): unknown {
-  try {
-    return JSON.parse(record ?? 'null')
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
+function whoPaused(object: KubeObject, reason: string): Omit<PauseView, 'reason'> {
+  return isHandedDown(reason) ? { by: 'its parent' } : whoAnnotated(object, PAUSED_ANNOTATION, 'pause')
 }
 
 export interface TellPauseInput {

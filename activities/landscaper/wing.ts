@@ -17,6 +17,7 @@ import { createTargetAccess, type TargetDeps } from './deploy/target/open-target
 import type { LandscaperDeps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
 import { endItemActivities } from './execution/end-items.ts'
+import { skipItemActivities } from './execution/skip-items.ts'
 import { exportActivities as executionExports } from './execution/exports.ts'
 import { observeActivities as observeExecution } from './execution/observe.ts'
 import { adoptActivities } from './installation/adopt.ts'
@@ -78,6 +79,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...childExecutionActivities(deps),
     ...interruptActivities(deps),
     ...pauseActivities(deps),
+    ...skipItemActivities(deps),
     ...subInstallationActivities(deps),
     ...installationExports(deps),
     ...dependentActivities(deps),

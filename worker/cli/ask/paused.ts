@@ -1,4 +1,4 @@
-// What holds objects back, as their status says, or as their annotation does where no run has said it yet.
+// What holds objects back, as their status says, or as their annotation does where no run has said it yet; and which parts are left out.
 
 import {
   annotation,
@@ -11,10 +11,10 @@ import {
 import { builtIn } from '../../server/registry.ts'
 import { nameOf, shown } from './texts.ts'
 
-const PAUSING = new Map(
+const STEERING = new Map(
   [...builtIn.controllers.values()].flatMap((controller) => {
-    if (controller.mode !== 'job' || controller.steering?.pause === undefined) return []
-    return [[groupKindText(groupKindOf(controller.target)), controller.steering.pause] as const]
+    if (controller.mode !== 'job' || controller.steering === undefined) return []
+    return [[groupKindText(groupKindOf(controller.target)), controller.steering] as const]
   }),
 )
 
@@ -22,7 +22,8 @@ type Asked = Parameters<typeof nameOf>[0] & { readonly group: string; readonly p
 
 /** In a few words; undefined: nothing holds it back, as far as the journal knows. */
 export function pausedText({ group, kind, projection }: Asked): string | undefined {
-  const pausing = PAUSING.get(groupKindText({ group, kind }))
+  const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
+  if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
   const told = valueAt(projection, pausing.told)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
@@ -32,9 +33,15 @@ export function pausedText({ group, kind, projection }: Asked): string | undefin
   return shown(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
 }
 
+function skippedText(value = ''): string | undefined {
+  if (value.trim() === '' || value === 'false') return undefined
+  return `left out${value === 'true' ? '' : `: ${shown(value, 200)}`}`
+}
+
 /** A sentence. */
 export function pauseTold(object: Asked): readonly string[] {
   const text = pausedText(object)
+  if (text?.startsWith('left out') === true) return [`${nameOf(object)} is ${text} (pawl skip --undo).`]
   return text === undefined
     ? []
     : [`${nameOf(object)} is ${text}; what it has not begun waits until it goes on (pawl resume).`]

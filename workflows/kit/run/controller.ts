@@ -79,6 +79,10 @@ interface Steering {
   readonly interrupt?: Annotations
   /** Holds back what has not begun. */
   readonly pause?: Pausing
+  /** Asks for a job of a part alone. */
+  readonly retry?: Annotations
+  /** The annotation whose value says why a part is left out. */
+  readonly skip?: string
   /** Of a root: its deletion leaves what was deployed. */
   readonly leave?: Annotations
   /** The finalizer that goes with the job of a deletion. */

@@ -34,6 +34,8 @@ export interface ExecutionActions<Pass> {
   interruptItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Ends items that no deployer has taken up in time. */
   endUnclaimedItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
+  /** Ends as succeeded what somebody has left out. */
+  skipItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Fails when an edit during the job has made the items unable to work; items that run are left to finish first. */
   checkEdits(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Has items that the spec no longer names uninstalled, and waits until they are gone. */
@@ -63,6 +65,7 @@ export function executionSteps<Pass extends { readonly state: ExecutionObservati
     nameDeployers: action('nameDeployers', (pass) => actions.nameDeployers(pass, pass.state.deployItems)),
     interruptItems: action('interruptItems', (pass) => actions.interruptItems(pass, pass.state.deployItems)),
     endUnclaimedItems: action('endUnclaimedItems', (pass) => actions.endUnclaimedItems(pass, pass.state.deployItems)),
+    skipItems: action('skipItems', (pass) => actions.skipItems(pass, pass.state.deployItems)),
     checkEdits: action('checkEdits', (pass) => actions.checkEdits(pass, pass.state.deployItems)),
     cleanUpOrphans: action('cleanUpOrphans', (pass) => actions.cleanUpOrphans(pass, pass.state.deployItems)),
     triggerDeployItems: action('triggerDeployItems', (pass) =>

@@ -28,6 +28,7 @@ export const executionJobs: JobController<ExecutionState, ExecutionActivities> =
     forgetInterrupt: short.forgetInterrupt,
     tellPause: short.tellPause,
     endUnclaimedItems: short.endUnclaimedItems,
+    skipItems: short.skipItems,
     collectExports: short.collectExports,
   },
   observe: observeExecution,

@@ -32,6 +32,7 @@ type ObservedActivities = Pick<
   | 'forgetInterrupt'
   | 'tellPause'
   | 'endUnclaimedItems'
+  | 'skipItems'
   | 'collectExports'
 >
 
@@ -51,7 +52,8 @@ export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
   return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
 }
 
-type ItemsActivity = 'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems'
+type ItemsActivity =
+  'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems' | 'skipItems'
 
 /** Asks for something to be done with the items, in as many calls as that takes, and takes in what was written. None: no call. */
 export async function absorbAll(

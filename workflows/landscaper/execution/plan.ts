@@ -15,6 +15,7 @@ import { guardExecution } from './guard-execution.ts'
 import { interruptItems } from './interrupt-items.ts'
 import { nameDeployers } from './name-deployers.ts'
 import { releaseExecution } from './release-execution.ts'
+import { skipItems } from './skip-items.ts'
 import { triggerDeletion } from './trigger-deletion.ts'
 import { triggerDeployItems } from './trigger-deploy-items.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
@@ -27,6 +28,7 @@ const step = executionSteps({
   nameDeployers,
   interruptItems,
   endUnclaimedItems,
+  skipItems,
   checkEdits,
   cleanUpOrphans,
   triggerDeployItems,
@@ -50,6 +52,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
         step.interruptItems,
         step.endUnclaimedItems,
         step.awaitResume,
+        step.skipItems,
         joinOrdered(sequential(step.checkEdits, step.cleanUpOrphans, step.triggerDeployItems), step.awaitPickup),
       ),
       next: 'Completing',

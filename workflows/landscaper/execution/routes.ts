@@ -1,6 +1,8 @@
 // Which events concern an Execution, and which run its state asks for.
 
+import { SKIP_ANNOTATION } from '../contract.ts'
 import {
+  annotation,
   type ControllerRoutes,
   groupKindText,
   isIdle,
@@ -69,13 +71,13 @@ function fromDeployItem(event: RoutedEvent): Routing {
     : { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} ${change.cause}` }] }
 }
 
+const SKIP = annotation(SKIP_ANNOTATION)
 const DECISIVE = [
-  'status.jobIDFinished',
-  'status.jobID',
-  'status.phase',
-  'metadata.deletionTimestamp',
-  'metadata.finalizers',
-].map(path)
+  ...['status.jobIDFinished', 'status.jobID', 'status.phase', 'metadata.deletionTimestamp', 'metadata.finalizers'].map(
+    path,
+  ),
+  SKIP,
+]
 
 /** What of an item's event its execution looks at. */
 function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
@@ -84,6 +86,7 @@ function decisiveChange(event: RoutedEvent): { readonly cause: string } | { read
     JSON.stringify(valueAt(projection, at)) !== JSON.stringify(previous && valueAt(previous, at))
   if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
   if (isJobTaken(event)) return { cause: 'has another job' }
+  if (isChanged(SKIP)) return { cause: 'is left out, or not any more' }
   if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
     return { none: 'deploy item is unfinished' }
   return { cause: 'finished' }
