@@ -103,7 +103,7 @@ export function deployItemView(object: DeployItem, run: Serving, limit?: PickupL
 }
 
 function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'> {
-  const { generation = 0, deletionTimestamp } = object.metadata
+  const { generation, deletionTimestamp } = object.metadata
   if (deletionTimestamp !== undefined) return {}
   return {
     ...(skipReason(object) !== undefined && { isSkipped: true }),

@@ -25,10 +25,13 @@ export function pausedText({ group, kind, projection }: Asked): string | undefin
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
-  const told = valueAt(projection, pausing.told)
+  if (valueAt(projection, pausing.told) !== undefined) return toldText(projection, pausing.told)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
-  if (told === undefined) return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
-  const [by, since, reason] = ['by', 'since', 'reason'].map((key) => textAt(projection, [...pausing.told, key]))
+  return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
+}
+
+function toldText(projection: Projection, at: Path): string {
+  const [by, since, reason] = ['by', 'since', 'reason'].map((key) => textAt(projection, [...at, key]))
   const why = reason === undefined || reason === 'true' || reason.startsWith('parent:') ? '' : `: ${reason}`
   return shown(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
 }

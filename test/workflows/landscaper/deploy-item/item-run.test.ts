@@ -106,7 +106,7 @@ async function run(item: DeployItemView, { isGone = false } = {}) {
       sendItems: unexpected,
       forItem: () => ({ applyItem: unexpected, awaitItem: unexpected, uninstallItem: unexpected }),
       forgetRetry: () => Promise.reject(new Error('was not expected')),
-    guardSubject({ version, finalizers }: FinalizeInput) {
+      guardSubject({ version, finalizers }: FinalizeInput) {
         log.push(`guard on ${version}, beside ${finalizers.join() || 'nothing'}`)
         return answer({ finalizers: [...finalizers, FINALIZER] })
       },
