@@ -1,0 +1,106 @@
+// The replay of a run under a debugger: in a process of its own, which stops once the workflows' source is known and goes on when it is told to.
+//
+//   I1. The inspector is open on a loopback address alone: whoever reaches it runs code as the user.
+//   I2. Nothing of the run is written to a file: history and code go through the channel of the process.
+//   I3. A run that is paused takes as long as it likes; no time-out of a workflow task ends it.
+
+import { fork } from 'node:child_process'
+
+import proto from '@temporalio/proto'
+
+import { modulePath } from '../../server/config.ts'
+import { onSignals } from '../../server/process.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import type { InspectorTold, RunToInspect } from './inspected-process.ts'
+
+type IHistory = proto.temporal.api.history.v1.IHistory
+
+export interface InspectAddress {
+  /** A loopback address. */
+  readonly host: string
+  /** 0: a free one. */
+  readonly port: number
+}
+
+export interface InspectedRun {
+  readonly workflowID: string
+  readonly history: IHistory
+  /** The bundle of the workflows, its source map with it. */
+  readonly code: string
+  /** File of the keys that seal payloads; undefined: they are not sealed. */
+  readonly payloadKeyPath: string | undefined
+}
+
+export const INSPECT_OPTION = [
+  '--inspect [address]',
+  'replay under a debugger that attaches to this port, or host and port, of this machine (default: 9229; 0 is a free port)',
+] as const
+
+const HOST = '127.0.0.1'
+/** Where Chrome and VS Code look by themselves. */
+const PORT = 9229
+const LOOPBACK = [HOST, 'localhost', '[::1]', '::1']
+
+/** @param given the flag's value; `true` without one. @throws UsageError for what is no port, or no loopback address (I1). */
+export function parseInspectAddress(given: string | true): InspectAddress {
+  if (given === true) return { host: HOST, port: PORT }
+  const [, host = HOST, digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(given) ?? []
+  const port = Number(digits)
+  if (digits === '' || port > 65535)
+    throw new UsageError(`--inspect has '${given}', expected a port or HOST:PORT such as ${HOST}:${PORT}`)
+  if (!LOOPBACK.includes(host))
+    throw new UsageError(
+      `--inspect has the host '${host}', expected one of ${LOOPBACK.join(', ')}: who reaches a debugger runs code as you; forward a port to come from elsewhere`,
+    )
+  return { host: host.replace(/[[\]]/g, ''), port }
+}
+
+/**
+ * Replays a run under a debugger; resolves when the replay has ended.
+ *
+ * @param tell is given what a person is to know, a line at a time.
+ * @returns how the replay went wrong; undefined when it did not.
+ * @throws when the inspector cannot be opened there, or the process ended before the replay did.
+ */
+export async function replayInspected(
+  { workflowID, history, code, payloadKeyPath }: InspectedRun,
+  address: InspectAddress,
+  tell: (line: string) => void,
+): Promise<string | undefined> {
+  const child = fork(modulePath('cli/replay/inspected-process.ts'), [], {
+    serialization: 'advanced',
+    execArgv: EXEC_ARGV,
+  })
+  onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => child.kill(signal))
+  const bytes = proto.temporal.api.history.v1.History.encode(history).finish()
+  const run: RunToInspect = { workflowID, history: bytes, code, payloadKeyPath, ...address }
+  return await new Promise((resolve, reject) => {
+    let end: (InspectorTold & { told: 'ended' }) | undefined
+    child.on('message', (message: InspectorTold) => {
+      if (message.told === 'ended') end = message
+      else for (const line of howToAttach(message.url)) tell(line)
+    })
+    child.once('error', reject)
+    child.once('exit', (exitCode, signal) => {
+      if (end !== undefined) resolve(end.problem)
+      else
+        reject(
+          new Error(`the process of the replay ended with ${signal ?? `exit code ${exitCode}`} before the replay did`),
+        )
+    })
+    child.send(run)
+  })
+}
+
+// Sources of workflows are TypeScript in a checkout; source maps are read by the debugger, not by Node.
+const EXEC_ARGV = ['--disable-warning=ExperimentalWarning']
+
+function howToAttach(url: string): string[] {
+  const { host } = new URL(url)
+  return [
+    `The replay waits for a debugger at ${url}`,
+    `  Chrome    chrome://inspect, Configure..., ${host}, then inspect "pawl replay"`,
+    `  VS Code   Debug: Attach to Node Process, or a launch configuration with "request": "attach", "port": ${host.replace(/^.*:/, '')}`,
+    'It stops before the first event, when the sources of the workflows are known: set breakpoints in workflows/, then resume.',
+  ]
+}

@@ -1,0 +1,84 @@
+// The process in which a run is replayed under a debugger. Who starts it, and what it keeps to: inspect.ts.
+
+import inspector from 'node:inspector'
+
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'
+import proto from '@temporalio/proto'
+
+import { payloadConverter } from '../../reconciler/payload-codec.ts'
+
+/** What the process is given. */
+export interface RunToInspect {
+  readonly workflowID: string
+  /** A `History` of Temporal, encoded. */
+  readonly history: Uint8Array
+  readonly code: string
+  readonly payloadKeyPath: string | undefined
+  readonly host: string
+  readonly port: number
+}
+
+/** What it tells. */
+export type InspectorTold =
+  | { readonly told: 'listening'; readonly url: string }
+  | { readonly told: 'ended'; readonly problem: string | undefined }
+
+const { History } = proto.temporal.api.history.v1
+
+process.title = 'pawl replay'
+process.once('message', (run: RunToInspect) => {
+  void main(run)
+})
+// Nobody is left to be told.
+process.once('disconnect', () => process.exit(1))
+
+async function main(run: RunToInspect): Promise<void> {
+  try {
+    await open(run)
+    await tell({ told: 'ended', problem: await replay(run) })
+  } catch (error) {
+    process.stderr.write(`pawl: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  }
+  // Else the process would wait until the debugger goes.
+  inspector.close()
+  process.exit()
+}
+
+/** Returns when a debugger has attached. */
+async function open({ host, port }: RunToInspect): Promise<void> {
+  inspector.open(port, host)
+  const url = inspector.url()
+  if (url === undefined)
+    throw new Error(`the debugger's port ${port} of ${host} cannot be opened; --inspect=0 takes one that is free`)
+  await tell({ told: 'listening', url })
+  inspector.waitForDebugger()
+}
+
+/** @returns how it went wrong. */
+async function replay({ workflowID, history, code, payloadKeyPath }: RunToInspect): Promise<string | undefined> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') })
+  const options = { workflowBundle: { code }, ...payloadConverter(payloadKeyPath) }
+  const histories = stopped([{ workflowId: workflowID, history: History.decode(history) }])
+  for await (const { error } of Worker.runReplayHistories(options, histories)) return error?.message
+  return 'no run was replayed'
+}
+
+type Histories = readonly { readonly workflowId: string; readonly history: proto.temporal.api.history.v1.History }[]
+
+/** The replayer has compiled the workflows when it asks for a history, so that a debugger knows their sources. */
+function* stopped(histories: Histories): Iterable<Histories[number]> {
+  // Set breakpoints in the sources of workflows/, then resume.
+  debugger
+  yield* histories
+}
+
+/** Resolves when it is sent: nothing is while the process is paused. */
+async function tell(message: InspectorTold): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    process.send?.(message, undefined, undefined, (error) => {
+      if (error === null) resolve()
+      else reject(error)
+    })
+  })
+}
