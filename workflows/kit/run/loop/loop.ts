@@ -29,6 +29,7 @@ import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 import type { RunFailure } from '../run-failure.ts'
 import type { RunSinks } from '../thrown.ts'
+import { witness } from './witness.ts'
 
 /** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
@@ -146,6 +147,7 @@ async function runPasses<Report extends PassReport>(
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
     const isOutside = await nextTurn(by, wakes, course)
+    witness()?.passBegins(by, isOutside)
     const report = await course.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
     const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
