@@ -9,15 +9,10 @@ import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, W
 
 import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
 import { payloadConverter } from '../../reconciler/payload-codec.ts'
-import { type HistoryEvent, replayable } from './history-events.ts'
+import { replayable } from './history-events.ts'
+import type { RecordedRun } from './load.ts'
 
 const { History } = proto.temporal.api.history.v1
-
-/** A run with its history, as JSON has it: bytes in base64, numbers of 64 bits as text. */
-export interface RecordedRun {
-  readonly workflowId: string
-  readonly events: readonly HistoryEvent[]
-}
 
 /** What one build does over a history. */
 export interface Recording {
@@ -74,5 +69,8 @@ let isQuiet = false
 function quieten(): void {
   if (isQuiet) return
   isQuiet = true
-  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { forward: {}, filter: 'OFF' } } })
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
+  })
 }

@@ -22,7 +22,12 @@ export type Recorded = { readonly atMs: number } & (
   | { readonly told: 'stepped'; readonly plan: number; readonly name: string; readonly said: string }
   /** A plan has ended, with what each of its steps came to. */
   | { readonly told: 'planned'; readonly plan: number; readonly trace: TracedStep }
-  | { readonly told: 'ended'; readonly result?: unknown; readonly failure?: RecordedFailure; readonly isContinued?: true }
+  | {
+      readonly told: 'ended'
+      readonly result?: unknown
+      readonly failure?: RecordedFailure
+      readonly isContinued?: true
+    }
 )
 
 export interface RecordedCall {

@@ -139,7 +139,11 @@ function isSubject(value: unknown): value is Subject {
 /** Failures of activities are told by their cause: the rest of it says only that an activity failed. */
 function failureOf(error: unknown): RecordedFailure {
   const { cause } = error as { readonly cause?: unknown }
-  const { name = '', message = String(error), type } = (cause instanceof Error ? cause : error) as {
+  const {
+    name = '',
+    message = String(error),
+    type,
+  } = (cause instanceof Error ? cause : error) as {
     readonly name?: string
     readonly message?: string
     readonly type?: string
