@@ -7,6 +7,7 @@ import { UsageError } from '../server/usage-error.ts'
 import { type AskFlags, withAskFlags } from './ask/open-journal.ts'
 import { coloured, plain } from './ask/texts.ts'
 import { type CodeFlags, codeOf, fetchJob, type LoadedJob, readJob } from './replay/load.ts'
+import { stepThrough } from './replay/stepper.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-place.ts'
 import { joined, parseOneOf } from './usage.ts'
 
@@ -67,7 +68,13 @@ async function show(job: LoadedJob, flags: ReplayFlags): Promise<void> {
       continue
     }
     const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+    const pages = passes.map((one) => passText(one, replayed.passes.at(-1)?.pass ?? 0, paint))
     process.stdout.write(headText(replayed, paint))
-    for (const one of passes) process.stdout.write(passText(one, replayed.passes.at(-1)?.pass ?? 0, paint))
+    if (pages.length > 1 && process.stdin.isTTY && process.stdout.isTTY)
+      await stepThrough(
+        passes.map(({ pass }) => pass),
+        (index) => pages[index] ?? '',
+      )
+    else process.stdout.write(pages.join(''))
   }
 }

@@ -40,7 +40,9 @@ export async function* recordRuns(
     ...payloadConverter(payloadKeyPath),
     workflowBundle: { code },
     replayName: REPLAY_QUEUE,
-    sinks: listening((entry) => entries.push(entry)),
+    sinks: listening((entry) => {
+      entries.push(entry)
+    }),
   }
   const pushed = histories(runs)
   for await (const { workflowId, error } of Worker.runReplayHistories(options, pushed)) {
@@ -57,7 +59,7 @@ async function* histories(runs: AsyncIterable<RecordedRun> | Iterable<RecordedRu
 
 function listening(heard: (entry: Recorded) => void): InjectedSinks<RecordingSinks & RunSinks> {
   return {
-    replay: { told: { fn: (_info, entry) => void heard(JSON.parse(entry) as Recorded), callDuringReplay: true } },
+    replay: { told: { fn: (_info, entry) => heard(JSON.parse(entry) as Recorded), callDuringReplay: true } },
     // What a run tells its worker of a bug is in its recording, too.
     runs: { threw: { fn: () => undefined, callDuringReplay: true } },
   }

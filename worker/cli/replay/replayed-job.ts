@@ -1,7 +1,8 @@
 // A job replayed: its passes, and how its run stands at their end. Pure.
 
 import { UsageError } from '../../server/usage-error.ts'
-import { type HistoryEvent, lastEvent, runIDOf, signalsAfter } from './history-events.ts'
+import { runIDOf, signalsAfter } from './history-events.ts'
+import { howEnded } from './how-ended.ts'
 import type { LoadedJob } from './load.ts'
 import { passesOf, type ReplayedPass } from './passes.ts'
 import type { Recording } from './record.ts'
@@ -32,17 +33,10 @@ export function replayedJob(job: LoadedJob, { entries, error }: Recording): Repl
       subject === undefined
         ? workflowId
         : `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`,
-    state: passes.at(-1)?.ended ?? endOf(events),
+    state: howEnded(entries, events),
     passes,
     notes: notesOf(job, error),
   }
-}
-
-function endOf(events: readonly HistoryEvent[]): string {
-  const last = lastEvent(events)
-  return last === 'TERMINATED' || last === 'CANCELED' || last === 'TIMED_OUT'
-    ? `the run was ${last.toLowerCase().replace('_', ' ')}`
-    : 'goes on'
 }
 
 function notesOf({ events, rows }: LoadedJob, error: string | undefined): readonly string[] {

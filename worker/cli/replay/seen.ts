@@ -58,9 +58,9 @@ function isKubernetes({ metadata }: Cells): boolean {
   return typeof metadata === 'object' && metadata !== null && typeof (metadata as Cells)['resourceVersion'] === 'string'
 }
 
-/** Of the field that it stands in: `deployItems` are of a kind `deployItem`. */
-function wordOf(key: string): string {
-  return key.replace(/s$/, '')
+/** Of the field that it stands in, where that says what it is: `deployItems` are of a kind `deployItem`. */
+function wordOf(key: string): string | undefined {
+  return /^(?:execution|(?:deployI|i)tems|installations?)$/i.test(key) ? key.replace(/s$/, '') : undefined
 }
 
 function text(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 // A replayed job for people: a head, and one page for each pass. Pure.
 
-import { describeTrace } from '../../../workflows/kit/index.ts'
+import { describeTrace, type TracedStep } from '../../../workflows/kit/index.ts'
 import { between, colourOf, duration, type Paint, shown } from '../ask/texts.ts'
 import type { RowOfWrite } from './job-rows.ts'
 import type { ReplayedCall, ReplayedPass, ReplayedPlan } from './passes.ts'
@@ -70,10 +70,15 @@ function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readon
   const drawn =
     trace === undefined
       ? ['it did not end in the history']
-      : describeTrace(trace)
+      : describeTrace(leavesSay(trace))
           .split('\n')
           .map((line) => litLine(line, paint))
   return section('plan', [shown(title), ...drawn])
+}
+
+/** What leaves say their groups only repeat. */
+function leavesSay({ said, children, ...step }: TracedStep): TracedStep {
+  return { ...step, ...(said !== undefined && children.length === 0 && { said }), children: children.map(leavesSay) }
 }
 
 function litLine(line: string, paint: Paint): string {

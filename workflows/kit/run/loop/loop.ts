@@ -147,7 +147,6 @@ async function runPasses<Report extends PassReport>(
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
     const isOutside = await nextTurn(by, wakes, course)
-    witness()?.passBegins(by, isOutside)
     const report = await course.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
     const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
@@ -175,6 +174,7 @@ async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, '
     await condition(wakes.isWoken)
     isOutside = wakes.take() || isOutside
   } while (course.mayBegin !== undefined && !(await course.mayBegin(by)))
+  witness()?.passBegins(by, isOutside)
   return isOutside
 }
 
