@@ -35,7 +35,12 @@ export async function bundleEntry(
   logger: Logger,
   sealing: Sealing = {},
 ): Promise<WorkflowBundle> {
-  return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook, ...sealing })
+  return await bundleWorkflowCode({ ...recordable(), workflowsPath, logger, webpackConfigHook: hook, ...sealing })
+}
+
+/** What tells a replay of a run is in every bundle, and sleeps in a worker. Source: docs/adr/0050. */
+function recordable() {
+  return { workflowInterceptorModules: [modulePath('../workflows/kit/run/loop/recording.ts')] }
 }
 
 type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>
@@ -58,7 +63,7 @@ export async function bundleControllers(
     await writeFile(workflowsPath, entry(files, names))
     const kept = cacheDir === undefined ? {} : cachedIn(cacheDir, sealing)
     const webpackConfigHook: Hook = (config) => ({ ...hook(config), ...kept })
-    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook, ...sealing })
+    return await bundleWorkflowCode({ ...recordable(), workflowsPath, logger, webpackConfigHook, ...sealing })
   } finally {
     await rm(folder, { recursive: true })
   }

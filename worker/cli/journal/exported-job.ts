@@ -1,0 +1,50 @@
+// One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
+
+import { type ExportedRows, exportedRows } from '../../../activities/journal/read/exported-job.ts'
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { TemporalTarget } from '../../server/temporal.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { objectAndJobs } from '../ask/diff.ts'
+import { findJob, type FoundJob } from '../ask/find-object.ts'
+import type { Asked } from '../ask/open-journal.ts'
+import { nameOf } from '../ask/texts.ts'
+
+const EXPORT_FORMAT = 'pawl.job/1'
+
+/** A job in a file. */
+export interface ExportedJob {
+  readonly format: typeof EXPORT_FORMAT
+  readonly workflowId: string
+  readonly runId: string
+  readonly jobID: string
+  /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
+  readonly history: { readonly events: readonly object[] } | undefined
+  /** What the journal has; undefined: nothing. */
+  readonly journal: ExportedRows | undefined
+}
+
+type NamedJob = FoundJob & { readonly job: AskedJob }
+
+/** @throws UsageError for several jobs; an Error where the object has none. */
+export async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {
+  const [named, jobs] = objectAndJobs(words)
+  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
+  const { object, job } = await findJob(asked, named, jobs[0])
+  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
+  return { object, job }
+}
+
+export async function exportedJob(
+  asked: Asked,
+  { object, job: { workflowID, jobID } }: NamedJob,
+  target: TemporalTarget | undefined,
+): Promise<ExportedJob> {
+  const journal = await exportedRows(asked, workflowID, object.uid)
+  const { fetchRun, historyJson } = await import('./runs.ts')
+  const run = target === undefined ? undefined : await fetchRun(target, workflowID)
+  return {
+    ...{ format: EXPORT_FORMAT, workflowId: workflowID, runId: run?.runID ?? '', jobID },
+    history: run === undefined ? undefined : { events: historyJson(run.history) },
+    journal,
+  }
+}
