@@ -6,6 +6,7 @@ import { readConfig } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { type AskFlags, withAskFlags } from './ask/open-journal.ts'
 import { coloured, plain } from './ask/texts.ts'
+import { INSPECT_OPTION, type InspectAddress, parseInspectAddress, replayInspected } from './replay/inspect.ts'
 import { type CodeFlags, codeOf, fetchJob, type LoadedJob, readJob } from './replay/load.ts'
 import { stepThrough } from './replay/stepper.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-place.ts'
@@ -14,6 +15,7 @@ import { joined, parseOneOf } from './usage.ts'
 interface ReplayFlags extends AskFlags, TemporalPlaceFlags, CodeFlags {
   readonly file?: string
   readonly to?: string
+  readonly inspect?: string | true
   readonly payloadKey?: string
   readonly output: 'text' | 'json'
 }
@@ -24,7 +26,8 @@ const EXAMPLES = `
 Examples:
   pawl replay inst/shop                 the newest job, pass by pass; keys on a terminal: n, p, a number, q
   pawl replay inst/shop 0c5b2a --to 3   the first three passes of this job
-  pawl replay --file shop.json -o json  of what pawl journal export wrote`
+  pawl replay --file shop.json -o json  of what pawl journal export wrote
+  pawl replay inst/shop --inspect       under a debugger, with breakpoints in the source of the workflows`
 
 export function replayCommand(): Command {
   const bare = new Command('replay')
@@ -32,14 +35,17 @@ export function replayCommand(): Command {
     .argument('[object and job...]', 'the object, and a job of it (default: the newest)')
     .option('--file <file>', 'what pawl journal export wrote, in place of an object')
     .option('--to <pass>', 'the passes up to this one')
+    .option(...INSPECT_OPTION)
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
     .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
     .option('--payload-key <file>', 'keys by which payloads are sealed (default: $PAWL_PAYLOAD_KEY)')
   const command = withTemporalFlags(withAskFlags(bare))
   return command.addHelpText('after', EXAMPLES).action(async (words: readonly string[], flags: ReplayFlags) => {
+    const inspected = inspectAddress(flags)
     const job = await loaded(words, flags, command)
-    await show(job, flags)
+    if (inspected === undefined) await show(job, flags)
+    else await inspect(job, flags, inspected)
   })
 }
 
@@ -50,6 +56,25 @@ async function loaded(words: readonly string[], flags: ReplayFlags, command: Com
   if (file !== undefined) return await readJob(file)
   if (words.length === 0) throw new UsageError('found no object, expected one such as inst/shop, or --file')
   return await fetchJob(words, flags, await temporalPlace(flags, readConfig(), command))
+}
+
+/** @throws UsageError */
+function inspectAddress({ inspect, to, output }: ReplayFlags): InspectAddress | undefined {
+  if (inspect === undefined) return undefined
+  if (to !== undefined || output !== 'text')
+    throw new UsageError(`found ${to === undefined ? '--output' : '--to'} beside --inspect, expected one of them`)
+  return parseInspectAddress(inspect)
+}
+
+/** @throws an Error when it went another way than its history. */
+async function inspect(job: LoadedJob, flags: ReplayFlags, address: InspectAddress): Promise<void> {
+  const payloadKeyPath = flags.payloadKey ?? readConfig().payloadKeyPath
+  const code = await codeOf(flags, payloadKeyPath)
+  const problem = await replayInspected(job, { code, payloadKeyPath }, address, (line) =>
+    process.stdout.write(`${line}\n`),
+  )
+  if (problem !== undefined) throw new Error(problem)
+  process.stdout.write('The replay has come to the end of the history.\n')
 }
 
 async function show(job: LoadedJob, flags: ReplayFlags): Promise<void> {

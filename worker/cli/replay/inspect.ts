@@ -4,31 +4,26 @@
 //   I2. Nothing of the run is written to a file: history and code go through the channel of the process.
 //   I3. A run that is paused takes as long as it likes; no time-out of a workflow task ends it.
 
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 
 import proto from '@temporalio/proto'
 
 import { modulePath } from '../../server/config.ts'
 import { onSignals } from '../../server/process.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { replayable } from './history-events.ts'
 import type { InspectorTold, RunToInspect } from './inspected-process.ts'
+import type { RecordedRun } from './load.ts'
+import type { RecordOptions } from './record.ts'
 
-type IHistory = proto.temporal.api.history.v1.IHistory
+const { History } = proto.temporal.api.history.v1
 
 export interface InspectAddress {
   /** A loopback address. */
   readonly host: string
   /** 0: a free one. */
   readonly port: number
-}
-
-export interface InspectedRun {
-  readonly workflowID: string
-  readonly history: IHistory
-  /** The bundle of the workflows, its source map with it. */
-  readonly code: string
-  /** File of the keys that seal payloads; undefined: they are not sealed. */
-  readonly payloadKeyPath: string | undefined
 }
 
 export const INSPECT_OPTION = [
@@ -63,7 +58,8 @@ export function parseInspectAddress(given: string | true): InspectAddress {
  * @throws when the inspector cannot be opened there, or the process ended before the replay did.
  */
 export async function replayInspected(
-  { workflowID, history, code, payloadKeyPath }: InspectedRun,
+  { workflowId: workflowID, events }: RecordedRun,
+  { code, payloadKeyPath }: RecordOptions,
   address: InspectAddress,
   tell: (line: string) => void,
 ): Promise<string | undefined> {
@@ -72,24 +68,33 @@ export async function replayInspected(
     execArgv: EXEC_ARGV,
   })
   onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => child.kill(signal))
-  const bytes = proto.temporal.api.history.v1.History.encode(history).finish()
-  const run: RunToInspect = { workflowID, history: bytes, code, payloadKeyPath, ...address }
-  return await new Promise((resolve, reject) => {
-    let end: (InspectorTold & { told: 'ended' }) | undefined
-    child.on('message', (message: InspectorTold) => {
-      if (message.told === 'ended') end = message
-      else for (const line of howToAttach(message.url)) tell(line)
-    })
-    child.once('error', reject)
-    child.once('exit', (exitCode, signal) => {
-      if (end !== undefined) resolve(end.problem)
-      else
-        reject(
-          new Error(`the process of the replay ended with ${signal ?? `exit code ${exitCode}`} before the replay did`),
-        )
-    })
-    child.send(run)
+  const history = History.encode(History.fromObject({ events: replayable(events) })).finish()
+  const run: RunToInspect = { workflowID, history, code, payloadKeyPath, ...address }
+  const [, end] = await Promise.all([
+    new Promise<void>((resolve, reject) => {
+      child.send(run, (error) => {
+        if (error === null) resolve()
+        else reject(error)
+      })
+    }),
+    endOf(child, (url) => howToAttach(url).forEach(tell)),
+  ])
+  return end
+}
+
+/** How the replay went wrong, by what the process tells last. @throws what it failed with. */
+async function endOf(child: ChildProcess, listening: (url: string) => void): Promise<string | undefined> {
+  let last: Exclude<InspectorTold, { told: 'listening' }> | undefined
+  child.on('message', (message: InspectorTold) => {
+    if (message.told === 'listening') listening(message.url)
+    else last = message
   })
+  // A channel ends after the last that was told, which may come after the exit.
+  const [exit] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
+  const [code, signal] = exit as [number | null, NodeJS.Signals | null]
+  if (last === undefined) throw new Error(`the replay was ended by ${signal ?? `exit code ${code ?? 0}`}`)
+  if (last.told === 'failed') throw new Error(last.why)
+  return last.problem
 }
 
 // Sources of workflows are TypeScript in a checkout; source maps are read by the debugger, not by Node.

@@ -2,10 +2,11 @@
 
 import inspector from 'node:inspector'
 
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'
+import { Worker } from '@temporalio/worker'
 import proto from '@temporalio/proto'
 
 import { payloadConverter } from '../../reconciler/payload-codec.ts'
+import { quieten } from './record.ts'
 
 /** What the process is given. */
 export interface RunToInspect {
@@ -21,6 +22,7 @@ export interface RunToInspect {
 /** What it tells. */
 export type InspectorTold =
   | { readonly told: 'listening'; readonly url: string }
+  | { readonly told: 'failed'; readonly why: string }
   | { readonly told: 'ended'; readonly problem: string | undefined }
 
 const { History } = proto.temporal.api.history.v1
@@ -37,8 +39,7 @@ async function main(run: RunToInspect): Promise<void> {
     await open(run)
     await tell({ told: 'ended', problem: await replay(run) })
   } catch (error) {
-    process.stderr.write(`pawl: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = 1
+    await tell({ told: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
   // Else the process would wait until the debugger goes.
   inspector.close()
@@ -57,7 +58,7 @@ async function open({ host, port }: RunToInspect): Promise<void> {
 
 /** @returns how it went wrong. */
 async function replay({ workflowID, history, code, payloadKeyPath }: RunToInspect): Promise<string | undefined> {
-  Runtime.install({ logger: new DefaultLogger('ERROR') })
+  quieten()
   const options = { workflowBundle: { code }, ...payloadConverter(payloadKeyPath) }
   const histories = stopped([{ workflowId: workflowID, history: History.decode(history) }])
   for await (const { error } of Worker.runReplayHistories(options, histories)) return error?.message

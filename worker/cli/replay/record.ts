@@ -68,7 +68,7 @@ function listening(heard: (entry: Recorded) => void): InjectedSinks<RecordingSin
 let isQuiet = false
 
 /** The SDK's own lines are no answer; what went wrong comes back as the error of a replay. */
-function quieten(): void {
+export function quieten(): void {
   if (isQuiet) return
   isQuiet = true
   Runtime.install({
