@@ -11,6 +11,10 @@ import { nameOf } from '../ask/texts.ts'
 
 const EXPORT_FORMAT = 'pawl.job/1'
 
+export interface ExportedHistory {
+  readonly events: readonly object[]
+}
+
 /** A job in a file. */
 export interface ExportedJob {
   readonly format: typeof EXPORT_FORMAT
@@ -18,7 +22,9 @@ export interface ExportedJob {
   readonly runId: string
   readonly jobID: string
   /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
-  readonly history: { readonly events: readonly object[] } | undefined
+  readonly history: ExportedHistory | undefined
+  /** Of the runs before, where the job went on as new; the earliest first. Absent: it did not. */
+  readonly earlier?: readonly ExportedHistory[]
   /** What the journal has; undefined: nothing. */
   readonly journal: ExportedRows | undefined
 }
@@ -41,10 +47,13 @@ export async function exportedJob(
 ): Promise<ExportedJob> {
   const journal = await exportedRows(asked, workflowID, object.uid)
   const { fetchRun, historyJson } = await import('./runs.ts')
-  const run = target === undefined ? undefined : await fetchRun(target, workflowID)
+  const runs = target === undefined ? [] : await fetchRun(target, workflowID)
+  const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
+  const run = runs.at(-1)
   return {
     ...{ format: EXPORT_FORMAT, workflowId: workflowID, runId: run?.runID ?? '', jobID },
     history: run === undefined ? undefined : { events: historyJson(run.history) },
+    ...(earlier.length > 0 && { earlier }),
     journal,
   }
 }
