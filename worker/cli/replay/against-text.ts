@@ -61,10 +61,15 @@ const HOW: Readonly<Record<Difference['how'], string>> = {
   other: '',
 }
 
-function differenceText({ pass, kind, name, object, how, changes }: Difference): string {
+function differenceText({ pass, kind, name, object, how, changes, made = [] }: Difference): string {
   const of = object === undefined ? '' : ` of ${object}`
   const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${shown(changeText(change), 400)}\n`)
-  return `  pass ${pass}  ${kind.padEnd(8)}  ${shown(`${name}${of}${HOW[how]}`, 300)}\n${lines.join('')}${rest(changes.length, MOST_CHANGES, '    ').join('')}`
+  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${shown(write, 300)}\n`)
+  return [
+    `  pass ${pass}  ${kind.padEnd(8)}  ${shown(`${name}${of}${HOW[how]}`, 300)}\n`,
+    ...[...lines, ...rest(changes.length, MOST_CHANGES, '    ')],
+    ...[...then, ...rest(made.length, MOST_CHANGES, '    ')],
+  ].join('')
 }
 
 function changeText({ field, from, to }: Change): string {

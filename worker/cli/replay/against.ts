@@ -2,12 +2,16 @@
 
 import { compare, type Comparison, type Difference } from './compare.ts'
 import type { RecordedRun } from './load.ts'
+import { madeBy, type MadeWrite } from './made-writes.ts'
 import { type Recording, recordRuns } from './record.ts'
 
 /** A run to try; `name` is for people. */
 export interface PastJob extends RecordedRun {
   readonly name: string
 }
+
+/** What runs of an ID wrote, as far as the journal, or the file, still has it. */
+export type WritesOf = (workflowId: string) => Promise<readonly MadeWrite[]> | readonly MadeWrite[]
 
 export interface Trial {
   readonly name: string
@@ -40,6 +44,7 @@ const MOST_TOGETHER = 50
 export async function tryRuns(
   { base, other, payloadKeyPath }: Builds,
   jobs: AsyncIterable<PastJob> | Iterable<PastJob>,
+  writesOf: WritesOf,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = []
   for await (const some of inGroups(jobs)) {
@@ -47,10 +52,22 @@ export async function tryRuns(
     const rights = await recorded(other, payloadKeyPath, some)
     for (const [index, { name }] of some.entries()) {
       const [left, right] = [lefts[index], rights[index]]
-      if (left !== undefined && right !== undefined) trials.push({ name, comparison: compare(left, right) })
+      if (left !== undefined && right !== undefined)
+        trials.push({ name, comparison: await withWrites(compare(left, right), writesOf) })
     }
   }
   return trials
+}
+
+async function withWrites(comparison: Comparison, writesOf: WritesOf): Promise<Comparison> {
+  const { workflowId, differences } = comparison
+  if (!differences.some(({ kind }) => kind === 'write')) return comparison
+  const writes = await writesOf(workflowId)
+  const told = differences.map((one) => {
+    const made = madeBy(one, writes)
+    return made.length === 0 ? one : { ...one, made }
+  })
+  return { ...comparison, differences: told }
 }
 
 async function recorded(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {

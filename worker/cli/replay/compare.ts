@@ -2,7 +2,7 @@
 //
 //   C1. Both builds hear the same answers: those of the history. After a difference the world would have answered otherwise, so the first one of a run
 //       counts, and what follows in the same pass may be its consequence. The next pass begins with what was seen.
-//   C2. Where the other build stops, what it did not come to any more is no difference: the last thing it did is.
+//   C2. Where the other build stops, it was given the answer to another question: what it did from its first other question on is nothing that it would do.
 //   C3. A call is compared with its whole input. What an activity makes of that, and of what it reads itself, is in no history.
 //   C4. A build that is older than the telling of passes is compared by its calls.
 
@@ -25,6 +25,8 @@ export interface Difference {
   /** `more`: only the other build does it; `less`: only this one does; `other`: both, with other words or another input. */
   readonly how: 'more' | 'less' | 'other'
   readonly changes: readonly Change[]
+  /** What the call wrote then, as the journal has it; absent: it has nothing of it. */
+  readonly made?: readonly string[]
 }
 
 export interface Comparison {
@@ -48,16 +50,13 @@ export function compare(base: Recording, other: Recording): Comparison {
   const { workflowId } = base
   if (base.error !== undefined) return { workflowId, verdict: 'unknown', differences: [], error: base.error }
   const tellsPasses = [base, other].every(({ entries }) => entries.some(({ told }) => told === 'pass'))
-  const left = passActs(base.entries, tellsPasses)
-  const right = passActs(other.entries, tellsPasses)
-  const isCut = other.error !== undefined
-  const count = isCut ? right.length : Math.max(left.length, right.length)
-  const differences: Difference[] = []
-  for (let index = 0; index < count; index++) {
-    const isLast = isCut && index === count - 1
-    differences.push(...differencesIn(index + 1, [left[index] ?? [], right[index] ?? []], isLast))
-  }
-  if (isCut) return { workflowId, verdict: 'parts', differences, error: other.error }
+  const [left, right] = [passActs(base.entries, tellsPasses), passActs(other.entries, tellsPasses)]
+  const count = Math.max(left.length, right.length)
+  const pairs = Array.from({ length: count }, (_, index) => aligned(left[index] ?? [], right[index] ?? []))
+  const told = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
+  if (other.error !== undefined)
+    return { workflowId, verdict: 'parts', differences: differencesIn(untilTheyPart(told)), error: other.error }
+  const differences = differencesIn(told)
   return { workflowId, verdict: differences.length === 0 ? 'same' : 'differs', differences }
 }
 
@@ -126,27 +125,37 @@ export function isLook(name: string): boolean {
   return LOOKS.test(name)
 }
 
-/** @param isCut the right side stopped in this pass (C2). */
-function differencesIn(
-  pass: number,
-  [left, right]: readonly [readonly Act[], readonly Act[]],
-  isCut: boolean,
-): readonly Difference[] {
-  const found: Difference[] = []
-  const pairs = aligned(left, right)
-  const last = isCut ? pairs.findLastIndex(([, now]) => now !== undefined) : pairs.length - 1
-  // Of what stopped the first thing that it did otherwise, with what it did in its place.
-  const until = isCut ? Math.min(pairs.length - 1, last + 1) : last
-  for (const [old, now] of pairs.slice(0, until + 1)) {
-    const { kind, name, object } = old ?? now ?? { kind: 'end', name: '', object: undefined }
-    if (old === undefined) found.push({ pass, kind, name, object, how: 'more', changes: [] })
-    else if (now === undefined) found.push({ pass, kind, name, object, how: 'less', changes: [] })
-    else {
-      const changes = changedFields(old.content, now.content)
-      if (changes.length > 0) found.push({ pass, kind, name, object, how: 'other', changes })
-    }
-  }
-  return found
+interface Told {
+  readonly pass: number
+  readonly pair: Pair
+}
+
+function differencesIn(told: readonly Told[]): readonly Difference[] {
+  return told.flatMap(({ pass, pair: [old, now] }): readonly Difference[] => {
+    const { kind, name, object } = old ?? now ?? NOTHING
+    const about = { pass, kind, name, object }
+    if (old === undefined) return [{ ...about, how: 'more', changes: [] }]
+    if (now === undefined) return [{ ...about, how: 'less', changes: [] }]
+    const changes = changedFields(old.content, now.content)
+    return changes.length === 0 ? [] : [{ ...about, how: 'other', changes }]
+  })
+}
+
+const NOTHING: Act = { kind: 'end', name: '', object: undefined, content: undefined }
+
+/** C2: up to what the server was asked for otherwise, with what it was asked for in its place. */
+function untilTheyPart(told: readonly Told[]): readonly Told[] {
+  const first = told.findIndex(({ pair }) => isCommand(pair) && pair.includes(undefined))
+  // It threw before it came to ask for anything.
+  if (first < 0) return told.slice(0, told.findLastIndex(({ pair: [, now] }) => now !== undefined) + 1)
+  const side = told[first]?.pair[0] === undefined ? 1 : 0
+  const instead = told.slice(first + 1).find(({ pair }) => isCommand(pair) && pair[side] === undefined)
+  return [...told.slice(0, first + 1), ...(instead === undefined ? [] : [instead])]
+}
+
+function isCommand([old, now]: Pair): boolean {
+  const { kind } = old ?? now ?? NOTHING
+  return kind !== 'decision'
 }
 
 type Pair = readonly [Act | undefined, Act | undefined]

@@ -7,11 +7,12 @@ import { pastRuns, MOST_PAST_RUNS } from '../../../activities/journal/read/past-
 import { parseDuration } from '../../../workflows/kit/index.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { asking, type AskFlags } from '../ask/open-journal.ts'
+import { type Asked, asking, type AskFlags } from '../ask/open-journal.ts'
 import { coloured, plain } from '../ask/texts.ts'
-import { exitCodeOf, type PastJob, tryRuns, verdictOf } from './against.ts'
+import { exitCodeOf, type PastJob, tryRuns, type Verdict, verdictOf, type WritesOf } from './against.ts'
 import { verdictText } from './against-text.ts'
 import { type CodeFlags, codeOf, NO_TEMPORAL, readJob } from './load.ts'
+import type { MadeWrite } from './made-writes.ts'
 import { otherBuild } from './other-build.ts'
 
 export interface GateFlags extends AskFlags, CodeFlags {
@@ -25,6 +26,7 @@ export interface GateFlags extends AskFlags, CodeFlags {
 
 interface Found {
   readonly jobs: AsyncIterable<PastJob>
+  readonly writesOf: WritesOf
   /** Filled while the jobs are taken. */
   readonly notes: string[]
 }
@@ -35,34 +37,45 @@ export async function gate(
   payloadKeyPath: string | undefined,
   target: TemporalTarget | undefined,
 ): Promise<number> {
-  const { against, againstControllers: controllers = flags.controllers, file, output } = flags
+  const { against, againstControllers: controllers = flags.controllers, file } = flags
   const other = await otherBuild(against, { controllers, payloadKeyPath })
-  const base = await codeOf(flags, payloadKeyPath)
-  const { jobs, notes } = file === undefined ? await pastJobs(flags, target) : { jobs: jobsOfFiles(file), notes: [] }
-  const verdict = verdictOf(await tryRuns({ base, other: other.code, payloadKeyPath }, jobs))
-  const all = [...notes, ...other.notes]
-  const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+  const builds = { base: await codeOf(flags, payloadKeyPath), other: other.code, payloadKeyPath }
+  const tried = async ({ jobs, writesOf, notes }: Found) => {
+    const verdict = verdictOf(await tryRuns(builds, jobs, writesOf))
+    return tell(verdict, [...notes, ...other.notes], flags.output)
+  }
+  if (file !== undefined) return await tried(jobsOfFiles(file))
+  if (target === undefined) throw new UsageError(NO_TEMPORAL)
+  const since = sinceOf(flags.since)
+  return await asking(flags, async (asked) => await tried(await pastJobs(asked, { ...flags, since, target })))
+}
+
+/** @returns the exit code. */
+function tell(verdict: Verdict, notes: readonly string[], output: GateFlags['output']): number {
   const exitCode = exitCodeOf(verdict)
+  const trials = verdict.trials.map(({ name, comparison }) => ({ name, ...comparison }))
+  const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
   process.stdout.write(
     output === 'json'
-      ? `${JSON.stringify({ ...verdict, trials: verdict.trials.map(({ name, comparison }) => ({ name, ...comparison })), notes: all, exitCode }, null, 2)}\n`
-      : verdictText(verdict, all, paint),
+      ? `${JSON.stringify({ ...verdict, trials, notes, exitCode }, null, 2)}\n`
+      : verdictText(verdict, notes, paint),
   )
   return exitCode
 }
 
-async function pastJobs(flags: GateFlags, target: TemporalTarget | undefined): Promise<Found> {
-  if (target === undefined) throw new UsageError(NO_TEMPORAL)
-  const since = sinceOf(flags.since)
-  const runs = await asking(
-    flags,
-    async (asked) => await pastRuns(asked, since, flags.allNamespaces === true ? undefined : asked.namespace),
-  )
+interface Wanted extends Pick<GateFlags, 'allNamespaces'> {
+  readonly since: Date
+  readonly target: TemporalTarget
+}
+
+async function pastJobs(asked: Asked, { since, allNamespaces, target }: Wanted): Promise<Found> {
+  const runs = await pastRuns(asked, since, allNamespaces === true ? undefined : asked.namespace)
   const notes =
     runs.length < MOST_PAST_RUNS
       ? []
       : [`there are more runs since ${since.toISOString()}: the newest ${MOST_PAST_RUNS} were taken`]
-  return { jobs: withHistories(target, runs, notes), notes }
+  const writesOf: WritesOf = async (workflowId) => await asked.writesOf(workflowId)
+  return { jobs: withHistories(target, runs, notes), writesOf, notes }
 }
 
 type Runs = Awaited<ReturnType<typeof pastRuns>>
@@ -93,9 +106,18 @@ function sinceOf(text: string | undefined): Date {
 }
 
 /** Of one file, or of all that lie in a folder. */
-async function* jobsOfFiles(path: string): AsyncGenerator<PastJob> {
-  for (const file of filesAt(path)) {
+function jobsOfFiles(path: string): Found {
+  const writes = new Map<string, readonly MadeWrite[]>()
+  return { jobs: readFiles(filesAt(path), writes), writesOf: (workflowId) => writes.get(workflowId) ?? [], notes: [] }
+}
+
+async function* readFiles(
+  files: readonly string[],
+  writes: Map<string, readonly MadeWrite[]>,
+): AsyncGenerator<PastJob> {
+  for (const file of files) {
     const job = await readJob(file)
+    writes.set(job.workflowId, job.rows?.writes ?? [])
     for (const { workflowId, events } of [...job.earlier, job]) yield { workflowId, events, name: file }
   }
 }

@@ -8,6 +8,7 @@ import proto from '@temporalio/proto'
 import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker'
 
 import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
+import { misfitIn } from '../../../activities/run/stuck-reports.ts'
 import { payloadConverter } from '../../reconciler/payload-codec.ts'
 import { replayable } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
@@ -46,7 +47,7 @@ export async function* recordRuns(
   }
   const pushed = histories(runs)
   for await (const { workflowId, error } of Worker.runReplayHistories(options, pushed)) {
-    yield { workflowId, entries, ...(error !== undefined && { error: error.message }) }
+    yield { workflowId, entries, ...(error !== undefined && { error: replayError(error.message) }) }
     entries = []
   }
 }
@@ -63,6 +64,13 @@ function listening(heard: (entry: Recorded) => void): InjectedSinks<RecordingSin
     // What a run tells its worker of a bug is in its recording, too.
     runs: { threw: { fn: () => undefined, callDuringReplay: true } },
   }
+}
+
+const FAILURE = /message: "((?:[^"\\]|\\.)+)"/
+
+/** The sentence in what the SDK says. */
+function replayError(message: string): string {
+  return misfitIn(message.includes('[TMPRL1100]') ? message : (FAILURE.exec(message)?.[1] ?? message))
 }
 
 let isQuiet = false
