@@ -37,8 +37,8 @@ export async function gate(
   payloadKeyPath: string | undefined,
   target: TemporalTarget | undefined,
 ): Promise<number> {
-  const { against, againstControllers: controllers = flags.controllers, file } = flags
-  const other = await otherBuild(against, { controllers, payloadKeyPath })
+  const { against, againstControllers, controllers, file } = flags
+  const other = await otherBuild(against, { controllers, againstControllers, payloadKeyPath })
   const builds = { base: await codeOf(flags, payloadKeyPath), other: other.code, payloadKeyPath }
   const tried = async ({ jobs, writesOf, notes }: Found) => {
     const verdict = verdictOf(await tryRuns(builds, jobs, writesOf))

@@ -2,8 +2,9 @@
 // here is told, because no replay sees what they do.
 
 import { createHash } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { extname, join, relative, resolve } from 'node:path'
 
 import { DefaultLogger } from '@temporalio/worker'
@@ -24,8 +25,10 @@ export interface OtherBuild {
 }
 
 export interface OtherFlags {
-  /** Modules of controllers, in place of those of this build. */
+  /** Modules of controllers of this build. */
   readonly controllers: string | undefined
+  /** Those of the other one, where they are others. */
+  readonly againstControllers: string | undefined
   readonly payloadKeyPath: string | undefined
 }
 
@@ -35,39 +38,53 @@ export const INPUTS_ONLY =
   'compared are decisions of plans and the inputs of calls; what activities make of an input, and of what they read, is in no history'
 
 /** @throws UsageError for what is neither. */
-export async function otherBuild(path: string, { controllers, payloadKeyPath }: OtherFlags): Promise<OtherBuild> {
+export async function otherBuild(path: string, flags: OtherFlags): Promise<OtherBuild> {
   const root = resolve(path)
   if (!existsSync(root))
     throw new UsageError(`--against ${path}: nothing is there, expected a folder of Pawl or a bundle`)
-  if (!statSync(root).isDirectory()) return await bundleAt(root, path, controllers)
-  const workflows = moduleIn(root, 'workflows/index')
-  if (workflows === undefined)
+  return statSync(root).isDirectory() ? await folderAt(root, path, flags) : await bundleAt(root, path, flags)
+}
+
+async function folderAt(root: string, path: string, flags: OtherFlags): Promise<OtherBuild> {
+  const { controllers, againstControllers = controllers, payloadKeyPath } = flags
+  const [workflows, loop] = [moduleIn(root, 'workflows/index'), moduleIn(root, 'workflows/kit/run/loop/index')]
+  if (workflows === undefined || loop === undefined)
     throw new UsageError(
       `--against ${path}: found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle`,
     )
   const recording = moduleIn(root, RECORDING)
-  const source: BundleSource = {
-    workflows,
-    loop: moduleIn(root, 'workflows/kit/run/loop/index') ?? '',
-    // Ours knows no plan of theirs, and all calls.
-    recording: recording ?? modulePath(`../${RECORDING}.ts`),
-  }
-  const files = controllerFiles(controllers)
+  // Ours knows no plan of theirs, and all calls.
+  const source: BundleSource = { workflows, loop, recording: recording ?? modulePath(`../${RECORDING}.ts`) }
+  const files = controllerFiles(againstControllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
   const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
   const { code } =
     files.length > 0
       ? await bundleControllers(files, names, LOGGER, { sealing, source })
       : await bundleEntry(workflows, LOGGER, { sealing, source })
-  const silent =
-    recording === undefined
-      ? ['that build is older than pawl replay: its calls are compared, its decisions are not']
-      : []
-  return { code, name: buildName(code), notes: [INPUTS_ONLY, ...silent, ...(await activityNotes(root))] }
+  const silent = 'that build is older than pawl replay: its calls are compared, its decisions are not'
+  const notes = [...(recording === undefined ? [silent] : []), ...sdkNotes(root), ...(await activityNotes(root))]
+  return { code, name: buildName(code), notes: [INPUTS_ONLY, ...notes] }
 }
 
-async function bundleAt(root: string, path: string, controllers: string | undefined): Promise<OtherBuild> {
-  if (controllers !== undefined)
+/** Its workflows run on its own SDK, in a worker of this one. */
+function sdkNotes(root: string): readonly string[] {
+  const own = versionOf(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))
+  const theirs = versionOf(join(root, 'node_modules/@temporalio/workflow/package.json'))
+  return theirs === undefined || theirs === own
+    ? []
+    : [
+        `its SDK of Temporal is ${theirs}, the one that replayed it ${own ?? 'unknown'}: try again with that build's own pawl replay`,
+      ]
+}
+
+function versionOf(file: string): string | undefined {
+  if (!existsSync(file)) return undefined
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version?: string }).version
+}
+
+async function bundleAt(root: string, path: string, { againstControllers }: OtherFlags): Promise<OtherBuild> {
+  if (againstControllers !== undefined)
     throw new UsageError('--against-controllers is given beside a bundle, expected one of them: a bundle has its own')
   const code = await readFile(root, 'utf8')
   if (!code.includes('__TEMPORAL__'))

@@ -86,7 +86,7 @@ describe('how a job stands', () => {
   ] as const)('is %s', (_, entries, events, state) => {
     expect(
       howEnded(
-        entries.map((entry) => ({ atMs: 0, ...entry }) as Recorded),
+        entries.map((entry) => ({ atMs: 0, ...entry })),
         events,
       ),
     ).toBe(state)
