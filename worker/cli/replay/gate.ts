@@ -4,11 +4,11 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { pastRuns, MOST_PAST_RUNS } from '../../../activities/journal/read/past-runs.ts'
-import { parseDuration } from '../../../workflows/kit/index.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { type Asked, asking, type AskFlags } from '../ask/open-journal.ts'
 import { coloured, plain } from '../ask/texts.ts'
+import { durationMs } from '../journal/prune.ts'
 import { exitCodeOf, type PastJob, tryRuns, type Verdict, verdictOf, type WritesOf } from './against.ts'
 import { verdictText } from './against-text.ts'
 import { type CodeFlags, codeOf, NO_TEMPORAL, readJob } from './load.ts'
@@ -99,10 +99,8 @@ async function* withHistories(target: TemporalTarget, runs: Runs, notes: string[
 
 /** @throws UsageError for what is no duration. */
 function sinceOf(text: string | undefined): Date {
-  const ms = parseDuration(text ?? '')
-  if (typeof ms !== 'number')
-    throw new UsageError(`--since is '${text ?? ''}', expected a duration such as 7d beside --against, or --file`)
-  return new Date(Date.now() - ms)
+  if (text === undefined) throw new UsageError('found --against alone, expected --since such as 7d, or --file')
+  return new Date(Date.now() - durationMs('--since', text))
 }
 
 /** Of one file, or of all that lie in a folder. */
