@@ -38,8 +38,8 @@ export async function gate(
   target: TemporalTarget | undefined,
 ): Promise<number> {
   const { against, againstControllers, controllers, file } = flags
-  const other = await otherBuild(against, { controllers, againstControllers, payloadKeyPath })
-  const builds = { base: await codeOf(flags, payloadKeyPath), other: other.code, payloadKeyPath }
+  const other = await otherBuild(against, { controllers, againstControllers })
+  const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath }
   const tried = async ({ jobs, writesOf, notes }: Found) => {
     const verdict = verdictOf(await tryRuns(builds, jobs, writesOf))
     return tell(verdict, [...notes, ...other.notes], flags.output)

@@ -86,14 +86,11 @@ export interface CodeFlags {
 }
 
 /** The workflows of this Pawl, with the controllers of a user, or a bundle that was made before. */
-export async function codeOf(
-  { controllers, workflowBundle }: CodeFlags,
-  payloadKeyPath: string | undefined,
-): Promise<string> {
+export async function codeOf({ controllers, workflowBundle }: CodeFlags): Promise<string> {
   const files = controllerFiles(controllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
   const { bundleCacheDir } = readConfig()
-  const source = { workflowBundle, controllerFiles: files, payloadKeyPath, bundleCacheDir }
+  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir }
   const { code } = await buildOf(source, names, new DefaultLogger('ERROR'))
   return code
 }

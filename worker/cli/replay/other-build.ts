@@ -11,7 +11,6 @@ import { DefaultLogger } from '@temporalio/worker'
 
 import { buildName } from '../../reconciler/build.ts'
 import { type BundleSource, bundleControllers, bundleEntry } from '../../reconciler/bundle.ts'
-import { SEALED_FAILURES } from '../../reconciler/payload-codec.ts'
 import { modulePath } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -29,7 +28,6 @@ export interface OtherFlags {
   readonly controllers: string | undefined
   /** Those of the other one, where they are others. */
   readonly againstControllers: string | undefined
-  readonly payloadKeyPath: string | undefined
 }
 
 const RECORDING = 'workflows/kit/run/loop/recording'
@@ -46,7 +44,7 @@ export async function otherBuild(path: string, flags: OtherFlags): Promise<Other
 }
 
 async function folderAt(root: string, path: string, flags: OtherFlags): Promise<OtherBuild> {
-  const { controllers, againstControllers = controllers, payloadKeyPath } = flags
+  const { controllers, againstControllers = controllers } = flags
   const [workflows, loop] = [moduleIn(root, 'workflows/index'), moduleIn(root, 'workflows/kit/run/loop/index')]
   if (workflows === undefined || loop === undefined)
     throw new UsageError(
@@ -57,11 +55,10 @@ async function folderAt(root: string, path: string, flags: OtherFlags): Promise<
   const source: BundleSource = { workflows, loop, recording: recording ?? modulePath(`../${RECORDING}.ts`) }
   const files = controllerFiles(againstControllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
-  const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
   const { code } =
     files.length > 0
-      ? await bundleControllers(files, names, LOGGER, { sealing, source })
-      : await bundleEntry(workflows, LOGGER, { sealing, source })
+      ? await bundleControllers(files, names, LOGGER, { source })
+      : await bundleEntry(workflows, LOGGER, { source })
   const silent = 'that build is older than pawl replay: its calls are compared, its decisions are not'
   const notes = [...(recording === undefined ? [silent] : []), ...sdkNotes(root), ...(await activityNotes(root))]
   return { code, name: buildName(code), notes: [INPUTS_ONLY, ...notes] }

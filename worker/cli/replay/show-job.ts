@@ -13,7 +13,7 @@ export interface ShowFlags extends CodeFlags {
 }
 
 export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: string | undefined): Promise<void> {
-  const code = await codeOf(flags, payloadKeyPath)
+  const code = await codeOf(flags)
   const recordings: Recording[] = []
   for await (const one of recordRuns({ code, payloadKeyPath }, [...job.earlier, job])) recordings.push(one)
   const replayed = replayedJob(job, recordings)
