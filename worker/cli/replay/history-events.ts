@@ -19,6 +19,14 @@ function knownEnd(events: readonly HistoryEvent[]): number {
   return open < 0 ? events.length : open
 }
 
+const SEALED_BY = /"encryption-key-id":"([\w+/=]*)"/g
+
+/** The names of the keys by which its payloads are sealed; none: anybody can read them. */
+export function sealedBy(events: readonly HistoryEvent[]): readonly string[] {
+  const names = [...JSON.stringify(events).matchAll(SEALED_BY)].map(([, name]) => name ?? '')
+  return [...new Set(names)].map((name) => Buffer.from(name, 'base64').toString())
+}
+
 /** How many signals have come since the last workflow task. */
 export function signalsAfter(events: readonly HistoryEvent[]): number {
   const done = events.findLastIndex(({ eventType }) => eventType === `${TASK}COMPLETED`)

@@ -13,9 +13,9 @@ import { modulePath } from '../../server/config.ts'
 import { onSignals } from '../../server/process.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable } from './history-events.ts'
-import type { InspectorTold, RunToInspect } from './inspected-process.ts'
-import type { RecordedRun } from './load.ts'
-import type { RecordOptions } from './record.ts'
+import type { InspectorTold, RunsToInspect } from './inspected-process.ts'
+import { type CodeFlags, codeOf, type LoadedJob, type RecordedRun } from './load.ts'
+import { type RecordOptions, refuseSealed } from './record.ts'
 
 const { History } = proto.temporal.api.history.v1
 
@@ -25,11 +25,6 @@ export interface InspectAddress {
   /** 0: a free one. */
   readonly port: number
 }
-
-export const INSPECT_OPTION = [
-  '--inspect [address]',
-  'replay under a debugger that attaches to this port, or host and port, of this machine (default: 9229; 0 is a free port)',
-] as const
 
 const HOST = '127.0.0.1'
 /** Where Chrome and VS Code look by themselves. */
@@ -50,15 +45,32 @@ export function parseInspectAddress(given: string | true): InspectAddress {
   return { host: host.replace(/[[\]]/g, ''), port }
 }
 
+/** `pawl replay --inspect`. @throws an Error when the job went another way than its history. */
+export async function inspectJob(
+  job: LoadedJob,
+  flags: CodeFlags & { readonly inspect: string | true },
+  payloadKeyPath: string | undefined,
+): Promise<void> {
+  const address = parseInspectAddress(flags.inspect)
+  const runs = [...job.earlier, job]
+  for (const run of runs) refuseSealed(run, payloadKeyPath)
+  const code = await codeOf(flags)
+  const problem = await replayInspected(runs, { code, payloadKeyPath }, address, (line) =>
+    process.stdout.write(`${line}\n`),
+  )
+  if (problem !== undefined) throw new Error(problem)
+  process.stdout.write('The replay has come to the end of the history.\n')
+}
+
 /**
- * Replays a run under a debugger; resolves when the replay has ended.
+ * Replays the runs of a job under a debugger; resolves when all have been replayed, or one went wrong.
  *
  * @param tell is given what a person is to know, a line at a time.
  * @returns how the replay went wrong; undefined when it did not.
  * @throws when the inspector cannot be opened there, or the process ended before the replay did.
  */
 export async function replayInspected(
-  { workflowId: workflowID, events }: RecordedRun,
+  runs: readonly RecordedRun[],
   { code, payloadKeyPath }: RecordOptions,
   address: InspectAddress,
   tell: (line: string) => void,
@@ -68,11 +80,16 @@ export async function replayInspected(
     execArgv: EXEC_ARGV,
   })
   onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => child.kill(signal))
-  const history = History.encode(History.fromObject({ events: replayable(events) })).finish()
-  const run: RunToInspect = { workflowID, history, code, payloadKeyPath, ...address }
+  const given: RunsToInspect = {
+    runs: runs.map(({ workflowId, events }) => ({
+      workflowId,
+      history: History.encode(History.fromObject({ events: replayable(events) })).finish(),
+    })),
+    ...{ code, payloadKeyPath, ...address },
+  }
   const [, end] = await Promise.all([
     new Promise<void>((resolve, reject) => {
-      child.send(run, (error) => {
+      child.send(given, (error) => {
         if (error === null) resolve()
         else reject(error)
       })

@@ -5,16 +5,12 @@ import inspector from 'node:inspector'
 import { Worker } from '@temporalio/worker'
 import proto from '@temporalio/proto'
 
-import { payloadConverter } from '../../reconciler/payload-codec.ts'
-import { quieten } from './record.ts'
+import { quieten, type RecordOptions, replayError, replayOptions } from './record.ts'
 
 /** What the process is given. */
-export interface RunToInspect {
-  readonly workflowID: string
-  /** A `History` of Temporal, encoded. */
-  readonly history: Uint8Array
-  readonly code: string
-  readonly payloadKeyPath: string | undefined
+export interface RunsToInspect extends RecordOptions {
+  /** Of one job, the earliest first; each history is a `History` of Temporal, encoded. */
+  readonly runs: readonly { readonly workflowId: string; readonly history: Uint8Array }[]
   readonly host: string
   readonly port: number
 }
@@ -28,16 +24,16 @@ export type InspectorTold =
 const { History } = proto.temporal.api.history.v1
 
 process.title = 'pawl replay'
-process.once('message', (run: RunToInspect) => {
-  void main(run)
+process.once('message', (given: RunsToInspect) => {
+  void main(given)
 })
 // Nobody is left to be told.
 process.once('disconnect', () => process.exit(1))
 
-async function main(run: RunToInspect): Promise<void> {
+async function main(given: RunsToInspect): Promise<void> {
   try {
-    await open(run)
-    await tell({ told: 'ended', problem: await replay(run) })
+    await open(given)
+    await tell({ told: 'ended', problem: await replay(given) })
   } catch (error) {
     await tell({ told: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
@@ -47,7 +43,7 @@ async function main(run: RunToInspect): Promise<void> {
 }
 
 /** Returns when a debugger has attached. */
-async function open({ host, port }: RunToInspect): Promise<void> {
+async function open({ host, port }: RunsToInspect): Promise<void> {
   inspector.open(port, host)
   const url = inspector.url()
   if (url === undefined)
@@ -56,13 +52,13 @@ async function open({ host, port }: RunToInspect): Promise<void> {
   inspector.waitForDebugger()
 }
 
-/** @returns how it went wrong. */
-async function replay({ workflowID, history, code, payloadKeyPath }: RunToInspect): Promise<string | undefined> {
+/** @returns how the first that went wrong did. */
+async function replay(given: RunsToInspect): Promise<string | undefined> {
   quieten()
-  const options = { workflowBundle: { code }, ...payloadConverter(payloadKeyPath) }
-  const histories = stopped([{ workflowId: workflowID, history: History.decode(history) }])
-  for await (const { error } of Worker.runReplayHistories(options, histories)) return error?.message
-  return 'no run was replayed'
+  const runs = given.runs.map(({ workflowId, history }) => ({ workflowId, history: History.decode(history) }))
+  for await (const { error } of Worker.runReplayHistories(replayOptions(given), stopped(runs)))
+    if (error !== undefined) return replayError(error.message)
+  return undefined
 }
 
 type Histories = readonly { readonly workflowId: string; readonly history: proto.temporal.api.history.v1.History }[]

@@ -47,11 +47,11 @@ type Cells = Readonly<Record<string, unknown>>
 
 /** @param given rows as the tables have them; times may be texts. */
 export function jobRows(given: unknown): JobRows {
-  const { job, writes, events, cut } = cellsOf(given)
+  const { job, writes, events, wokenBy, cut } = cellsOf(given)
   return {
     job: job === undefined || job === null ? undefined : jobOf(cellsOf(job)),
     writes: listOf(writes).map(writeOf),
-    events: listOf(events).map(eventOf),
+    events: [...listOf(events), ...listOf(wokenBy)].map(eventOf),
     cut: Array.isArray(cut) ? cut.map(String) : [],
   }
 }

@@ -15,6 +15,9 @@ import { exportedJob, jobNamed } from '../journal/exported-job.ts'
 import { jobRows, type JobRows } from './job-rows.ts'
 import type { HistoryEvent } from './history-events.ts'
 
+export const NO_TEMPORAL =
+  'no Temporal: nobody said where it is; expected --temporal-address, $PAWL_TEMPORAL_ADDRESS or a pawl dev that runs, or --file with what pawl journal export wrote'
+
 /** A run with its history, as JSON has it: bytes in base64, numbers of 64 bits as text. */
 export interface RecordedRun {
   readonly workflowId: string
@@ -24,6 +27,8 @@ export interface RecordedRun {
 export interface LoadedJob extends RecordedRun {
   /** Empty in level mode, and in a file that is no export. */
   readonly jobID: string
+  /** The runs before, where the job went on as new; the earliest first. */
+  readonly earlier: readonly RecordedRun[]
   /** What the journal has of it; undefined: nothing. */
   readonly rows: JobRows | undefined
 }
@@ -34,10 +39,7 @@ export async function fetchJob(
   flags: AskFlags,
   target: TemporalTarget | undefined,
 ): Promise<LoadedJob> {
-  if (target === undefined)
-    throw new UsageError(
-      'no Temporal: nobody said where it is; expected --temporal-address, $PAWL_TEMPORAL_ADDRESS or a pawl dev that runs, or --file with what pawl journal export wrote',
-    )
+  if (target === undefined) throw new UsageError(NO_TEMPORAL)
   const exported = await asking(flags, async (asked) => await exportedJob(asked, await jobNamed(asked, words), target))
   return loadedJob(exported, `Temporal at ${target.address}`)
 }
@@ -61,7 +63,7 @@ function parsed(text: string, file: string): unknown {
 
 /** @param where it is from, for people. */
 function loadedJob(given: unknown, where: string): LoadedJob {
-  const { workflowId, jobID, history, journal } = (given ?? {}) as Readonly<Record<string, unknown>>
+  const { workflowId, jobID, history, earlier = [], journal } = (given ?? {}) as Readonly<Record<string, unknown>>
   if (typeof workflowId !== 'string')
     throw new UsageError(`${where}: found no workflowId, expected what pawl journal export writes`)
   const { events } = (history ?? {}) as { readonly events?: unknown }
@@ -73,6 +75,7 @@ function loadedJob(given: unknown, where: string): LoadedJob {
     workflowId,
     jobID: typeof jobID === 'string' ? jobID : '',
     events: events as readonly HistoryEvent[],
+    earlier: (earlier as readonly Pick<RecordedRun, 'events'>[]).map((run) => ({ workflowId, events: run.events })),
     rows: journal === undefined || journal === null ? undefined : jobRows(journal),
   }
 }
@@ -83,14 +86,11 @@ export interface CodeFlags {
 }
 
 /** The workflows of this Pawl, with the controllers of a user, or a bundle that was made before. */
-export async function codeOf(
-  { controllers, workflowBundle }: CodeFlags,
-  payloadKeyPath: string | undefined,
-): Promise<string> {
+export async function codeOf({ controllers, workflowBundle }: CodeFlags): Promise<string> {
   const files = controllerFiles(controllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
   const { bundleCacheDir } = readConfig()
-  const source = { workflowBundle, controllerFiles: files, payloadKeyPath, bundleCacheDir }
+  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir }
   const { code } = await buildOf(source, names, new DefaultLogger('ERROR'))
   return code
 }

@@ -28,7 +28,9 @@ export interface ReplayedCall {
 }
 
 export interface ReplayedPass {
+  /** Counts from 1 in the job; a run that goes on as new counts anew. */
   readonly pass: number
+  readonly passOfRun: number
   readonly at: Date
   readonly until: Date
   readonly wokenBy: readonly string[]
@@ -86,7 +88,7 @@ export function passesOf(
     const pass = begun?.pass ?? index + 1
     const end = own.findLast((entry) => entry.told === 'ended')
     return {
-      pass,
+      ...{ pass, passOfRun: pass },
       at: new Date(begun?.atMs ?? 0),
       until: new Date(own.at(-1)?.atMs ?? 0),
       wokenBy: tellWakes(own, { rows, before: all[index - 1] }),

@@ -1,6 +1,7 @@
 // A job replayed: its passes, and how its run stands at their end. Pure.
 
 import { UsageError } from '../../server/usage-error.ts'
+import { nameOf } from '../ask/texts.ts'
 import { runIDOf, signalsAfter } from './history-events.ts'
 import { howEnded } from './how-ended.ts'
 import type { LoadedJob } from './load.ts'
@@ -18,31 +19,34 @@ export interface ReplayedJob {
   readonly notes: readonly string[]
 }
 
-export function replayedJob(job: LoadedJob, { entries, error }: Recording): ReplayedJob {
-  const { workflowId, events, rows } = job
-  const runID = runIDOf(events)
-  const passes = passesOf(entries, rows, runID)
-  const began = entries.find((entry) => entry.told === 'began')
-  const { subject, jobID } = (began?.input ?? {}) as {
-    readonly subject?: { readonly kind: string; readonly namespace: string; readonly name: string }
-    readonly jobID?: string
-  }
+/** @param recordings of the job's runs, those that went on as new first. */
+export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): ReplayedJob {
+  const { workflowId, events, rows, earlier } = job
+  const runs = [...earlier, job]
+  const passes = runs.flatMap((run, index) => passesOf(recordings[index]?.entries ?? [], rows, runIDOf(run.events)))
+  const entries = recordings.at(-1)?.entries ?? []
+  const { subject, jobID } = inputOf(recordings[0])
   return {
-    ...{ workflowId, runID, jobID: job.jobID || (jobID ?? '') },
-    object:
-      subject === undefined
-        ? workflowId
-        : `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`,
+    ...{ workflowId, runID: runIDOf(events), jobID: job.jobID || (jobID ?? '') },
+    object: subject === undefined ? workflowId : nameOf(subject),
     state: howEnded(entries, events),
-    passes,
-    notes: notesOf(job, error),
+    passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),
+    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job)],
   }
 }
 
-function notesOf({ events, rows }: LoadedJob, error: string | undefined): readonly string[] {
+function inputOf(recording: Recording | undefined) {
+  const began = recording?.entries.find((entry) => entry.told === 'began')
+  return (began?.input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0]; readonly jobID?: string }
+}
+
+function errorNote(error: string | undefined): readonly string[] {
+  return error === undefined ? [] : [`these workflows do not come to what the run did: ${error}`]
+}
+
+function notesOf({ events, rows }: LoadedJob): readonly string[] {
   const waiting = signalsAfter(events)
   return [
-    ...(error === undefined ? [] : [`these workflows do not come to what the run did: ${error}`]),
     ...(waiting === 0
       ? []
       : [`${waiting} ${waiting === 1 ? 'signal has' : 'signals have'} come that no pass in the history has taken`]),

@@ -15,7 +15,7 @@ export function tellWakes(own: readonly Recorded[], around: Around): readonly st
   const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
       case 'began':
-        return [beginText(entry.input)]
+        return [beginText(entry.input, around.rows)]
       case 'signal':
         return [signalText(entry.input, around.rows)]
       case 'answer':
@@ -28,9 +28,14 @@ export function tellWakes(own: readonly Recorded[], around: Around): readonly st
   return all.length > 0 ? all : ['the pass before, which wants another one']
 }
 
-function beginText(input: unknown): string {
-  const { cause } = (input ?? {}) as { readonly cause?: unknown }
-  return typeof cause === 'string' && cause !== '' ? `the job begins: ${cause}` : 'the run begins'
+function beginText(input: unknown, rows: JobRows | undefined): string {
+  const { cause, asked } = (input ?? {}) as {
+    readonly cause?: unknown
+    readonly asked?: { readonly version?: unknown }
+  }
+  const event = rows?.events.find(({ version }) => String(version) === asked?.version)
+  const because = typeof cause === 'string' && cause !== '' ? `: ${cause}` : ''
+  return `the job begins${because}${event === undefined ? '' : `; ${eventText(event)}`}`
 }
 
 function signalText(input: unknown, rows: JobRows | undefined): string {

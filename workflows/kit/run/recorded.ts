@@ -1,4 +1,4 @@
-// What a replay tells of a run: every signal, call and answer, and what the steps of its plans came to, in the order in which it happened. Types only;
+// What a replay tells of a run: every signal, call and answer, and what the steps of its plans came to, in the order in which it happened. As data;
 // loop/recording.ts tells it, worker/cli/replay listens. Source: docs/adr/0050.
 
 import type { TracedStep } from '../plan/trace.ts'
@@ -19,7 +19,13 @@ export type Recorded = { readonly atMs: number } & (
   | { readonly told: 'plan'; readonly plan: number; readonly subject?: Subject; readonly phase?: string }
   /** A step of a plan begins, or ends with what it came to: `done`, or what it said. */
   | { readonly told: 'step'; readonly plan: number; readonly name: string; readonly isLeaf: boolean }
-  | { readonly told: 'stepped'; readonly plan: number; readonly name: string; readonly said: string }
+  | {
+      readonly told: 'stepped'
+      readonly plan: number
+      readonly name: string
+      readonly isLeaf: boolean
+      readonly said: string
+    }
   /** A plan has ended, with what each of its steps came to. */
   | { readonly told: 'planned'; readonly plan: number; readonly trace: TracedStep }
   | {

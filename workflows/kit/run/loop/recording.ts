@@ -114,7 +114,7 @@ function planWitness<Pass>(tell: Tell, id: number, plan: Step<Pass>): PlanWitnes
     after(step, result, pass) {
       steps.hooks.after(step, result, pass)
       const said = 'thrown' in result ? `threw ${String(result.thrown)}` : saidBy(result) || 'done'
-      tell({ told: 'stepped', plan: id, name: step.name, said })
+      tell({ told: 'stepped', plan: id, name: step.name, isLeaf: isLeaf(step), said })
     },
   }
   return { hooks, ended: () => tell({ told: 'planned', plan: id, trace: steps.trace() }) }
