@@ -32,6 +32,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   journal: async () => (await import('./cli/journal.ts')).journalCommand(),
   reconcile: async () => (await import('./cli/steer/reconcile.ts')).reconcileCommand(),
   interrupt: async () => (await import('./cli/steer/interrupt.ts')).interruptCommand(),
+  pause: async () => (await import('./cli/steer/pause.ts')).pauseCommand(),
+  resume: async () => (await import('./cli/steer/pause.ts')).resumeCommand(),
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
   completion: async () => (await import('./cli/completion.ts')).completionCommand(),
   delete: async () => (await import('./cli/steer/delete.ts')).deleteCommand(),

@@ -31,6 +31,7 @@ import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
 import { withdrawExports } from './installation/withdraw-exports.ts'
 import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
+import { pauseActivities } from './pauses.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -76,6 +77,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...applyChildrenActivities(deps),
     ...childExecutionActivities(deps),
     ...interruptActivities(deps),
+    ...pauseActivities(deps),
     ...subInstallationActivities(deps),
     ...installationExports(deps),
     ...dependentActivities(deps),

@@ -9,6 +9,7 @@ import {
   int64,
   label,
   list,
+  path,
   type PrinterColumn,
   record,
   required,
@@ -66,14 +67,22 @@ export const RENDERED_FROM_ANNOTATION = 'landscaper.gardener.cloud/pawl-rendered
 /** When the Execution wrote the item last, in whole seconds. It is no reason to write. */
 export const RECONCILE_TIME_ANNOTATION = 'landscaper.gardener.cloud/reconcile-time'
 
+/**
+ * On an Installation or Execution: nothing of it begins while this stands there, and what has begun goes on to its end. The value is the reason; empty
+ * or `false`: nothing is held back. Source: spec/engine.md 6, rank 7.
+ */
+export const PAUSED_ANNOTATION = 'landscaper.gardener.cloud/pawl-paused'
+
 /** By the command line: who asked for what last, and why. Nothing is decided by it. */
-const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
+export const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
 
 const INTERRUPT = { [OPERATION_ANNOTATION]: 'interrupt' }
 
+const PAUSING = { annotation: PAUSED_ANNOTATION, told: path('status.paused') } as const
+
 /** How people steer the kinds that have jobs (`JobModeController.steering`). */
 export const STEERED_ITEM = { finalizer: FINALIZER, record: ASKED_ANNOTATION } as const
-export const STEERED_EXECUTION = { ...STEERED_ITEM, interrupt: INTERRUPT } as const
+export const STEERED_EXECUTION = { ...STEERED_ITEM, interrupt: INTERRUPT, pause: PAUSING } as const
 export const STEERED_INSTALLATION = {
   ...STEERED_EXECUTION,
   reconcile: { [OPERATION_ANNOTATION]: 'reconcile' },

@@ -22,6 +22,8 @@ export const executionQueries = {
 export interface ExecutionActions<Pass> {
   /** Fails when the items of the spec cannot work, before anything is written. */
   checkItems(pass: Pass): Outcome | Promise<Outcome>
+  /** Holds a paused job back that has begun nothing yet. */
+  awaitResume(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Puts the finalizer on. */
   guardExecution(pass: Pass): Outcome | Promise<Outcome>
   /** Writes the deploy items as the spec has them, and deletes those that it no longer names. */
@@ -55,6 +57,7 @@ export function executionSteps<Pass extends { readonly state: ExecutionObservati
 ): Readonly<Record<keyof ExecutionActions<Pass>, Step<Pass>>> {
   return {
     checkItems: action('checkItems', (pass) => actions.checkItems(pass)),
+    awaitResume: action('awaitResume', (pass) => actions.awaitResume(pass, pass.state.deployItems)),
     guardExecution: action('guardExecution', (pass) => actions.guardExecution(pass)),
     applyDeployItems: action('applyDeployItems', (pass) => actions.applyDeployItems(pass, pass.state.deployItems)),
     nameDeployers: action('nameDeployers', (pass) => actions.nameDeployers(pass, pass.state.deployItems)),

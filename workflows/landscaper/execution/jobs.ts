@@ -26,6 +26,7 @@ export const executionJobs: JobController<ExecutionState, ExecutionActivities> =
     releaseItemsOfRemovedClusters: short.releaseItemsOfRemovedClusters,
     interruptExecution: short.interruptExecution,
     forgetInterrupt: short.forgetInterrupt,
+    tellPause: short.tellPause,
     endUnclaimedItems: short.endUnclaimedItems,
     collectExports: short.collectExports,
   },

@@ -3,6 +3,7 @@
 import { joinOrdered, type JobPlan, sequential } from '../../kit/index.ts'
 import { applyDeployItems } from './apply-deploy-items.ts'
 import { awaitPickup } from './await-pickup.ts'
+import { awaitResume } from './await-resume.ts'
 import { checkEdits, checkItems } from './check-items.ts'
 import { cleanUpOrphans } from './clean-up-orphans.ts'
 import { collectExports } from './collect-exports.ts'
@@ -20,6 +21,7 @@ import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = executionSteps({
   checkItems,
+  awaitResume,
   guardExecution,
   applyDeployItems,
   nameDeployers,
@@ -39,7 +41,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
   kind: 'Execution',
   phases: {
     Init: {
-      step: sequential(step.checkItems, step.guardExecution, step.applyDeployItems),
+      step: sequential(step.checkItems, step.awaitResume, step.guardExecution, step.applyDeployItems),
       next: 'Progressing',
     },
     Progressing: {
@@ -47,16 +49,18 @@ export const executionPlan: JobPlan<ExecutionPass> = {
         step.nameDeployers,
         step.interruptItems,
         step.endUnclaimedItems,
+        step.awaitResume,
         joinOrdered(sequential(step.checkEdits, step.cleanUpOrphans, step.triggerDeployItems), step.awaitPickup),
       ),
       next: 'Completing',
     },
     Completing: { step: step.collectExports, next: 'Succeeded' },
-    InitDelete: { step: step.deleteDeployItems, next: 'Deleting' },
+    InitDelete: { step: sequential(step.awaitResume, step.deleteDeployItems), next: 'Deleting' },
     Deleting: {
       step: sequential(
         step.interruptItems,
         step.endUnclaimedItems,
+        step.awaitResume,
         joinOrdered(step.triggerDeletion, step.awaitPickup),
         step.releaseExecution,
       ),

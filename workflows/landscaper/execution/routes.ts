@@ -19,6 +19,7 @@ import {
 import { deletionRun } from '../delete-by-hand.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
+import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
 import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
@@ -43,6 +44,8 @@ function fromExecution(event: RoutedEvent): Routing {
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isUnguarded(event.projection, installationKind))
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
+  const tells = runThatTells(event.projection)
+  if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
   if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
 }
@@ -109,6 +112,11 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
   if (isUnguarded(subject, installationKind)) return FIRST_SEEN
+  const wanted = idleRun(subject, ownerGone)
+  return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
+}
+
+function idleRun(subject: object, ownerGone: boolean): WantedRun {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
-  return deletionRun(subject, ownerGone, 'installation')
+  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, 'installation') : HELD_BACK
 }

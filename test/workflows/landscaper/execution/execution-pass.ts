@@ -138,6 +138,7 @@ function activities(
     guardSubject: refuse('guardSubject'),
     applyDeployItems: refuse('applyDeployItems'),
     collectExports: refuse('collectExports'),
+    tellPause: refuse('tellPause'),
     releaseItemsOfRemovedClusters: refuse('releaseItemsOfRemovedClusters'),
     triggerDeployItems(input) {
       begins(chosen(input))
