@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   history: async () => (await import('./cli/ask/history.ts')).historyCommand(),
   graph: async () => (await import('./cli/ask/graph.ts')).graphCommand(),
   diff: async () => (await import('./cli/ask/diff.ts')).diffCommand(),
+  replay: async () => (await import('./cli/replay.ts')).replayCommand(),
   journal: async () => (await import('./cli/journal.ts')).journalCommand(),
   reconcile: async () => (await import('./cli/steer/reconcile.ts')).reconcileCommand(),
   interrupt: async () => (await import('./cli/steer/interrupt.ts')).interruptCommand(),

@@ -46,8 +46,8 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence: 'the files of the kit that know Temporal import what is pure of the kit, each other, and Temporal',
-    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines)\.ts$/,
-    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines|run-time)\\.ts$'],
+    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines|witness|recording)\.ts$/,
+    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines|witness|run-time)\\.ts$'],
     packages: /^@temporalio\/workflow$/,
   },
   {

@@ -21,6 +21,7 @@ import { CHAIN, installation } from '../support/cluster.ts'
 import { KeyedProxy } from '../support/keyed-proxy.ts'
 import { useStage } from '../support/stage.ts'
 
+const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
 const SHOWN = ['PawlKind', 'PawlName', 'PawlOutcome'].map((name) => defineSearchAttributeKey(name, 'KEYWORD'))
 const PLANTED = `planted-${randomBytes(6).toString('hex')}`
@@ -102,6 +103,20 @@ async function opened(payloads: readonly temporal.api.common.v1.IPayload[]): Pro
   return found.map(({ data }) => Buffer.from(data ?? []).toString()).join('\n')
 }
 
+/** Of what the controller of a user did. */
+async function replay(...flags: readonly string[]) {
+  const tls = ['--temporal-tls-ca', ca, '--temporal-tls-cert', pair.cert, '--temporal-tls-key', pair.key]
+  const place = ['--temporal-address', proxy.address, '--temporal-tls-server-name', 'temporal.example', ...tls]
+  const own = ['--temporal-namespace', namespace, '--temporal-api-key-file', apiKeyFile]
+  const words = ['replay', 'cronjobs.batch.example.pawl.dev/hello', '-n', 'sealed', ...place, ...own, ...flags]
+  const journal = ['--database-url', stage.pawl.databaseUrl, '--controllers', `${EXAMPLE}controllers.ts`]
+  return await new Promise<{ stdout: string; stderr: string }>((done) => {
+    execFile(process.execPath, [PAWL, ...words, ...journal], { timeout: 90_000 }, (_, stdout, stderr) =>
+      done({ stdout, stderr }),
+    )
+  })
+}
+
 describe('Temporal over TLS, with an API key and sealed payloads', () => {
   it('runs jobs, and holds nothing readable of their objects', async () => {
     const before = proxy.calls
@@ -139,6 +154,18 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
     await expect.poll(passes).toMatchObject({ passes: expect.any(Number) as number })
     await expect.poll(async () => await opened((await historyOf('hello')).payloads)).toContain(PLANTED)
     expect((await historyOf('hello')).text).not.toContain(PLANTED)
+  })
+
+  it('is asked for what a run did by whoever has the key, and by nobody else', async () => {
+    const { stdout } = await replay('--payload-key', keys)
+    expect(stdout).toMatch(/^CronJob sealed\/hello: goes on, \d+ pass/)
+    expect(stdout).toMatch(/^plan {6}CronJob sealed\/hello$/m)
+    expect(stdout).not.toContain(PLANTED)
+    expect((await replay()).stderr).toMatch(
+      /^pawl: payloads of cronJob\/\S+ are sealed by key test; found no file of keys/,
+    )
+    const other = file('other.key', `other ${randomBytes(32).toString('base64')}\n`)
+    expect((await replay('--payload-key', other)).stderr).toContain('are sealed by key test; found other in ')
   })
 
   it.each([

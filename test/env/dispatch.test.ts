@@ -285,7 +285,9 @@ describe('the dispatcher', () => {
       await wakeOf({ uid })
       await dispatch(isQuiet)
       expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id })
-      return (await client.workflow.getHandle(workflow_id).describe()).runId
+      const { runId, staticDetails } = await client.workflow.getHandle(workflow_id).describe()
+      expect(await staticDetails()).toContain(`pawl replay deployitem/task-${uid} ${JOB} -n ns`)
+      return runId
     }
     const first = await runs()
     expect(first).toBeTypeOf('string')

@@ -20,22 +20,45 @@ interface Sealing {
 
 export interface BundleOptions {
   readonly sealing?: Sealing
+  /** Whose workflows; default: ours. */
+  readonly source?: BundleSource
   /** Where what was compiled of modules is kept for the next time; of those that have changed since nothing is taken. */
   readonly cacheDir?: string | undefined
 }
 
+/** Absolute paths of the modules that a bundle of Pawl is made of. */
+export interface BundleSource {
+  readonly workflows: string
+  readonly loop: string
+  /** What tells a replay of a run; it is in every bundle, and sleeps in a worker. Source: docs/adr/0050. */
+  readonly recording: string
+}
+
+const OWN: BundleSource = {
+  workflows: modulePath('../workflows/index.ts'),
+  loop: modulePath('../workflows/kit/run/loop/index.ts'),
+  recording: modulePath('../workflows/kit/run/loop/recording.ts'),
+}
+
 /** Bundles Pawl's own workflows. */
 export async function bundleWorkflows(logger: Logger, sealing: Sealing = {}): Promise<WorkflowBundle> {
-  return await bundleEntry(modulePath('../workflows/index.ts'), logger, sealing)
+  return await bundleEntry(OWN.workflows, logger, { sealing })
 }
 
 /** Bundles the workflows that a module exports. */
 export async function bundleEntry(
   workflowsPath: string,
   logger: Logger,
-  sealing: Sealing = {},
+  { sealing = {}, source: { recording } = OWN }: Pick<BundleOptions, 'sealing' | 'source'> = {},
 ): Promise<WorkflowBundle> {
-  return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook, ...sealing })
+  const workflowInterceptorModules = [recording]
+  return await bundleWorkflowCode({
+    workflowsPath,
+    workflowInterceptorModules,
+    logger,
+    webpackConfigHook: hook,
+    ...sealing,
+  })
 }
 
 type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>
@@ -50,15 +73,22 @@ export async function bundleControllers(
   files: readonly string[],
   names: readonly string[],
   logger: Logger,
-  { sealing = {}, cacheDir }: BundleOptions = {},
+  { sealing = {}, cacheDir, source = OWN }: BundleOptions = {},
 ): Promise<{ readonly code: string }> {
   const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
     const workflowsPath = join(folder, 'workflows.js')
-    await writeFile(workflowsPath, entry(files, names))
+    await writeFile(workflowsPath, entry(files, names, source))
     const kept = cacheDir === undefined ? {} : cachedIn(cacheDir, sealing)
     const webpackConfigHook: Hook = (config) => ({ ...hook(config), ...kept })
-    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook, ...sealing })
+    const workflowInterceptorModules = [source.recording]
+    return await bundleWorkflowCode({
+      workflowsPath,
+      workflowInterceptorModules,
+      logger,
+      webpackConfigHook,
+      ...sealing,
+    })
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -104,11 +134,11 @@ function cachedIn(cacheDirectory: string, { failureConverterPath = '' }: Sealing
   }
 }
 
-function entry(files: readonly string[], names: readonly string[]): string {
+function entry(files: readonly string[], names: readonly string[], { workflows, loop }: BundleSource): string {
   const from = (path: string) => JSON.stringify(path)
   return [
-    `export * from ${from(modulePath('../workflows/index.ts'))}`,
-    `import { runLevel } from ${from(modulePath('../workflows/kit/run/loop/index.ts'))}`,
+    `export * from ${from(workflows)}`,
+    `import { runLevel } from ${from(loop)}`,
     ...files.map((file, index) => `import { controllers as of${index} } from ${from(file)}`),
     `const controllers = [${files.map((_, index) => `...of${index}`).join(', ')}]`,
     'const named = (name) => controllers.find((controller) => controller.name === name)',

@@ -14,6 +14,7 @@ import {
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
 import type { JobInput } from '../../workflows/kit/index.ts'
 import { queueOf, type Queues } from './queues.ts'
+import { runDetails, runSummary } from './run-texts.ts'
 
 export interface Run {
   readonly controller: string
@@ -43,7 +44,7 @@ const ROOT_JOB_ID = defineSearchAttributeKey('PawlRootJobId', SearchAttributeTyp
 /** Starts a run; `again`: also after one of the same ID that has ended (U2). Says so when one is running or has ended. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
   const { controller, workflowID, lane, input } = run
-  const { subject, jobID, cause } = input
+  const { subject, jobID } = input
   try {
     const handle = await client.workflow.start(controller, {
       workflowId: workflowID,
@@ -62,8 +63,8 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
         // In level mode there is none.
         ...(jobID === '' ? [] : [JOB_ID, ROOT_JOB_ID].map((key) => ({ key, value: jobID }))),
       ]),
-      staticSummary: `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`,
-      staticDetails: `${jobID === '' ? '' : `Job ${jobID}. `}Cause: ${cause}.`,
+      staticSummary: runSummary(input),
+      staticDetails: runDetails(input),
     })
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {

@@ -69,6 +69,24 @@ export async function exportedRows({ db, cluster }: Journal, workflowID: string,
   }
 }
 
+/** The events of these numbers, of whatever object: those that woke a run. @param since nothing before. */
+export async function eventsAt(
+  { db, cluster }: Journal,
+  seqs: readonly number[],
+  since: Date,
+): Promise<readonly Row[]> {
+  if (seqs.length === 0) return []
+  return await db
+    .selectFrom('watch_event')
+    .selectAll()
+    .where(sql<boolean>`seq = any(${[...seqs]}::int8[])`)
+    .where('cluster', '=', cluster)
+    // Leaves the partitions before out; clocks of machines differ.
+    .where('at', '>=', new Date(since.getTime() - MARGIN_MS))
+    .orderBy('seq')
+    .execute()
+}
+
 /** When the last event came before the run began: it, or a later one, led to it. */
 async function beginOf({ db, cluster }: Journal, uid: string, startedAt: Date | undefined): Promise<Date | undefined> {
   if (startedAt === undefined) return undefined

@@ -4,6 +4,7 @@ import {
   annotation,
   groupKindOf,
   groupKindText,
+  type Path,
   type Projection,
   textAt,
   valueAt,

@@ -3,33 +3,13 @@
 import { Command } from 'commander'
 import { writeFile } from 'node:fs/promises'
 
-import { type ExportedRows, exportedRows } from '../../../activities/journal/read/exported-job.ts'
-import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import { readConfig } from '../../server/config.ts'
-import type { TemporalTarget } from '../../server/temporal.ts'
-import { UsageError } from '../../server/usage-error.ts'
-import { objectAndJobs } from '../ask/diff.ts'
-import { findJob, type FoundJob } from '../ask/find-object.ts'
-import { type Asked, asking, type AskFlags, withAskFlags } from '../ask/open-journal.ts'
-import { nameOf } from '../ask/texts.ts'
+import { asking, type AskFlags, withAskFlags } from '../ask/open-journal.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from '../temporal-place.ts'
+import { exportedJob, jobNamed } from './exported-job.ts'
 
 interface ExportFlags extends AskFlags, TemporalPlaceFlags {
   readonly out?: string
-}
-
-const EXPORT_FORMAT = 'pawl.job/1'
-
-/** A job in a file. */
-interface ExportedJob {
-  readonly format: typeof EXPORT_FORMAT
-  readonly workflowId: string
-  readonly runId: string
-  readonly jobID: string
-  /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
-  readonly history: { readonly events: readonly object[] } | undefined
-  /** What the journal has; undefined: nothing. */
-  readonly journal: ExportedRows | undefined
 }
 
 export function exportCommand(): Command {
@@ -59,30 +39,4 @@ export function exportCommand(): Command {
       if (flags.out === undefined) process.stdout.write(text)
       else await writeFile(flags.out, text, { mode: 0o600 })
     })
-}
-
-type NamedJob = FoundJob & { readonly job: AskedJob }
-
-/** @throws UsageError for several jobs; an Error where the object has none. */
-async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {
-  const [named, jobs] = objectAndJobs(words)
-  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
-  const { object, job } = await findJob(asked, named, jobs[0])
-  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
-  return { object, job }
-}
-
-async function exportedJob(
-  asked: Asked,
-  { object, job: { workflowID, jobID } }: NamedJob,
-  target: TemporalTarget | undefined,
-): Promise<ExportedJob> {
-  const journal = await exportedRows(asked, workflowID, object.uid)
-  const { fetchRun, historyJson } = await import('./runs.ts')
-  const run = target === undefined ? undefined : await fetchRun(target, workflowID)
-  return {
-    ...{ format: EXPORT_FORMAT, workflowId: workflowID, runId: run?.runID ?? '', jobID },
-    history: run === undefined ? undefined : { events: historyJson(run.history) },
-    journal,
-  }
 }

@@ -50,19 +50,49 @@ export interface FetchedRun {
 }
 
 /**
- * The history of the last run that has the ID, whole.
+ * The histories of the last run that has the ID and of those that went on in it, whole; the earliest first.
  *
- * @returns undefined when Temporal has it no more.
+ * @returns none when Temporal has it no more.
  */
-export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<FetchedRun | undefined> {
+export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly FetchedRun[]> {
+  return await connected(target, async (connection) => await fetchChain(connection, target, workflowId))
+}
+
+/** The same of many, one after the other. */
+export async function* fetchRuns(
+  target: TemporalTarget,
+  workflowIDs: readonly string[],
+): AsyncGenerator<{ readonly workflowId: string; readonly runs: readonly FetchedRun[] }> {
+  const connection = await connect(target)
   try {
-    const events = await connected(target, async (connection) => await allEvents(connection, target, { workflowId }))
-    const started = events[0]?.workflowExecutionStartedEventAttributes
-    return { runID: started?.originalExecutionRunId ?? '', history: { events } }
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
+    for (const workflowId of workflowIDs) yield { workflowId, runs: await fetchChain(connection, target, workflowId) }
+  } finally {
+    await connection.close()
   }
+}
+
+// A job that goes on as new so often has more in it than anybody reads.
+const MOST_RUNS = 20
+
+async function fetchChain(
+  connection: Connection,
+  target: TemporalTarget,
+  workflowId: string,
+): Promise<readonly FetchedRun[]> {
+  const found: FetchedRun[] = []
+  let runId: string | undefined
+  do {
+    const execution = runId === undefined ? { workflowId } : { workflowId, runId }
+    const events = await allEvents(connection, target, execution).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined
+      throw error
+    })
+    if (events === undefined) break
+    const started = events[0]?.workflowExecutionStartedEventAttributes
+    found.unshift({ runID: started?.originalExecutionRunId ?? '', history: { events } })
+    runId = started?.continuedExecutionRunId ?? ''
+  } while (runId !== '' && found.length < MOST_RUNS)
+  return found
 }
 
 type Events = NonNullable<History['events']>
@@ -70,7 +100,7 @@ type Events = NonNullable<History['events']>
 async function allEvents(
   connection: Connection,
   { namespace }: TemporalTarget,
-  execution: { readonly workflowId: string },
+  execution: { readonly workflowId: string; readonly runId?: string },
 ): Promise<Events> {
   const events: Events = []
   let nextPageToken: Uint8Array | undefined
@@ -85,26 +115,28 @@ async function allEvents(
 }
 
 /** As JSON: bytes in base64, numbers of 64 bits as text. */
-export function historyJson({ events = [] }: History): readonly object[] {
+export function historyJson({ events = [] }: History): readonly Readonly<Record<string, unknown>>[] {
   const plain = History.toObject(History.fromObject({ events }), { longs: String, enums: String, bytes: String })
-  return (plain as { events?: object[] }).events ?? []
+  return (plain as { events?: Record<string, unknown>[] }).events ?? []
 }
 
 async function connected<Answer>(
   target: TemporalTarget,
   use: (connection: Connection) => Promise<Answer>,
 ): Promise<Answer> {
-  const connection = await Connection.connect({ ...connectionOptions(target), connectTimeout: MOST_MS }).catch(
-    (error: unknown) => {
-      const what = error instanceof Error ? error.message : String(error)
-      throw new Error(`${target.address}: ${what}; expected a Temporal that takes you`)
-    },
-  )
+  const connection = await connect(target)
   try {
     return await use(connection)
   } finally {
     await connection.close()
   }
+}
+
+async function connect(target: TemporalTarget): Promise<Connection> {
+  return await Connection.connect({ ...connectionOptions(target), connectTimeout: MOST_MS }).catch((error: unknown) => {
+    const what = error instanceof Error ? error.message : String(error)
+    throw new Error(`${target.address}: ${what}; expected a Temporal that takes you`)
+  })
 }
 
 async function inTime<Answer>(connection: Connection, ask: () => Promise<Answer>): Promise<Answer> {

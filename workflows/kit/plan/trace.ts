@@ -61,7 +61,8 @@ function told(ran: Ran | undefined): Omit<TracedStep, 'name' | 'children'> {
   return { mark: result.faults.length > 0 ? 'fault' : 'ok', ...(said !== '' && { said }), ...often }
 }
 
-function saidBy({ faults, againMs, stopped }: Outcome): string {
+/** Empty: it was `done`. */
+export function saidBy({ faults, againMs, stopped }: Outcome): string {
   const wish = againMs === 0 ? 'again at once' : `again in ${againMs ?? 0} ms`
   return [
     ...faults.map(({ code, message, retryable }) => `${code}: ${message} (${retryable ? 'tried again' : 'final'})`),

@@ -29,6 +29,7 @@ import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 import type { RunFailure } from '../run-failure.ts'
 import type { RunSinks } from '../thrown.ts'
+import { witness } from './witness.ts'
 
 /** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
@@ -173,6 +174,7 @@ async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, '
     await condition(wakes.isWoken)
     isOutside = wakes.take() || isOutside
   } while (course.mayBegin !== undefined && !(await course.mayBegin(by)))
+  witness()?.passBegins(by, isOutside)
   return isOutside
 }
 

@@ -1,5 +1,5 @@
-// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts and deadlines.ts the only file of
-// workflows/ that knows Temporal.
+// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts, deadlines.ts, and what listens to replays
+// (witness.ts, recording.ts), the only file of workflows/ that knows Temporal.
 //
 //   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
 //       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
@@ -27,8 +27,14 @@ import type { ActionLog } from '../own-activities.ts'
 import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
 import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
+import { witnessedPlan } from './witness.ts'
 
 const ACTION = new AsyncLocalStorage<string>()
+
+/** The action of a plan that runs here; undefined outside of one. */
+export function currentAction(): string | undefined {
+  return ACTION.getStore()
+}
 
 export const temporalRuntime: Runtime = {
   // Unit tests run steps outside of the sandbox.
@@ -97,7 +103,9 @@ export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | 
 
 /** Runs one step of a plan; failures of the world are its outcome, too. */
 export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: StepHooks<Pass>): Promise<Outcome> {
-  const ran = await attempt(() => runStep(step, pass, temporalRuntime, hooks))
+  const ran = await attempt(() =>
+    witnessedPlan(step, { pass, hooks }, (all) => runStep(step, pass, temporalRuntime, all)),
+  )
   return 'outcome' in ran ? ran.outcome : ran.value
 }
 

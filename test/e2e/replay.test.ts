@@ -1,0 +1,176 @@
+// `pawl replay` of real jobs, from Temporal and the journal, and from what was exported while Temporal had them: jobs that succeeded, failed, go on, and were
+// taken over. And of past jobs with another build.
+
+import { execFile } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+import type { Comparison } from '../../worker/cli/replay/compare.ts'
+import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
+import { CHAIN, execution, failing, installation, type LsObject, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const NAME = 'replay-jobs'
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const CHECKOUT = resolve(import.meta.dirname, '../..')
+const HASTY = resolve(import.meta.dirname, '../replay/builds/hasty')
+const folder = mkdtempSync(join(tmpdir(), 'pawl-replay-'))
+const stage = useStage(NAME)
+// The journal may be a moment behind the API server.
+const told = { timeout: 60_000, interval: 500 }
+
+describe('pawl replay', { timeout: 300_000 }, () => {
+  it('steps through a job that succeeded: what it saw, decided, called and wrote', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('well', CHAIN), 'installations')
+    await cluster.finished('well')
+    const replayed = await whenItIs('Succeeded', 'inst/well')
+    const [first] = replayed.passes
+    expect(first?.wokenBy[0]).toMatch(
+      /^the job begins: reconcile annotation; Installation replay-jobs\/well ADDED, version \d+, by somebody beside Pawl's runs, seen /,
+    )
+    expect(first?.plans.map(({ phase }) => phase)).toEqual(
+      expect.arrayContaining(['Init', 'Progressing', 'Completing', 'Succeeded']),
+    )
+    const writes = replayed.passes.flatMap((pass) => pass.writes)
+    const own = `Installation.landscaper.gardener.cloud/${NAME}/well`
+    expect(writes.filter(({ object }) => object === own).map(({ step }) => step)).toEqual(
+      expect.arrayContaining(['beginJob', 'settle']),
+    )
+    expect(writes.every(({ version, error }) => version !== undefined && error === undefined)).toBe(true)
+    // Kept for the test of the file, after Temporal has lost it.
+    await pawl('journal', 'export', 'inst/well', '--out', fileOf('well'))
+  })
+
+  it('steps through a job that failed, up to the pass that is asked for', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('ill', [failing('db'), waiting('slow')]), 'installations')
+    const slow = await itemAtWork('ill', 'slow')
+    await cluster.finishItem(slow, 'Succeeded')
+    await cluster.finished('ill')
+    const replayed = await whenItIs('Failed', 'inst/ill')
+    expect(replayed.passes.length).toBeGreaterThan(1)
+    const woken = replayed.passes.at(-1)?.wokenBy.join()
+    expect(woken).toMatch(
+      /event \d+ of the journal: DeployItem replay-jobs\/ill-slow-\w+ MODIFIED, version \d+, phase Succeeded/,
+    )
+
+    const { stdout } = await pawl('replay', 'inst/ill', '--to', '1')
+    expect(stdout).toContain(`pass 1 of ${replayed.passes.length}  `)
+    expect(stdout).not.toContain('pass 2 of')
+    expect((await pawl('replay', 'inst/ill')).stdout).toMatch(/✗ triggerDeployItems: DeployItemsFailed: /)
+  })
+
+  it('steps through a job that goes on', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('open', [waiting('slow')]), 'installations')
+    await itemAtWork('open', 'slow')
+    await expect.poll(async () => (await replayOf('inst/open')).passes.length, told).toBeGreaterThan(0)
+    const replayed = await replayOf('inst/open')
+    expect(replayed).toMatchObject({ state: 'goes on', notes: [] })
+    expect((await pawl('replay', 'inst/open')).stdout).toContain('triggerDeployItems: stops: waiting for slow')
+    await pawl('journal', 'export', 'inst/open', '--out', fileOf('open'))
+  })
+
+  it('steps through a job that another one took over', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('taken', [waiting('slow')]), 'installations')
+    const slow = await itemAtWork('taken', 'slow')
+    const { status } = await cluster.until('installations', 'taken', (object) => object?.status?.jobID !== undefined)
+    await cluster.patch('installations', 'taken', { status: { jobID: 'other' } }, 'status')
+    await cluster.patch('executions', 'taken', { status: { jobID: 'other' } }, 'status')
+    await cluster.finishItem(slow, 'Succeeded')
+    const replayed = await whenItIs('Superseded', 'inst/taken', status?.jobID ?? '')
+    expect(replayed.passes.at(-1)?.ended).toBe('Superseded: the object has another job: other')
+    expect(replayed.passes.at(-1)?.plans).toEqual([])
+  })
+
+  it('tells the same from the file of an export, when Temporal and the journal have nothing any more', async () => {
+    const before = await replayOf('inst/well')
+    const nowhere = ['--database-url', 'postgresql://127.0.0.1:1/none', '--temporal-address', '127.0.0.1:1']
+    const { stdout, stderr } = await run('replay', '--file', fileOf('well'), '-o', 'json', ...nowhere)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual(before)
+    expect(JSON.parse((await run('replay', '--file', fileOf('open'), '-o', 'json')).stdout)).toMatchObject({
+      state: 'goes on',
+    })
+  })
+
+  it('says where there is no history', async () => {
+    const client = stage.pawl.client
+    const { workflowId } = await replayOf('inst/well')
+    await client.workflowService.deleteWorkflowExecution({
+      namespace: 'default',
+      workflowExecution: { workflowId },
+    })
+    await expect
+      .poll(async () => (await pawl('replay', 'inst/well')).stderr, told)
+      .toMatch(/has no history of installation\/replay-jobs\/well\/.*; expected one there, or --file/)
+  })
+})
+
+describe('pawl replay --against', { timeout: 300_000 }, () => {
+  it('finds that this build would do with the past jobs what was done, and says of which there is no history', async () => {
+    const { code, stdout, stderr } = await pawl('replay', '--against', CHECKOUT, '--since', '1d', '-o', 'json')
+    expect(stderr).toBe('')
+    const verdict = JSON.parse(stdout) as { readonly trials: readonly Comparison[]; readonly notes: readonly string[] }
+    expect(verdict).toMatchObject({ same: verdict.trials.length, differ: 0, part: 0, unknown: 0 })
+    expect(verdict.trials.length).toBeGreaterThanOrEqual(3)
+    expect(verdict.notes).toContain('of 1 run Temporal has no history any more')
+    expect(code).toBe(0)
+  })
+
+  it('names what another build would write otherwise, with what was written then', async () => {
+    const { cluster } = stage
+    // An Execution of its own, for it is in those that the build differs.
+    await cluster.create(execution('alone', [failing('db')]), 'executions')
+    await cluster.patch('executions', 'alone', { status: { jobID: 'alone-1' } }, 'status')
+    await cluster.finished('alone', undefined, 'executions')
+    await expect
+      .poll(async () => (await pawl('replay', '--against', HASTY, '--since', '1d')).stdout, told)
+      .toMatch(
+        /change\.lastError\.reason: DeployItemsFailed -> Failed\n(?: {4}.*\n)* {4}wrote then: patchStatus Execution\.\S+\/alone\n/,
+      )
+    expect((await pawl('replay', '--against', HASTY, '--since', '1d')).code).toBe(3)
+  })
+})
+
+function fileOf(name: string): string {
+  return join(folder, `${name}.json`)
+}
+
+async function itemAtWork(execution: string, name: string): Promise<LsObject> {
+  const items = await stage.cluster.untilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
+  const item = items.get(name)
+  if (item === undefined) throw new Error(`${execution} has no item ${name}`)
+  return item
+}
+
+/** The journal and Temporal are told of an end a moment after the object shows it. */
+async function whenItIs(state: string, ...job: readonly string[]): Promise<ReplayedJob> {
+  await expect.poll(async () => (await replayOf(...job)).state, told).toBe(state)
+  return await replayOf(...job)
+}
+
+async function replayOf(...job: readonly string[]): Promise<ReplayedJob> {
+  const { stdout, stderr } = await pawl('replay', ...job, '-o', 'json')
+  if (stdout === '') throw new Error(stderr)
+  return JSON.parse(stdout) as ReplayedJob
+}
+
+async function pawl(...words: readonly string[]) {
+  const { servers, pawl: own } = stage
+  const places = ['--database-url', own.databaseUrl, '--temporal-address', servers.temporalAddress, '-n', NAME]
+  return await run(...words, ...places)
+}
+
+async function run(...words: readonly string[]) {
+  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
+    execFile(process.execPath, [PAWL, ...words], { timeout: 90_000, maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    )
+  })
+}

@@ -1,0 +1,1 @@
+export { runLevel } from '../../../../../../../../workflows/kit/run/loop/index.ts'

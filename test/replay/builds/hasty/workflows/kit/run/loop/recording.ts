@@ -1,0 +1,1 @@
+export { interceptors } from '../../../../../../../../workflows/kit/run/loop/recording.ts'

@@ -1,0 +1,175 @@
+// `pawl replay` on the recorded runs: each is told pass by pass to its end, and another build is let through only when it decides and calls the same.
+
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+import type { Trial, Verdict } from '../../worker/cli/replay/against.ts'
+import type { Comparison } from '../../worker/cli/replay/compare.ts'
+import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
+import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
+import { SECRET } from './scenarios/scenario.ts'
+
+const HERE = import.meta.dirname
+const HISTORIES = join(HERE, 'histories')
+const CHECKOUT = join(HERE, '../..')
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const FILES = readdirSync(HISTORIES)
+
+describe('pawl replay --against, on the recorded runs', () => {
+  it('lets this build through: nothing differs', async () => {
+    const { code, verdict } = await gate(CHECKOUT)
+    expect(verdict.trials.map(({ name }) => basename(name))).toEqual(FILES.toSorted())
+    expect(verdict).toMatchObject({ same: FILES.length, differ: 0, part: 0, unknown: 0, kinds: [] })
+    expect(code).toBe(0)
+  })
+
+  it('names decisions and writes that differ where the SDK finds nothing to complain of', async () => {
+    const { code, verdict } = await gate('builds/hasty')
+    expect(verdict).toMatchObject({ part: 0, unknown: 0 })
+    expect(verdict.differ).toBeGreaterThanOrEqual(8)
+    expect(verdict.kinds.map(({ what }) => what)).toEqual([
+      'decision awaitPickup: only this build does it',
+      'write settle: another change.lastError.codes',
+      'write settle: another change.lastError.operation',
+      'write settle: another change.lastError.reason',
+    ])
+    expect(trialOf(verdict, 'execution-manifest-timeout').differences).toContainEqual({
+      ...{ pass: 2, kind: 'write', name: 'settle', object: 'Execution replay/manifest-timeout', how: 'other' },
+      changes: expect.arrayContaining([
+        { field: 'change.lastError.reason', from: 'DeployItemsFailed', to: 'Failed' },
+      ]) as unknown,
+    })
+    expect(code).toBe(3)
+  })
+
+  it('names the first call at which a build parts from a run that does not fit it', async () => {
+    const { code, verdict } = await gate('builds/broken')
+    const executions = FILES.filter((file) => file.startsWith('execution-'))
+    expect(verdict).toMatchObject({ part: executions.length, differ: 0, same: FILES.length - executions.length })
+    expect(trialOf(verdict, 'execution-manifest-waits')).toMatchObject({
+      verdict: 'parts',
+      differences: [
+        { pass: 1, kind: 'look', name: 'observeExecution', how: 'more' },
+        { pass: 1, kind: 'write', name: 'guardSubject', how: 'less' },
+      ],
+      error: expect.stringMatching(/^Activity type of recorded marker 'guardSubject' does not match/) as unknown,
+    })
+    expect(code).toBe(3)
+  })
+
+  it('compares all that a controller in level mode applies, for it stands in its calls', async () => {
+    const { code, verdict } = await gate(CHECKOUT, '--against-controllers', join(HERE, 'level/dimmed.ts'))
+    expect(verdict).toMatchObject({ part: 0, unknown: 0 })
+    expect(verdict.kinds.map(({ what }) => what)).toContain('write applyLevel: another object.data.keys')
+    expect(code).toBe(3)
+  })
+
+  it('says in words what differs, and what was not compared', async () => {
+    const { code, stdout } = await pawl(
+      '--against',
+      join(HERE, 'builds/hasty'),
+      '--file',
+      file('execution-manifest-failed'),
+    )
+    expect(code).toBe(3)
+    expect(stdout).toContain('1 run replayed with both builds\n')
+    expect(stdout).toContain(
+      'note compared are decisions of plans and the inputs of calls; what activities make of an input',
+    )
+    expect(stdout).toContain('    change.lastError.operation: handlePhaseProgressing -> Progressing\n')
+  })
+
+  it('does not let through what it could not compare', async () => {
+    // Without the controllers nobody knows these runs.
+    const { code, stdout } = await pawl('--against', CHECKOUT, '--file', file('beacon-level-life'))
+    expect(stdout).toContain('1 this build cannot replay itself')
+    expect(code).toBe(4)
+    expect(await pawl('--against', join(HERE, 'level'), '--file', HISTORIES)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle',
+      ) as unknown,
+    })
+  })
+})
+
+describe('pawl replay, on a recorded run', () => {
+  it.each([
+    ['installation-success', 'Succeeded', 1],
+    ['installation-failure', 'Failed', 2],
+    ['installation-superseded', 'Superseded', 2],
+    ['installation-deletion', 'Deleted', 1],
+    ['execution-continued', 'goes on as a new run', 3],
+  ])('%s is told up to its end: %s', async (name, state, passes) => {
+    const { stdout } = await pawl('--file', file(name), '-o', 'json')
+    const replayed = JSON.parse(stdout) as ReplayedJob
+    expect(replayed).toMatchObject({
+      state,
+      notes: ['the journal has nothing of this job: writes and events are not shown'],
+    })
+    expect(replayed.passes.map(({ pass }) => pass)).toEqual(Array.from({ length: passes }, (_, index) => index + 1))
+    expect(replayed.passes.every(({ plans }) => plans.every(({ trace }) => trace !== undefined))).toBe(true)
+  })
+
+  it('shows the plans with the steps that ran, and what each pass was woken by', async () => {
+    const { stdout } = await pawl('--file', file('installation-failure'))
+    expect(stdout).toContain('woken by  the job begins: reconcile annotation\n')
+    expect(stdout).toContain('woken by  event 75 of the journal\n')
+    expect(stdout).toContain('saw       Installation failure  version 408, phase Progressing\n')
+    expect(stdout).toMatch(/ {13}│ {2}└─ ✗ triggerDeployItems: DeployItemsFailed: .* \(final\)\n/)
+    expect(stdout).toContain('came to   settle: Failed, children failed\n')
+  })
+
+  it('ends with the pass that is asked for', async () => {
+    expect((await pawl('--file', file('installation-failure'), '--to', '1')).stdout).not.toContain('pass 2 of 2')
+    expect(await pawl('--file', file('installation-failure'), '--to', '3')).toMatchObject({
+      ...{ code: 2, stderr: "pawl: --to is '3', expected a pass of Installation replay/failure: 1 to 2\n" },
+    })
+  })
+
+  it('tells nothing of what users import, export or keep', async () => {
+    const { stdout } = await pawl('--file', file('installation-imports'), '-o', 'json')
+    expect(readFileSync(file('installation-imports'), 'utf8')).not.toContain(SECRET)
+    expect(stdout).not.toContain(SECRET)
+  })
+})
+
+interface Ended {
+  readonly code: unknown
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Of all histories. */
+async function gate(build: string, ...more: readonly string[]) {
+  const { code, stdout, stderr } = await pawl(
+    ...['--against', resolve(HERE, build), '--file', HISTORIES],
+    ...['--controllers', LEVEL_CONTROLLERS, '-o', 'json', ...more],
+  )
+  if (stdout === '') throw new Error(stderr)
+  return { code, verdict: JSON.parse(stdout) as Omit<Verdict, 'trials'> & { readonly trials: readonly TrialJson[] } }
+}
+
+/** As the command writes a trial. */
+type TrialJson = Pick<Trial, 'name'> & Comparison
+
+function trialOf({ trials }: { readonly trials: readonly TrialJson[] }, name: string): TrialJson {
+  const found = trials.find((trial) => trial.name === file(name))
+  if (found === undefined) throw new Error(`${name} was not tried`)
+  return found
+}
+
+function file(name: string): string {
+  return join(HISTORIES, `${name}.json`)
+}
+
+async function pawl(...words: readonly string[]): Promise<Ended> {
+  return await new Promise((done) => {
+    execFile(process.execPath, [PAWL, 'replay', ...words], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    )
+  })
+}

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+
+import type { Recorded } from '../../../../workflows/kit/index.ts'
+import { replayable, runIDOf, signalsAfter } from '../../../../worker/cli/replay/history-events.ts'
+import { howEnded } from '../../../../worker/cli/replay/how-ended.ts'
+import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
+import { passesOf } from '../../../../worker/cli/replay/passes.ts'
+import { seenIn } from '../../../../worker/cli/replay/seen.ts'
+
+const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
+const EVENT = {
+  ...{ seq: 7, at: '2026-01-01T00:00:00.000Z', kind: 'Part', namespace: 'default', name: 'p', resource_version: 12 },
+  ...{ type: 'MODIFIED', writer: null, projection: { status: { phase: 'Ready' } } },
+}
+const WRITE = {
+  ...{ run_id: 'r', pass: 2, step: 'settle', object: 'Widget/default/one', verb: 'patchStatus', field_manager: 'f' },
+  ...{ resource_version: 13, error: null, started_at: '2026-01-01T00:00:00Z', finished_at: '2026-01-01T00:00:00.004Z' },
+}
+
+describe('the passes of a run', () => {
+  const rows = jobRows({ job: null, writes: [WRITE, { ...WRITE, run_id: 'other' }], events: [EVENT], cut: [] })
+  const passes = passesOf(course(), rows, 'r')
+
+  it('each have what woke them', () => {
+    expect(passes.map(({ wokenBy }) => wokenBy)).toEqual([
+      ['the job begins: first seen'],
+      [
+        "event 7 of the journal: Part default/p MODIFIED, version 12, phase Ready, by somebody beside Pawl's runs, seen 2026-01-01T00:00:00.000Z",
+      ],
+      ['its own due time'],
+      ['what went on beside the passes has ended'],
+    ])
+  })
+
+  it('each have their calls with what those saw, and what they were answered', () => {
+    const [first] = passes
+    expect(first?.calls).toEqual([
+      {
+        ...{ name: 'observeWidget', summary: 'observe widget', action: undefined, isLocal: true, answer: 'done' },
+        saw: [{ kind: 'Widget', name: 'one', version: '11', phase: 'Wait' }],
+      },
+      { name: 'longCall', summary: 'longCall', action: 'send', isLocal: false, answer: 'done', saw: [] },
+      { name: 'settle', summary: 'settle', action: undefined, isLocal: true, answer: 'done', saw: [] },
+    ])
+    expect(passes[3]?.calls[0]?.answer).toEqual({ failure: { type: 'Forbidden', message: 'no' } })
+  })
+
+  it('have the writes of their run that the journal has, and of no other', () => {
+    expect(passes.map(({ writes }) => writes.length)).toEqual([0, 1, 0, 0])
+    expect(passes[1]?.writes[0]).toMatchObject({ verb: 'patchStatus', version: 13, error: undefined, tookMs: 4 })
+  })
+
+  it('say with the last one how the run ended', () => {
+    expect(passes.map(({ ended }) => ended)).toEqual([undefined, undefined, undefined, 'Done'])
+  })
+})
+
+describe('how a job stands', () => {
+  it.each([
+    ['its result', [{ told: 'ended', result: 'Succeeded' }], [], 'Succeeded'],
+    ['that it goes on', [], [], 'goes on'],
+    [
+      'that somebody ended its run',
+      [],
+      [{ eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED' }],
+      'the run was terminated',
+    ],
+    [
+      'the phase that a run which failed has written',
+      [
+        { told: 'call', call: 1, name: 'settle', isLocal: true, input: { change: { phase: 'Failed' } } },
+        { told: 'ended', failure: { type: 'children failed', message: '' } },
+      ],
+      [],
+      'Failed',
+    ],
+    [
+      'what a run which failed was closed with',
+      [
+        { told: 'call', call: 1, name: 'endRun', isLocal: true, input: { outcome: 'Superseded' } },
+        { told: 'ended', failure: { type: 'Superseded', message: '' } },
+      ],
+      [],
+      'Superseded',
+    ],
+  ] as const)('is %s', (_, entries, events, state) => {
+    expect(
+      howEnded(
+        entries.map((entry) => ({ atMs: 0, ...entry })),
+        events,
+      ),
+    ).toBe(state)
+  })
+})
+
+describe('a history', () => {
+  const task = (what: string) => ({ eventType: `EVENT_TYPE_WORKFLOW_TASK_${what}` })
+  const signal = { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED' }
+  const whole = [
+    { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED' },
+    task('SCHEDULED'),
+    task('STARTED'),
+    task('COMPLETED'),
+  ]
+
+  it('is replayed up to its last workflow task that has ended', () => {
+    expect(replayable(whole)).toEqual(whole)
+    expect(replayable([...whole, signal, task('SCHEDULED'), task('STARTED')])).toEqual([...whole, signal])
+    expect(signalsAfter([...whole, signal, task('SCHEDULED'), signal])).toBe(2)
+  })
+
+  it('names its run', () => {
+    expect(runIDOf([{ workflowExecutionStartedEventAttributes: { originalExecutionRunId: 'r' } }])).toBe('r')
+    expect(runIDOf([])).toBe('')
+  })
+})
+
+describe('what is shown of an answer', () => {
+  it('is names, versions and phases, wherever they stand, and nothing else', () => {
+    const answer = {
+      target: { version: '1', phase: 'Wait', secret: 'opensesame' },
+      deployItems: [{ name: 'a', version: '2', config: { password: 'opensesame' } }],
+      states: {
+        part: {
+          kind: 'Part',
+          metadata: { name: 'p', resourceVersion: '3' },
+          data: { name: 'x', version: 'opensesame' },
+        },
+      },
+    }
+    const seen = seenIn(answer, SUBJECT)
+    expect(seen).toEqual([
+      { kind: 'Widget', name: 'one', version: '1', phase: 'Wait' },
+      { kind: 'deployItem', name: 'a', version: '2', phase: undefined },
+      { kind: 'Part', name: 'p', version: '3', phase: undefined },
+    ])
+  })
+})
+
+function course(): readonly Recorded[] {
+  const entries: readonly Omit<Recorded, 'atMs'>[] = [
+    { told: 'began', workflow: 'widget', input: { subject: SUBJECT, jobID: 'j', cause: 'first seen' } },
+    { told: 'pass', pass: 1, isOutside: true },
+    {
+      told: 'call',
+      call: 1,
+      name: 'observeWidget',
+      summary: 'observe widget',
+      isLocal: true,
+      input: { subject: SUBJECT },
+    },
+    { told: 'answer', call: 1, result: { target: { version: '11', phase: 'Wait' } } },
+    { told: 'call', call: 2, name: 'longCall', action: 'send', isLocal: false, input: {} },
+    ...settled(3),
+    { told: 'signal', name: 'wake', input: { seq: 7 } },
+    { told: 'pass', pass: 2, isOutside: true },
+    ...settled(4),
+    { told: 'signal', name: 'wake', input: { seq: 0 } },
+    { told: 'pass', pass: 3, isOutside: false },
+    ...settled(5),
+    { told: 'answer', call: 2, result: {} },
+    { told: 'pass', pass: 4, isOutside: false },
+    { told: 'call', call: 6, name: 'applyWidget', isLocal: true, input: {} },
+    { told: 'answer', call: 6, failure: { type: 'Forbidden', message: 'no' } },
+    { told: 'ended', result: 'Done' },
+  ] as readonly Omit<Recorded, 'atMs'>[]
+  return entries.map((entry, index) => ({ atMs: index, ...entry }) as Recorded)
+}
+
+function settled(call: number): readonly object[] {
+  return [
+    { told: 'call', call, name: 'settle', isLocal: true, input: {} },
+    { told: 'answer', call, result: { result: 'settled', woken: false } },
+  ]
+}

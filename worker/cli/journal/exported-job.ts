@@ -1,0 +1,83 @@
+// One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
+
+import { eventsAt, type ExportedRows, exportedRows, type Row } from '../../../activities/journal/read/exported-job.ts'
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { TemporalTarget } from '../../server/temporal.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { objectAndJobs } from '../ask/diff.ts'
+import { findJob, type FoundJob } from '../ask/find-object.ts'
+import type { Asked } from '../ask/open-journal.ts'
+import { nameOf } from '../ask/texts.ts'
+
+const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
+const EXPORT_FORMAT = 'pawl.job/1'
+
+export interface ExportedHistory {
+  readonly events: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** A job in a file. */
+export interface ExportedJob {
+  readonly format: typeof EXPORT_FORMAT
+  readonly workflowId: string
+  readonly runId: string
+  readonly jobID: string
+  /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
+  readonly history: ExportedHistory | undefined
+  /** Of the runs before, where the job went on as new; the earliest first. Absent: it did not. */
+  readonly earlier?: readonly ExportedHistory[]
+  /** What the journal has; undefined: nothing. `wokenBy`: the events that the history names, of other objects too. */
+  readonly journal: (ExportedRows & { readonly wokenBy: readonly Row[] }) | undefined
+}
+
+type NamedJob = FoundJob & { readonly job: AskedJob }
+
+/** @throws UsageError for several jobs; an Error where the object has none. */
+export async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {
+  const [named, jobs] = objectAndJobs(words)
+  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
+  const { object, job } = await findJob(asked, named, jobs[0])
+  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
+  return { object, job }
+}
+
+export async function exportedJob(
+  asked: Asked,
+  { object, job: { workflowID, jobID, startedAt } }: NamedJob,
+  target: TemporalTarget | undefined,
+): Promise<ExportedJob> {
+  const rows = await exportedRows(asked, workflowID, object.uid)
+  const { fetchRun, historyJson } = await import('./runs.ts')
+  const runs = target === undefined ? [] : await fetchRun(target, workflowID)
+  const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
+  const run = runs.at(-1)
+  const histories = [...earlier, ...(run === undefined ? [] : [{ events: historyJson(run.history) }])]
+  const seqs = histories.flatMap(({ events }) => wakesIn(events))
+  const journal = { ...rows, wokenBy: await eventsAt(asked, seqs, startedAt) }
+  return {
+    ...{ format: EXPORT_FORMAT, workflowId: workflowID, runId: run?.runID ?? '', jobID },
+    history: run === undefined ? undefined : histories.at(-1),
+    ...(earlier.length > 0 && { earlier }),
+    journal,
+  }
+}
+
+/** The numbers that signals name; of sealed ones none. */
+function wakesIn(events: ExportedHistory['events']): readonly number[] {
+  return events.flatMap(({ eventType, workflowExecutionSignaledEventAttributes: attributes }) => {
+    if (eventType !== SIGNALED) return []
+    const { input } = attributes as { readonly input?: { readonly payloads?: readonly { readonly data?: string }[] } }
+    const { seq } = jsonOf(input?.payloads?.[0]?.data) as { readonly seq?: unknown }
+    return typeof seq === 'number' && seq > 0 ? [seq] : []
+  })
+}
+
+/** @param data in base64. */
+function jsonOf(data = ''): object {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(data, 'base64').toString())
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,112 @@
+// The command `pawl replay`: a job once more, pass by pass, as its history and the journal have it; or past jobs with the workflows of another build. Nothing
+// is called and nothing written.
+
+import { Command } from 'commander'
+
+import { readConfig } from '../server/config.ts'
+import { UsageError } from '../server/usage-error.ts'
+import { type AskFlags, withAskFlags } from './ask/open-journal.ts'
+import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-place.ts'
+import { joined, parseOneOf } from './usage.ts'
+
+interface ReplayFlags extends AskFlags, TemporalPlaceFlags {
+  readonly file?: string
+  readonly to?: string
+  readonly inspect?: string | true
+  readonly against?: string
+  readonly againstControllers?: string
+  readonly since?: string
+  readonly allNamespaces?: boolean
+  readonly controllers?: string
+  readonly workflowBundle?: string
+  readonly payloadKey?: string
+  readonly output: 'text' | 'json'
+}
+
+const FORMATS = ['text', 'json'] as const
+
+const EXAMPLES = `
+Examples:
+  pawl replay inst/shop                 the newest job, pass by pass; keys on a terminal: n, p, a number, q
+  pawl replay inst/shop 0c5b2a --to 3   the first three passes of this job
+  pawl replay --file shop.json -o json  of what pawl journal export wrote
+  pawl replay inst/shop --inspect       under a debugger, with breakpoints in the source of the workflows
+  pawl replay --against ../next --since 7d -A
+    the jobs of a week with another build: exit code 0 nothing differs, 3 something does, 4 not all was compared`
+
+export function replayCommand(): Command {
+  const bare = new Command('replay')
+    .description('step through a job again: what woke each pass, what it saw, decided, called and wrote')
+    .argument('[object and job...]', 'the object, and a job of it (default: the newest)')
+    .option('--file <path>', 'what pawl journal export wrote, in place of an object; with --against also a folder')
+    .option('--to <pass>', 'the passes up to this one')
+    .option(
+      '--inspect [address]',
+      'under a debugger that attaches to this port, or host and port, of this machine (default: 9229; 0 is a free one)',
+    )
+    .option('--against <build>', 'try past jobs with another build: a folder of Pawl, or a bundle of workflows')
+    .option('--against-controllers <files>', 'its modules of controllers (default: those of --controllers)', joined)
+    .option('--since <duration>', 'with --against: the jobs that have begun since then, such as 7d')
+    .option('-A, --all-namespaces', 'with --against: of all namespaces')
+    .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
+    .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
+    .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
+    .option('--payload-key <file>', 'keys by which payloads are sealed (default: $PAWL_PAYLOAD_KEY)')
+  const command = withTemporalFlags(withAskFlags(bare))
+  return command.addHelpText('after', EXAMPLES).action(async (words: readonly string[], flags: ReplayFlags) => {
+    refuseContradictions(words, flags)
+    refuseBesideInspect(flags)
+    const config = readConfig()
+    const payloadKeyPath = flags.payloadKey ?? config.payloadKeyPath
+    const target = flags.file === undefined ? await temporalPlace(flags, config, command) : undefined
+    const { against, file } = flags
+    if (against !== undefined) {
+      const { gate } = await import('./replay/gate.ts')
+      process.exitCode = await gate({ ...flags, against }, payloadKeyPath, target)
+      return
+    }
+    const [{ fetchJob, readJob }, { showJob }] = await Promise.all([
+      import('./replay/load.ts'),
+      import('./replay/show-job.ts'),
+    ])
+    const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
+    if (flags.inspect === undefined) await showJob(job, flags, payloadKeyPath)
+    else {
+      const { inspectJob } = await import('./replay/inspect.ts')
+      await inspectJob(job, { ...flags, inspect: flags.inspect }, payloadKeyPath)
+    }
+  })
+}
+
+/** @throws UsageError that says which flags do not go together. */
+function refuseContradictions(words: readonly string[], flags: ReplayFlags): void {
+  const { file, against, since, to, inspect, allNamespaces } = flags
+  const given = {
+    object: words.length > 0 ? words.join(' ') : undefined,
+    ...{
+      inspect: named(inspect, '--inspect'),
+      to: named(to, '--to'),
+      since: named(since, '--since'),
+      all: named(allNamespaces, '-A'),
+    },
+  }
+  const refused = (found: string | undefined, beside: string, expected: string) => {
+    if (found !== undefined) throw new UsageError(`found ${found} ${beside}, expected ${expected}`)
+  }
+  if (against === undefined) refused(given.since ?? given.all, 'without --against', 'both')
+  else refused(given.object ?? given.to ?? given.inspect, 'beside --against', '--since or --file: it tries many jobs')
+  if (file !== undefined) refused(given.object ?? given.since, 'beside --file', 'one of them')
+  else if (against === undefined)
+    refused(given.object === undefined ? 'no object' : undefined, 'and no --file', 'one such as inst/shop')
+}
+
+/** @throws UsageError */
+function refuseBesideInspect({ inspect, to, output }: ReplayFlags): void {
+  const found = named(to, '--to') ?? (output === 'json' ? '-o json' : undefined)
+  if (inspect !== undefined && found !== undefined)
+    throw new UsageError(`found ${found} beside --inspect, expected one of them`)
+}
+
+function named(value: unknown, flag: string): string | undefined {
+  return value === undefined ? undefined : flag
+}

@@ -1,0 +1,128 @@
+// The replay of a run under a debugger: in a process of its own, which stops once the workflows' source is known and goes on when it is told to.
+//
+//   I1. The inspector is open on a loopback address alone: whoever reaches it runs code as the user.
+//   I2. Nothing of the run is written to a file: history and code go through the channel of the process.
+//   I3. A run that is paused takes as long as it likes; no time-out of a workflow task ends it.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+import proto from '@temporalio/proto'
+
+import { modulePath } from '../../server/config.ts'
+import { onSignals } from '../../server/process.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { replayable } from './history-events.ts'
+import type { InspectorTold, RunsToInspect } from './inspected-process.ts'
+import { type CodeFlags, codeOf, type LoadedJob, type RecordedRun } from './load.ts'
+import { type RecordOptions, refuseSealed } from './record.ts'
+
+const { History } = proto.temporal.api.history.v1
+
+export interface InspectAddress {
+  /** A loopback address. */
+  readonly host: string
+  /** 0: a free one. */
+  readonly port: number
+}
+
+const HOST = '127.0.0.1'
+/** Where Chrome and VS Code look by themselves. */
+const PORT = 9229
+const LOOPBACK = [HOST, 'localhost', '[::1]', '::1']
+
+/** @param given the flag's value; `true` without one. @throws UsageError for what is no port, or no loopback address (I1). */
+export function parseInspectAddress(given: string | true): InspectAddress {
+  if (given === true) return { host: HOST, port: PORT }
+  const [, host = HOST, digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(given) ?? []
+  const port = Number(digits)
+  if (digits === '' || port > 65535)
+    throw new UsageError(`--inspect has '${given}', expected a port or HOST:PORT such as ${HOST}:${PORT}`)
+  if (!LOOPBACK.includes(host))
+    throw new UsageError(
+      `--inspect has the host '${host}', expected one of ${LOOPBACK.join(', ')}: who reaches a debugger runs code as you; forward a port to come from elsewhere`,
+    )
+  return { host: host.replace(/[[\]]/g, ''), port }
+}
+
+/** `pawl replay --inspect`. @throws an Error when the job went another way than its history. */
+export async function inspectJob(
+  job: LoadedJob,
+  flags: CodeFlags & { readonly inspect: string | true },
+  payloadKeyPath: string | undefined,
+): Promise<void> {
+  const address = parseInspectAddress(flags.inspect)
+  const runs = [...job.earlier, job]
+  for (const run of runs) refuseSealed(run, payloadKeyPath)
+  const code = await codeOf(flags)
+  const problem = await replayInspected(runs, { code, payloadKeyPath }, address, (line) =>
+    process.stdout.write(`${line}\n`),
+  )
+  if (problem !== undefined) throw new Error(problem)
+  process.stdout.write('The replay has come to the end of the history.\n')
+}
+
+/**
+ * Replays the runs of a job under a debugger; resolves when all have been replayed, or one went wrong.
+ *
+ * @param tell is given what a person is to know, a line at a time.
+ * @returns how the replay went wrong; undefined when it did not.
+ * @throws when the inspector cannot be opened there, or the process ended before the replay did.
+ */
+export async function replayInspected(
+  runs: readonly RecordedRun[],
+  { code, payloadKeyPath }: RecordOptions,
+  address: InspectAddress,
+  tell: (line: string) => void,
+): Promise<string | undefined> {
+  const child = fork(modulePath('cli/replay/inspected-process.ts'), [], {
+    serialization: 'advanced',
+    execArgv: EXEC_ARGV,
+  })
+  onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => child.kill(signal))
+  const given: RunsToInspect = {
+    runs: runs.map(({ workflowId, events }) => ({
+      workflowId,
+      history: History.encode(History.fromObject({ events: replayable(events) })).finish(),
+    })),
+    ...{ code, payloadKeyPath, ...address },
+  }
+  const [, end] = await Promise.all([
+    new Promise<void>((resolve, reject) => {
+      child.send(given, (error) => {
+        if (error === null) resolve()
+        else reject(error)
+      })
+    }),
+    endOf(child, (url) => howToAttach(url).forEach(tell)),
+  ])
+  return end
+}
+
+/** How the replay went wrong, by what the process tells last. @throws what it failed with. */
+async function endOf(child: ChildProcess, listening: (url: string) => void): Promise<string | undefined> {
+  let last: Exclude<InspectorTold, { told: 'listening' }> | undefined
+  child.on('message', (message: InspectorTold) => {
+    if (message.told === 'listening') listening(message.url)
+    else last = message
+  })
+  // A channel ends after the last that was told, which may come after the exit.
+  const [exit] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
+  const [code, signal] = exit as [number | null, NodeJS.Signals | null]
+  if (last === undefined) throw new Error(`the replay was ended by ${signal ?? `exit code ${code ?? 0}`}`)
+  if (last.told === 'failed') throw new Error(last.why)
+  return last.problem
+}
+
+// Sources of workflows are TypeScript in a checkout; source maps are read by the debugger, not by Node.
+const EXEC_ARGV = ['--disable-warning=ExperimentalWarning']
+
+function howToAttach(url: string): string[] {
+  const { host } = new URL(url)
+  return [
+    `The replay waits for a debugger at ${url}`,
+    `  Chrome    chrome://inspect, Configure..., ${host}, then inspect "pawl replay"`,
+    `  VS Code   Debug: Attach to Node Process, or a launch configuration with "request": "attach", "port": ${host.replace(/^.*:/, '')}`,
+    'It stops before the first event, when the sources of the workflows are known: set breakpoints in workflows/, then resume.',
+  ]
+}

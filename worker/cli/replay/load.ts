@@ -1,0 +1,96 @@
+// The job that a replay is of: what Temporal has of its run and what the journal has of it, or both from the file of `pawl journal export`. And the
+// workflows by which it is replayed.
+
+import { readFile } from 'node:fs/promises'
+
+import { DefaultLogger } from '@temporalio/worker'
+
+import { buildOf } from '../../reconciler/build.ts'
+import { readConfig } from '../../server/config.ts'
+import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
+import type { TemporalTarget } from '../../server/temporal.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { asking, type AskFlags } from '../ask/open-journal.ts'
+import { exportedJob, jobNamed } from '../journal/exported-job.ts'
+import { jobRows, type JobRows } from './job-rows.ts'
+import type { HistoryEvent } from './history-events.ts'
+
+export const NO_TEMPORAL =
+  'no Temporal: nobody said where it is; expected --temporal-address, $PAWL_TEMPORAL_ADDRESS or a pawl dev that runs, or --file with what pawl journal export wrote'
+
+/** A run with its history, as JSON has it: bytes in base64, numbers of 64 bits as text. */
+export interface RecordedRun {
+  readonly workflowId: string
+  readonly events: readonly HistoryEvent[]
+}
+
+export interface LoadedJob extends RecordedRun {
+  /** Empty in level mode, and in a file that is no export. */
+  readonly jobID: string
+  /** The runs before, where the job went on as new; the earliest first. */
+  readonly earlier: readonly RecordedRun[]
+  /** What the journal has of it; undefined: nothing. */
+  readonly rows: JobRows | undefined
+}
+
+/** @throws an Error that says where the history was looked for. */
+export async function fetchJob(
+  words: readonly string[],
+  flags: AskFlags,
+  target: TemporalTarget | undefined,
+): Promise<LoadedJob> {
+  if (target === undefined) throw new UsageError(NO_TEMPORAL)
+  const exported = await asking(flags, async (asked) => await exportedJob(asked, await jobNamed(asked, words), target))
+  return loadedJob(exported, `Temporal at ${target.address}`)
+}
+
+/** What `pawl journal export` has written, or another file with `workflowId` and `history`. @throws UsageError with the file and what was found. */
+export async function readJob(file: string): Promise<LoadedJob> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const found = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new UsageError(`--file ${file}: found ${found}, expected a file that can be read`)
+  })
+  return loadedJob(parsed(text, file), `--file ${file}`)
+}
+
+function parsed(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError(`--file ${file}: found no JSON, expected what pawl journal export writes`)
+  }
+}
+
+/** @param where it is from, for people. */
+function loadedJob(given: unknown, where: string): LoadedJob {
+  const { workflowId, jobID, history, earlier = [], journal } = (given ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof workflowId !== 'string')
+    throw new UsageError(`${where}: found no workflowId, expected what pawl journal export writes`)
+  const { events } = (history ?? {}) as { readonly events?: unknown }
+  if (!Array.isArray(events) || events.length === 0)
+    throw new Error(
+      `${where} has no history of ${workflowId}; expected one there, or --file with what pawl journal export wrote while it was there`,
+    )
+  return {
+    workflowId,
+    jobID: typeof jobID === 'string' ? jobID : '',
+    events: events as readonly HistoryEvent[],
+    earlier: (earlier as readonly Pick<RecordedRun, 'events'>[]).map((run) => ({ workflowId, events: run.events })),
+    rows: journal === undefined || journal === null ? undefined : jobRows(journal),
+  }
+}
+
+export interface CodeFlags {
+  readonly controllers?: string
+  readonly workflowBundle?: string
+}
+
+/** The workflows of this Pawl, with the controllers of a user, or a bundle that was made before. */
+export async function codeOf({ controllers, workflowBundle }: CodeFlags): Promise<string> {
+  const files = controllerFiles(controllers)
+  const names = (await loadControllers(files)).map(({ name }) => name)
+  const { bundleCacheDir } = readConfig()
+  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir }
+  const { code } = await buildOf(source, names, new DefaultLogger('ERROR'))
+  return code
+}

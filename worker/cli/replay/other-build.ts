@@ -1,0 +1,127 @@
+// The build that `--against` names: a folder with the sources or the package of another Pawl, or a bundle of workflows. What of its activities is other than
+// here is told, because no replay sees what they do.
+
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { extname, join, relative, resolve } from 'node:path'
+
+import { DefaultLogger } from '@temporalio/worker'
+
+import { buildName } from '../../reconciler/build.ts'
+import { type BundleSource, bundleControllers, bundleEntry } from '../../reconciler/bundle.ts'
+import { modulePath } from '../../server/config.ts'
+import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
+import { UsageError } from '../../server/usage-error.ts'
+
+export interface OtherBuild {
+  readonly code: string
+  /** By which workers know it. */
+  readonly name: string
+  /** What of it is not compared, in sentences. */
+  readonly notes: readonly string[]
+}
+
+export interface OtherFlags {
+  /** Modules of controllers of this build. */
+  readonly controllers: string | undefined
+  /** Those of the other one, where they are others. */
+  readonly againstControllers: string | undefined
+}
+
+const RECORDING = 'workflows/kit/run/loop/recording'
+const LOGGER = new DefaultLogger('ERROR')
+export const INPUTS_ONLY =
+  'compared are decisions of plans and the inputs of calls; what activities make of an input, and of what they read, is in no history'
+
+/** @throws UsageError for what is neither. */
+export async function otherBuild(path: string, flags: OtherFlags): Promise<OtherBuild> {
+  const root = resolve(path)
+  if (!existsSync(root))
+    throw new UsageError(`--against ${path}: nothing is there, expected a folder of Pawl or a bundle`)
+  return statSync(root).isDirectory() ? await folderAt(root, path, flags) : await bundleAt(root, path, flags)
+}
+
+async function folderAt(root: string, path: string, flags: OtherFlags): Promise<OtherBuild> {
+  const { controllers, againstControllers = controllers } = flags
+  const [workflows, loop] = [moduleIn(root, 'workflows/index'), moduleIn(root, 'workflows/kit/run/loop/index')]
+  if (workflows === undefined || loop === undefined)
+    throw new UsageError(
+      `--against ${path}: found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle`,
+    )
+  const recording = moduleIn(root, RECORDING)
+  // Ours knows no plan of theirs, and all calls.
+  const source: BundleSource = { workflows, loop, recording: recording ?? modulePath(`../${RECORDING}.ts`) }
+  const files = controllerFiles(againstControllers)
+  const names = (await loadControllers(files)).map(({ name }) => name)
+  const { code } =
+    files.length > 0
+      ? await bundleControllers(files, names, LOGGER, { source })
+      : await bundleEntry(workflows, LOGGER, { source })
+  const silent = 'that build is older than pawl replay: its calls are compared, its decisions are not'
+  const notes = [...(recording === undefined ? [silent] : []), ...sdkNotes(root), ...(await activityNotes(root))]
+  return { code, name: buildName(code), notes: [INPUTS_ONLY, ...notes] }
+}
+
+/** Its workflows run on its own SDK, in a worker of this one. */
+function sdkNotes(root: string): readonly string[] {
+  const own = versionOf(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))
+  const theirs = versionOf(join(root, 'node_modules/@temporalio/workflow/package.json'))
+  return theirs === undefined || theirs === own
+    ? []
+    : [
+        `its SDK of Temporal is ${theirs}, the one that replayed it ${own ?? 'unknown'}: try again with that build's own pawl replay`,
+      ]
+}
+
+function versionOf(file: string): string | undefined {
+  if (!existsSync(file)) return undefined
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version?: string }).version
+}
+
+async function bundleAt(root: string, path: string, { againstControllers }: OtherFlags): Promise<OtherBuild> {
+  if (againstControllers !== undefined)
+    throw new UsageError('--against-controllers is given beside a bundle, expected one of them: a bundle has its own')
+  const code = await readFile(root, 'utf8')
+  if (!code.includes('__TEMPORAL__'))
+    throw new UsageError(`--against ${path}: found another file, expected a bundle of workflows or a folder of Pawl`)
+  const activities = 'of a bundle it is not known whether its activities are others'
+  return { code, name: buildName(code), notes: [INPUTS_ONLY, activities] }
+}
+
+function moduleIn(root: string, module: string): string | undefined {
+  return ['.ts', '.js'].map((ending) => join(root, `${module}${ending}`)).find((file) => existsSync(file))
+}
+
+const MOST_NAMED = 10
+
+async function activityNotes(root: string): Promise<readonly string[]> {
+  const [own, theirs] = [await hashesIn(resolve(modulePath('..'))), await hashesIn(root)]
+  if (theirs.size === 0)
+    return ['of that build it is not known whether its activities are others: it has none in the folder activities']
+  const changed = [...new Set([...own.keys(), ...theirs.keys()])]
+    .filter((file) => own.get(file) !== theirs.get(file))
+    .sort()
+  if (changed.length === 0) return []
+  const named = changed.slice(0, MOST_NAMED).join(', ')
+  const more = changed.length > MOST_NAMED ? ` and ${changed.length - MOST_NAMED} more` : ''
+  return [`its activities are other ones in ${named}${more}: what these write of the same input was not tried`]
+}
+
+/** Of the modules below `activities/` by their paths without an ending. */
+async function hashesIn(root: string): Promise<ReadonlyMap<string, string>> {
+  const folder = join(root, 'activities')
+  const entries = existsSync(folder) ? await readdir(folder, { recursive: true, withFileTypes: true }) : []
+  const files = entries.filter(
+    (entry) => entry.isFile() && /\.[jt]s$/.test(entry.name) && !entry.name.endsWith('.d.ts'),
+  )
+  const hashes = files.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name)
+    const hash = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex')
+    return [relative(root, path).slice(0, -extname(path).length), hash] as const
+  })
+  return new Map(await Promise.all(hashes))
+}

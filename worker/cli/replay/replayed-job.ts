@@ -1,0 +1,68 @@
+// A job replayed: its passes, and how its run stands at their end. Pure.
+
+import { UsageError } from '../../server/usage-error.ts'
+import { nameOf } from '../ask/texts.ts'
+import { runIDOf, signalsAfter } from './history-events.ts'
+import { howEnded } from './how-ended.ts'
+import type { LoadedJob } from './load.ts'
+import { passesOf, type ReplayedPass } from './passes.ts'
+import type { Recording } from './record.ts'
+
+export interface ReplayedJob {
+  readonly workflowId: string
+  readonly runID: string
+  readonly jobID: string
+  readonly object: string
+  /** How the job stands: `Succeeded`, or `goes on`. */
+  readonly state: string
+  readonly passes: readonly ReplayedPass[]
+  readonly notes: readonly string[]
+}
+
+/** @param recordings of the job's runs, those that went on as new first. */
+export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): ReplayedJob {
+  const { workflowId, events, rows, earlier } = job
+  const runs = [...earlier, job]
+  const passes = runs.flatMap((run, index) => passesOf(recordings[index]?.entries ?? [], rows, runIDOf(run.events)))
+  const entries = recordings.at(-1)?.entries ?? []
+  const { subject, jobID } = inputOf(recordings[0])
+  return {
+    ...{ workflowId, runID: runIDOf(events), jobID: job.jobID || (jobID ?? '') },
+    object: subject === undefined ? workflowId : nameOf(subject),
+    state: howEnded(entries, events),
+    passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),
+    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job)],
+  }
+}
+
+function inputOf(recording: Recording | undefined) {
+  const began = recording?.entries.find((entry) => entry.told === 'began')
+  return (began?.input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0]; readonly jobID?: string }
+}
+
+function errorNote(error: string | undefined): readonly string[] {
+  return error === undefined ? [] : [`these workflows do not come to what the run did: ${error}`]
+}
+
+function notesOf({ events, rows }: LoadedJob): readonly string[] {
+  const waiting = signalsAfter(events)
+  return [
+    ...(waiting === 0
+      ? []
+      : [`${waiting} ${waiting === 1 ? 'signal has' : 'signals have'} come that no pass in the history has taken`]),
+    ...(rows === undefined ? ['the journal has nothing of this job: writes and events are not shown'] : []),
+    ...(rows !== undefined && rows.cut.length > 0
+      ? [`the journal has more rows than are shown of: ${rows.cut.join(', ')}`]
+      : []),
+  ]
+}
+
+/** The passes up to this one. @throws UsageError for what is no pass of the job. */
+export function upTo({ passes, object }: ReplayedJob, to: string): readonly ReplayedPass[] {
+  const last = passes.findIndex(({ pass }) => String(pass) === to)
+  if (last < 0)
+    throw new UsageError(
+      `--to is '${to}', expected a pass of ${object}: ${passes.length === 0 ? 'it has none' : `1 to ${passes.at(-1)?.pass ?? 1}`}`,
+    )
+  return passes.slice(0, last + 1)
+}

@@ -1,0 +1,152 @@
+// Tells a replay what its run does (`pawl replay`): an interceptor of the SDK that every bundle has, and that sleeps wherever the run is no replay of that
+// command. Source: docs/adr/0050.
+//
+//   R1. In a worker nothing is told: the queue of a replay is none of a worker's.
+//   R2. What is told is copied when it is told: states go on.
+//   R3. It changes nothing: what is called, and what that comes to, is passed on as it is.
+
+import {
+  ContinueAsNew,
+  proxySinks,
+  type WorkflowInboundCallsInterceptor,
+  workflowInfo,
+  type WorkflowInterceptors,
+  type WorkflowOutboundCallsInterceptor,
+} from '@temporalio/workflow'
+import { type Recorded, type RecordedFailure, type RecordingSinks, REPLAY_QUEUE } from '../recorded.ts'
+import type { Subject } from '../subject.ts'
+import type { Step, StepHooks } from '../../plan/step.ts'
+import { recordSteps, saidBy } from '../../plan/trace.ts'
+import { runTime } from './run-time.ts'
+import { currentAction } from './temporal.ts'
+import { type PlanWitness, type Witness, witnessed } from './witness.ts'
+
+type Entry = Recorded extends infer Each ? (Each extends unknown ? Omit<Each, 'atMs'> : never) : never
+type Tell = (entry: Entry) => void
+
+/** Called by the SDK for each run. */
+export function interceptors(): WorkflowInterceptors {
+  // R1
+  if (!workflowInfo().taskQueue.startsWith(REPLAY_QUEUE)) return {}
+  const { replay } = proxySinks<RecordingSinks>()
+  // R2
+  const tell: Tell = (entry) => replay.told(JSON.stringify({ atMs: runTime().getTime(), ...entry }))
+  return { inbound: [inbound(tell)], outbound: [outbound(tell)] }
+}
+
+function inbound(tell: Tell): WorkflowInboundCallsInterceptor {
+  return {
+    async execute(input, next) {
+      tell({ told: 'began', workflow: workflowInfo().workflowType, input: input.args[0] })
+      try {
+        const result = await witnessed(witnessOf(tell), async () => await next(input))
+        tell({ told: 'ended', result })
+        return result
+      } catch (error) {
+        if (error instanceof ContinueAsNew) tell({ told: 'ended', isContinued: true })
+        else tell({ told: 'ended', failure: failureOf(error) })
+        throw error
+      }
+    },
+    async handleSignal(input, next) {
+      tell({ told: 'signal', name: input.signalName, input: input.args[0] })
+      await next(input)
+    },
+  }
+}
+
+function outbound(tell: Tell): WorkflowOutboundCallsInterceptor {
+  let calls = 0
+  const telling = async (
+    called: { readonly name: string; readonly isLocal: boolean; readonly summary: string | undefined },
+    input: unknown,
+    next: () => Promise<unknown>,
+  ): Promise<unknown> => {
+    const call = ++calls
+    const { summary, ...rest } = called
+    const action = currentAction()
+    const about = { ...(summary !== undefined && { summary }), ...(action !== undefined && { action }) }
+    tell({ told: 'call', call, ...rest, ...about, input })
+    try {
+      const result = await next()
+      tell({ told: 'answer', call, result })
+      return result
+    } catch (error) {
+      tell({ told: 'answer', call, failure: failureOf(error) })
+      throw error
+    }
+  }
+  return {
+    async scheduleActivity(input, next) {
+      const { activityType: name, options, args } = input
+      return await telling({ name, isLocal: false, summary: options.summary }, args[0], async () => await next(input))
+    },
+    async scheduleLocalActivity(input, next) {
+      const { activityType: name, options, args } = input
+      return await telling({ name, isLocal: true, summary: options.summary }, args[0], async () => await next(input))
+    },
+    async startTimer(input, next) {
+      tell({ told: 'timer', ms: input.durationMs })
+      await next(input)
+    },
+  }
+}
+
+function witnessOf(tell: Tell): Witness {
+  let plans = 0
+  return {
+    passBegins: ({ pass }, isOutside) => tell({ told: 'pass', pass, isOutside }),
+    planBegins(plan, pass) {
+      const id = ++plans
+      tell({ told: 'plan', plan: id, ...placeOf(pass) })
+      return planWitness(tell, id, plan)
+    },
+  }
+}
+
+function planWitness<Pass>(tell: Tell, id: number, plan: Step<Pass>): PlanWitness {
+  const steps = recordSteps(plan)
+  const hooks: Required<StepHooks> = {
+    before(step, pass) {
+      steps.hooks.before(step, pass)
+      tell({ told: 'step', plan: id, name: step.name, isLeaf: isLeaf(step) })
+    },
+    after(step, result, pass) {
+      steps.hooks.after(step, result, pass)
+      const said = 'thrown' in result ? `threw ${String(result.thrown)}` : saidBy(result) || 'done'
+      tell({ told: 'stepped', plan: id, name: step.name, isLeaf: isLeaf(step), said })
+    },
+  }
+  return { hooks, ended: () => tell({ told: 'planned', plan: id, trace: steps.trace() }) }
+}
+
+function isLeaf(step: { readonly name: string; readonly children?: readonly unknown[] }): boolean {
+  return (step.children ?? []).length === 0
+}
+
+/** Of a pass of any controller: its object, and the phase where it has one. */
+function placeOf(pass: unknown): Pick<Extract<Entry, { told: 'plan' }>, 'subject' | 'phase'> {
+  const { subject, draft } = pass as { readonly subject?: unknown; readonly draft?: { readonly phase?: unknown } }
+  const phase = draft?.phase
+  return { ...(isSubject(subject) && { subject }), ...(typeof phase === 'string' && { phase }) }
+}
+
+function isSubject(value: unknown): value is Subject {
+  const { kind, name } = (value ?? {}) as { readonly kind?: unknown; readonly name?: unknown }
+  return typeof kind === 'string' && typeof name === 'string'
+}
+
+/** Failures of activities are told by their cause: the rest of it says only that an activity failed. */
+function failureOf(error: unknown): RecordedFailure {
+  const { cause } = error as { readonly cause?: unknown }
+  const {
+    name = '',
+    message = String(error),
+    type,
+  } = (cause instanceof Error ? cause : error) as {
+    readonly name?: string
+    readonly message?: string
+    readonly type?: string
+  }
+  return { type: type ?? name, message }
+}
