@@ -7,11 +7,12 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { asAdmin, createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { makeAccount } from '../support/account.ts'
 import { Authority } from '../support/certificates.ts'
 import { Cluster } from '../support/cluster.ts'
 import { freePort } from '../support/free-port.ts'
+import { RIGHTS } from '../support/rights.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const GROUP = 'landscaper.gardener.cloud'
@@ -25,6 +26,8 @@ const HOST = Object.values(networkInterfaces())
 const { kubeconfigPath, databaseUrl } = inject('servers')
 const alice = new Cluster(kubeconfigPath, ALICE)
 const bob = new Cluster(kubeconfigPath, BOB)
+// With the role that is shipped and no other right.
+const home = new Cluster(kubeconfigPath, `${RIGHTS}-api`)
 let test: TestDatabase
 let api: ChildProcess
 let port: number
@@ -34,10 +37,10 @@ let ofBob: string
 
 beforeAll(async () => {
   test = await createTestDatabase(databaseUrl)
-  for (const cluster of [alice, bob]) await cluster.createNamespace()
+  for (const cluster of [alice, bob, home]) await cluster.createNamespace()
   ;[ofAlice, ofBob] = [await tenant(alice), await tenant(bob)]
-  const account = await makeAccount(inject('servers'), alice, 'reviewer')
-  await bind(alice, 'api-reviewer', { kind: 'ClusterRole', name: 'system:auth-delegator' }, 'reviewer')
+  const account = await makeAccount(inject('servers'), home, 'pawl-api')
+  await bind(home, 'api-reviewer', { kind: 'ClusterRole', name: 'pawl-api' }, 'pawl-api')
   await fill()
   port = await freePort()
   const dir = await mkdtemp(join(tmpdir(), 'pawl-api-'))
@@ -47,13 +50,14 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': own.cert }))
     await writeFile(join(dir, name), text)
   const flags = ['--host', '0.0.0.0', '--port', String(port), '--certificate-dir', dir, '--rights-ms', '500']
-  const more = ['--kubeconfig', account, '--database-url', test.url, '--drain-ms', '0']
+  const more = ['--kubeconfig', account, '--database-url', await readersUrl(), '--drain-ms', '0']
   api = spawn(process.execPath, [PAWL, 'api', ...flags, ...more], { stdio: ['ignore', 'ignore', 'inherit'] })
 }, 120_000)
 afterAll(async () => {
   api.kill()
-  await Promise.all([alice, bob].map(async ({ kube }) => await kube.close()))
+  await Promise.all([alice, bob, home].map(async ({ kube }) => await kube.close()))
   await test.drop()
+  await asAdmin(databaseUrl, `drop role ${READER}`)
 })
 
 describe('a tenant with a token', () => {
@@ -141,6 +145,19 @@ async function tenant(cluster: Cluster): Promise<string> {
   await post(cluster, RBAC, 'roles', { metadata: { name: 'tenant' }, rules })
   await bind(cluster, 'tenant', { kind: 'Role', name: 'tenant' }, 'tenant')
   return await makeAccount(inject('servers'), cluster, 'tenant')
+}
+
+const READER = `reader_${process.pid}`
+
+/** Of a role that may read, made as docs/operating.md says. */
+async function readersUrl(): Promise<string> {
+  const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+  const [, statements = ''] = /<<'SQL'\n([^]*?)SQL\n/.exec(page) ?? []
+  expect(statements).toContain('create role pawl_api')
+  await asAdmin(test.url, statements.replaceAll('pawl_api', READER).replace('CHANGE-ME', READER))
+  const url = new URL(test.url)
+  ;[url.username, url.password] = [READER, READER]
+  return url.href
 }
 
 async function fill(): Promise<void> {
