@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { asAdmin, createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { makeAccount } from '../support/account.ts'
 import { Authority } from '../support/certificates.ts'
+import { auditedCreations, auditMark } from '../support/audit.ts'
 import { Cluster } from '../support/cluster.ts'
 import { freePort } from '../support/free-port.ts'
 import { RIGHTS } from '../support/rights.ts'
@@ -23,7 +24,7 @@ const HOST = Object.values(networkInterfaces())
   .flatMap((found) => found ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
-const { kubeconfigPath, databaseUrl } = inject('servers')
+const { kubeconfigPath, databaseUrl, auditLogPath } = inject('servers')
 const alice = new Cluster(kubeconfigPath, ALICE)
 const bob = new Cluster(kubeconfigPath, BOB)
 // With the role that is shipped and no other right.
@@ -50,7 +51,8 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': own.cert }))
     await writeFile(join(dir, name), text)
   const flags = ['--host', '0.0.0.0', '--port', String(port), '--certificate-dir', dir, '--rights-ms', '500']
-  const more = ['--kubeconfig', account, '--database-url', await readersUrl(), '--drain-ms', '0']
+  const reviews = ['--reviews-per-second', String(REVIEWS_PER_SECOND)]
+  const more = [...reviews, '--kubeconfig', account, '--database-url', await readersUrl(), '--drain-ms', '0']
   api = spawn(process.execPath, [PAWL, 'api', ...flags, ...more], { stdio: ['ignore', 'ignore', 'inherit'] })
 }, 120_000)
 afterAll(async () => {
@@ -83,6 +85,29 @@ describe('a tenant with a token', () => {
     expect(await ask('eventsOf', { uid: 'u', most: 1e9 }, ofAlice)).toMatchObject({ status: 400 })
     expect(await ask('eventsOf', { uid: 'u'.repeat(2 ** 21) }, ofAlice)).toMatchObject({ status: 413 })
     expect(await ask('listObjects', { ...KIND, namespace: BOB }, ofAlice)).toMatchObject({ status: 403 })
+  })
+
+  it('is answered while many ask with what is no token, for which no flood of reviews reaches the API server', async () => {
+    const mark = auditMark(auditLogPath)
+    const begun = performance.now()
+    const flood = Promise.all(Array.from({ length: 500 }, async (_, index) => await ask(...ANY, `made-up-${index}`)))
+    const own = await ask('listObjects', { ...KIND, namespace: ALICE }, ofAlice)
+    const told = await flood
+    const again = await Promise.all(Array.from({ length: 100 }, async () => await ask(...ANY, 'made-up-0')))
+    const seconds = (performance.now() - begun) / 1000
+
+    expect(own.status).toBe(200)
+    const account = `system:serviceaccount:${home.namespace}:pawl-api`
+    const reviews = auditedCreations(auditLogPath, mark, 'tokenreviews', account)
+    expect(reviews).toBeGreaterThan(0)
+    // What may come at once, what comes meanwhile, and some for Alice.
+    expect(reviews).toBeLessThan(REVIEWS_PER_SECOND * (3 + seconds) + 10)
+    const away = told.filter(({ status }) => status === 429)
+    expect(told.filter(({ status }) => status === 401).length + away.length).toBe(500)
+    expect(away.length).toBeGreaterThan(300)
+    const message = expect.stringContaining('too many tokens that are not known yet') as unknown
+    expect(away[0]?.body).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', code: 429, message })
+    expect(new Set(again.map(({ status }) => status))).toEqual(new Set([401]))
   })
 
   // A machine that has no address but loopback is asked directly: API servers lead nobody there.
@@ -122,6 +147,8 @@ async function lead(name: string, ip: string): Promise<void> {
   await post(alice, '/api/v1', 'endpoints', { metadata: { name }, subsets })
 }
 
+const REVIEWS_PER_SECOND = 10
+const ANY = ['followedKinds', {}] as const
 const KIND = { group: GROUP, kind: 'Installation' }
 
 async function post({ kube, namespace }: Cluster, base: string, plural: string, body: object): Promise<void> {
