@@ -60,7 +60,6 @@ describe('rights', () => {
     const rights = createRights(kube, {
       resources: createResources(kube, () => 0),
       keptMs: 10,
-      reviewsPerSecond: 50,
       now: () => 0,
     })(ALICE)
     for (const group of ['gone.example.org', '../../api/v1/secrets', 'landscaper.gardener.cloud']) {
