@@ -24,6 +24,7 @@ import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles, type Troubles } from './server/troubles.ts'
+import { PAWL_VERSION } from './server/version.ts'
 
 // More than one share may have at a time, so that others have the rest.
 const CONNECTIONS = 8
@@ -58,6 +59,7 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
   const rightsOf = createRights(kube, { resources: createResources(kube, now), keptMs, now })
   const server = await serveApi({
     ...{ host, port, pair: await readPair(), log },
+    about: { version: PAWL_VERSION, cluster },
     users: createUsers(kube, { audiences, keptMs, reviewsPerSecond, now }),
     turns: createTurns(settings.turns, now),
     questionsOf: (user) => judged(questions, ground, rightsOf(user)),

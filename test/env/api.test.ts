@@ -7,6 +7,7 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { PAWL_VERSION } from '../../worker/server/version.ts'
 import { asAdmin, createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { makeAccount } from '../support/account.ts'
 import { Authority } from '../support/certificates.ts'
@@ -78,6 +79,25 @@ describe('a tenant with a token', () => {
     const guessed = await ask('eventsOf', { uid: `uid-${ALICE}` }, ofBob)
     expect(guessed).toMatchObject({ status: 200, body: { answer: [] } })
   })
+  it('is told by the doctor whom the api takes him for, and has the names of his objects completed', async () => {
+    const direct = ['--api-url', `https://localhost:${port}`]
+    const { stdout } = await pawl(ofAlice, 'doctor', '-n', ALICE, '-o', 'json', ...direct)
+    const findings = JSON.parse(stdout) as readonly { readonly part: string; readonly text: string }[]
+    const told = Object.fromEntries(findings.map(({ part, text }) => [part, text]))
+    expect(told).toMatchObject({
+      api: `pawl api at https://localhost:${port} answers: Pawl ${PAWL_VERSION}`,
+      identity: expect.stringContaining(`it takes you for system:serviceaccount:${ALICE}:tenant, of `) as unknown,
+      cluster: 'it answers for cluster local',
+    })
+    const refused = await pawl(kubeconfigPath, 'doctor', '-o', 'json', '--api-url', 'https://localhost:1')
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('expected a pawl api that takes') as unknown,
+    })
+    const completed = await pawl(ofAlice, '__complete', '--', 'why', '-n', ALICE, ...direct, 'inst/')
+    expect(completed.stdout).toBe(`inst/shop-of-${ALICE}\n`)
+  })
+
   it('is told what is wrong with a token, with a right, and with a question', async () => {
     expect(await ask('followedKinds', {}, undefined)).toMatchObject({ status: 401, body: { kind: 'Status' } })
     expect(await ask('followedKinds', {}, 'nonsense')).toMatchObject({ status: 401 })
