@@ -1,12 +1,19 @@
 // What workflows see of a DeployItem: the run of its Execution, and its own. Its configuration stays out.
 
-import { CLUSTER_NAME_ANNOTATION, DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
+import {
+  CLUSTER_NAME_ANNOTATION,
+  DEPENDS_ON_ANNOTATION,
+  ITEM_NAME_LABEL,
+  SKIP_ANNOTATION,
+} from '../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
 import { isIdle, type Serving } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import { isObjectName } from './deploy/target/target-config.ts'
+import { isAsked } from '../run/children.ts'
 import type { LandscaperDeps } from './deps.ts'
+import { RETRY } from './requests.ts'
 
 export interface DeployItemView {
   readonly uid: string
@@ -41,8 +48,17 @@ export interface DeployItemView {
   readonly remainingMs?: number | undefined
   /** A job takes the item away. */
   readonly uninstalls: boolean
+  /** It counts as succeeded without being deployed, by an annotation. */
+  readonly isSkipped?: true
+  /** It asks for a job of its own. */
+  readonly retry?: RequestedRetry
   /** What it is deployed to; absent where it is uninstalled whether that is there or not. */
   readonly cluster?: ItemCluster
+}
+
+/** What a job of its own begins on. */
+export interface RequestedRetry {
+  readonly generation: number
 }
 
 /** The Shoot that an item says it is deployed to, and its Target. */
@@ -82,8 +98,26 @@ export function deployItemView(object: DeployItem, run: Serving, limit?: PickupL
     remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
     uninstalls: isUninstall(object),
     ...clusterOf(object),
+    ...askedOf(object),
   }
 }
+
+function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'> {
+  const { generation = 0, deletionTimestamp } = object.metadata
+  if (deletionTimestamp !== undefined) return {}
+  return {
+    ...(skipReason(object) !== undefined && { isSkipped: true }),
+    ...(isAsked(object, RETRY) && { retry: { generation } }),
+  }
+}
+
+/** Why the item is left out; undefined: it is not. */
+export function skipReason({ metadata }: Pick<DeployItem, 'metadata'>): string | undefined {
+  const value = (metadata.annotations?.[SKIP_ANNOTATION] ?? '').trim().slice(0, LONGEST_REASON)
+  return value === '' || value === 'false' ? undefined : value
+}
+
+const LONGEST_REASON = 256
 
 /** Source: spec/landscaper.md 2.8 "Deletion". A text that anybody may have written is a name only after it was checked. */
 function clusterOf({ metadata, spec }: DeployItem): Pick<DeployItemView, 'cluster'> {

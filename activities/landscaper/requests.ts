@@ -4,12 +4,16 @@ import {
   DELETE_IGNORE_SUCCESSORS_ANNOTATION,
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   OPERATION_ANNOTATION,
+  RETRY_OPERATION,
 } from '../../workflows/landscaper/contract.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isAsked, type Request } from '../run/children.ts'
 
 /** Starts a job, or the next one. Source: spec/landscaper.md 2.2. */
 export const RECONCILE: Request = { annotation: OPERATION_ANNOTATION, value: 'reconcile' }
+
+/** Of an item: starts a job of it alone. */
+export const RETRY: Request = { annotation: OPERATION_ANNOTATION, value: RETRY_OPERATION }
 
 /** Ends the job that runs. Source: spec/landscaper.md 2.11. */
 export const INTERRUPT: Request = { annotation: OPERATION_ANNOTATION, value: 'interrupt' }

@@ -17,6 +17,7 @@ import { createTargetAccess, type TargetDeps } from './deploy/target/open-target
 import type { LandscaperDeps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
 import { endItemActivities } from './execution/end-items.ts'
+import { skipItemActivities } from './execution/skip-items.ts'
 import { exportActivities as executionExports } from './execution/exports.ts'
 import { observeActivities as observeExecution } from './execution/observe.ts'
 import { adoptActivities } from './installation/adopt.ts'
@@ -31,6 +32,7 @@ import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
 import { withdrawExports } from './installation/withdraw-exports.ts'
 import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
+import { pauseActivities } from './pauses.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -76,6 +78,8 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...applyChildrenActivities(deps),
     ...childExecutionActivities(deps),
     ...interruptActivities(deps),
+    ...pauseActivities(deps),
+    ...skipItemActivities(deps),
     ...subInstallationActivities(deps),
     ...installationExports(deps),
     ...dependentActivities(deps),

@@ -80,6 +80,22 @@ it('a person interrupts a job, asks for one, and gets a deletion out that nothin
   expect(failed.status?.phase).toBe('Failed')
   expect((await person('interrupt', 'inst/foreign')).stderr).toContain('has no job that runs (phase Failed)')
 
+  const paused = await person('pause', 'inst/foreign', '--reason', 'a freeze')
+  expect(paused.stdout).toMatch(
+    /^Installation ask-journal\/foreign is paused by \S+: no job of it begins\n.*pawl resume/,
+  )
+  expect((await person('pause', 'inst/foreign')).stdout).toContain('was paused before: a freeze')
+  for (const words of [
+    ['get', 'inst', '-o', 'wide'],
+    ['why', 'inst/foreign'],
+  ])
+    await expect
+      .poll(async () => await pawl(...words), { timeout: 60_000, interval: 500 })
+      .toMatch(/paused by (?!somebody|field)\S+ \(not verified\) since \S+: a freeze/)
+  expect((await person('pause', 'di', 'x')).code).not.toBe(0)
+  expect((await person('resume', 'inst/foreign')).stdout).toContain('foreign goes on, by ')
+  expect((await person('resume', 'inst/foreign')).stdout).toContain('foreign is not paused')
+
   const asked = await person('reconcile', 'inst/shop', '--reason', 'the image is there', '-o', 'json')
   expect(JSON.parse(asked.stdout)).toMatchObject({ asked: 'asked', name: 'shop', why: 'the image is there' })
   await expect

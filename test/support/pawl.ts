@@ -198,6 +198,12 @@ export class Pawl {
     )
   }
 
+  /** Waits until whoever works on the object has nothing to look at of this version: it may have an open run that waits. */
+  async looked({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.journaled({ metadata: { uid, name, resourceVersion } })
+    await this.#until(sql`select not exists (select from wake where name = ${name} and due <= now()) as ok`)
+  }
+
   /** Waits until the open run that hosts a deploy item has looked at this version of it, and has nothing more to look at before some later time. */
   async passed({ metadata }: KubeObject): Promise<void> {
     const execution = metadata.ownerReferences?.[0]?.uid ?? ''

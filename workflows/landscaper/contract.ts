@@ -9,6 +9,7 @@ import {
   int64,
   label,
   list,
+  path,
   type PrinterColumn,
   record,
   required,
@@ -66,14 +67,36 @@ export const RENDERED_FROM_ANNOTATION = 'landscaper.gardener.cloud/pawl-rendered
 /** When the Execution wrote the item last, in whole seconds. It is no reason to write. */
 export const RECONCILE_TIME_ANNOTATION = 'landscaper.gardener.cloud/reconcile-time'
 
+/**
+ * On an Installation or Execution: nothing of it begins while this stands there, and what has begun goes on to its end. The value is the reason; empty
+ * or `false`: nothing is held back. Source: spec/engine.md 6, rank 7.
+ */
+export const PAUSED_ANNOTATION = 'landscaper.gardener.cloud/pawl-paused'
+
+/**
+ * On an item of an Execution: it counts as succeeded for the order, without being deployed, until its spec is written anew. The value is the reason;
+ * empty or `false`: it is not skipped. Source: spec/engine.md 6, rank 7.
+ */
+export const SKIP_ANNOTATION = 'landscaper.gardener.cloud/pawl-skip'
+
 /** By the command line: who asked for what last, and why. Nothing is decided by it. */
-const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
+export const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
+
+/** The operation of an item that asks for a job of its own. */
+export const RETRY_OPERATION = 'retry'
 
 const INTERRUPT = { [OPERATION_ANNOTATION]: 'interrupt' }
 
+const PAUSING = { annotation: PAUSED_ANNOTATION, told: path('status.paused') } as const
+
 /** How people steer the kinds that have jobs (`JobModeController.steering`). */
-export const STEERED_ITEM = { finalizer: FINALIZER, record: ASKED_ANNOTATION } as const
-export const STEERED_EXECUTION = { ...STEERED_ITEM, interrupt: INTERRUPT } as const
+const STEERED = { finalizer: FINALIZER, record: ASKED_ANNOTATION } as const
+export const STEERED_ITEM = {
+  ...STEERED,
+  retry: { [OPERATION_ANNOTATION]: RETRY_OPERATION },
+  skip: SKIP_ANNOTATION,
+} as const
+export const STEERED_EXECUTION = { ...STEERED, interrupt: INTERRUPT, pause: PAUSING } as const
 export const STEERED_INSTALLATION = {
   ...STEERED_EXECUTION,
   reconcile: { [OPERATION_ANNOTATION]: 'reconcile' },

@@ -3,7 +3,7 @@
 //   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
 //   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
 
-import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
+import { FINALIZER, SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -202,9 +202,17 @@ function itemPatch(
   const spec = mergePatch(found, desired.spec)
   if (labels === undefined && annotations === undefined && spec === undefined) return undefined
   return {
-    metadata: { ...(labels !== undefined && { labels }), annotations: { ...annotations, ...writtenAt(now) } },
+    metadata: {
+      ...(labels !== undefined && { labels }),
+      annotations: { ...annotations, ...writtenAt(now), ...(spec !== undefined && withoutSkip(existing)) },
+    },
     ...(spec !== undefined && { spec }),
   }
+}
+
+/** What was left out is another item now. */
+function withoutSkip({ metadata }: DeployItem): Readonly<Record<string, null>> {
+  return metadata.annotations?.[SKIP_ANNOTATION] === undefined ? {} : { [SKIP_ANNOTATION]: null }
 }
 
 function objectAt(object: KubeObject, within: KubeObject = object) {

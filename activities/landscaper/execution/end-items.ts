@@ -86,8 +86,26 @@ function unclaimed(deps: LandscaperDeps, by: By, object: DeployItem): ErrorRepor
 async function endItems(
   deps: LandscaperDeps,
   step: string,
-  { by, subject, jobID, items }: ItemsInput,
+  input: ItemsInput,
   why: (object: DeployItem) => ErrorReport | undefined,
+): Promise<BatchResult> {
+  const { jobID } = input
+  return await writeEnds(deps, step, input, (object, { before, now }) => endOf(object, { before, jobID, now, why }))
+}
+
+/** What is known of an item whose end is to be written. */
+interface Ending {
+  /** The job ID that the pass observed. */
+  readonly before: string | undefined
+  readonly now: string
+}
+
+/** @param patchOf the end of an item, by the item as it is when it is written (E2). What a call has no time for is left. */
+export async function writeEnds(
+  deps: LandscaperDeps,
+  step: string,
+  { by, subject, jobID, items }: ItemsInput,
+  patchOf: (object: DeployItem, ending: Ending) => Patch | 'done' | 'superseded',
 ): Promise<BatchResult> {
   const observed = new Map(items.map((item) => [item.uid, item]))
   const newest = items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
@@ -99,10 +117,10 @@ async function endItems(
   const now = deps.now().toISOString()
   const ends = found.flatMap((object): ItemWrite[] => {
     const { uid, name, resourceVersion: version } = object.metadata
-    const before = observed.get(uid)?.jobID
-    const patch = endOf(object, { uid, before, jobID, now, why })
+    const ending = { before: observed.get(uid)?.jobID, now }
+    const patch = patchOf(object, ending)
     if (typeof patch === 'string') return []
-    const reapply = (current: DeployItem) => endOf(current, { uid, before, jobID, now, why })
+    const reapply = (current: DeployItem) => (current.metadata.uid === uid ? patchOf(current, ending) : 'superseded')
     return [
       { verb: 'patchStatus', watched: deployItemKind, namespace: subject.namespace, name, version, patch, reapply },
     ]
@@ -119,21 +137,17 @@ async function endItems(
   }
 }
 
-interface End {
-  readonly uid: string
-  /** The job ID that the pass observed. */
-  readonly before: string | undefined
+interface End extends Ending {
   readonly jobID: string
-  readonly now: string
   readonly why: (object: DeployItem) => ErrorReport | undefined
 }
 
-function endOf(object: DeployItem, { uid, before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
+function endOf(object: DeployItem, { before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
   const { jobID: found, jobIDFinished } = targetView(object)
   if (jobIDFinished === jobID) return 'done'
   // Where it is hosted, its own first write may have begun this job since.
   const isMeant = found === before || found === jobID
-  if (object.metadata.uid !== uid || !isMeant) return 'superseded'
+  if (!isMeant) return 'superseded'
   const report = why(object)
   return report === undefined ? 'done' : endPatch(object, jobID, report, now)
 }

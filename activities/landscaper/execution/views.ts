@@ -3,7 +3,9 @@
 import { DEPLOYERS_CONDITION, type Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import { ownerOfKind, type TargetView } from '../../../workflows/kit/index.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { PausableView } from '../../../workflows/landscaper/pause.ts'
 import { targetView } from '../../kube/views.ts'
+import { pausableView } from '../pauses.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { decodeItems } from './items.ts'
@@ -14,7 +16,7 @@ export interface ItemView {
   readonly dependsOn: readonly string[]
 }
 
-export interface ExecutionView extends TargetView {
+export interface ExecutionView extends TargetView, PausableView {
   readonly items: readonly ItemView[]
   /** Why the items cannot be read, for the user. */
   readonly problem: string | undefined
@@ -44,6 +46,7 @@ export async function executionView(object: Execution, data: Pick<TenantData, 'i
     isUnbegun: isUnbegun(object),
     hasExports: object.status?.exportRef !== undefined,
     namesDeployers: namesDeployers(object),
+    ...pausableView(object),
   }
 }
 

@@ -3,8 +3,11 @@
 
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
+import { PAUSED_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import { handedDown, pauseReason } from '../../../workflows/landscaper/pause.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
 import { retryableFailure } from '../../kube/errors.ts'
 import { isReleased } from '../../kube/views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
@@ -16,7 +19,7 @@ import { readInstallation } from './read-installation.ts'
 import { type InstallationView, subInstallationView } from './views.ts'
 
 /** A sub-installation as the pass observed it. */
-export type ObservedSub = Pick<InstallationView, 'uid' | 'name' | 'version' | 'jobID' | 'interruptRequested'>
+export type ObservedSub = Pick<InstallationView, 'uid' | 'name' | 'version' | 'jobID' | 'interruptRequested' | 'heldBy'>
 
 export interface SubsInput {
   readonly by: By
@@ -60,6 +63,21 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
   async interruptSubInstallations(input: SubsInput): Promise<SubsResult> {
     const isMeant = (current: Parameters<typeof isRunning>[0]) => isRunning(current, input.jobID)
     return await send(deps, input, 'interruptSubInstallations', (sub) => ask(sub, INTERRUPT, isMeant))
+  },
+
+  /**
+   * Holds back those that run the job, or lets them go on.
+   *
+   * @param isPaused false: what any job has handed down to them is taken off; what others have put there stays.
+   * @throws retryable failures.
+   */
+  async holdSubInstallations({ isPaused, ...input }: SubsInput & { readonly isPaused: boolean }): Promise<SubsResult> {
+    const { jobID } = input
+    const held = { annotation: PAUSED_ANNOTATION, value: handedDown(jobID) }
+    const isFree = (current: KubeObject) => isRunning(current, jobID) && pauseReason(current) === undefined
+    return await send(deps, input, 'holdSubInstallations', (sub) =>
+      isPaused ? ask(sub, held, isFree) : withdraw(sub, { ...held, value: sub.heldBy ?? held.value }, () => true),
+    )
   },
 
   /** Deletes them; the finalizer of each holds it until its own job has taken away what is its. */

@@ -1,6 +1,10 @@
 // What the Installation's workflow sees: states and flags. Blueprints and values stay here.
 
-import { OPERATION_ANNOTATION, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import {
+  OPERATION_ANNOTATION,
+  PAUSED_ANNOTATION,
+  RENDERED_FROM_ANNOTATION,
+} from '../../../workflows/landscaper/contract.ts'
 import {
   CONTEXT_WAIT_CONDITION,
   hasLeftDependents,
@@ -10,19 +14,21 @@ import {
   WAIT_CONDITION,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { isHandedDown, type PausableView } from '../../../workflows/landscaper/pause.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
 import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'
+import { pausableView } from '../pauses.ts'
 import { IGNORE_SUCCESSORS, interruptRequested, withoutUninstall } from '../requests.ts'
 import { isAsked } from '../../run/children.ts'
 import { parentOf } from './parent.ts'
 import { templateOf } from './sub-installation-objects.ts'
 
 /** Of a sub-installation with what it failed of. */
-export interface InstallationView extends TargetView, Failure {
+export interface InstallationView extends TargetView, Failure, PausableView {
   readonly uid: string
   readonly name: string
   /** Why an idle Installation shall start a job; undefined when it shall not. */
@@ -51,6 +57,8 @@ export interface InstallationView extends TargetView, Failure {
   readonly awaitsSuccessors: boolean
   /** The objects of the current blueprint's sub-installations, as the status says. */
   readonly activeSubs: readonly string[]
+  /** What a parent has handed down to hold it back, in this job or another. */
+  readonly heldBy?: string
   /** The end of an earlier job has left dependents to be asked. */
   readonly hasLeftDependents?: true
 }
@@ -90,6 +98,8 @@ export function installationView(object: Installation): InstallationView {
     awaitsSuccessors: gives(object) && !isAsked(object, IGNORE_SUCCESSORS),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
     ...(hasLeftDependents(object) && { hasLeftDependents: true }),
+    ...heldBy(object),
+    ...pausableView(object),
   }
 }
 
@@ -105,6 +115,11 @@ function hasExports({ spec: { exports = {} } }: Installation): boolean {
 
 function waitOf({ status }: Installation, wait: string): string | undefined {
   return (status?.conditions ?? []).find(({ type, status }) => type === wait && status === 'True')?.message
+}
+
+function heldBy({ metadata }: Installation): Pick<InstallationView, 'heldBy'> {
+  const value = metadata.annotations?.[PAUSED_ANNOTATION] ?? ''
+  return isHandedDown(value) ? { heldBy: value } : {}
 }
 
 function gives(object: Installation): boolean {

@@ -3,6 +3,7 @@
 import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+import { pausedText } from './paused.ts'
 import { tableText, type Cell } from './table.ts'
 import { between, colourOf, deletionIn, errorText, isBad, isBusy, nameOf, type Paint, phaseIn, shown } from './texts.ts'
 import { turnText } from './turns.ts'
@@ -63,8 +64,9 @@ function standing({ object, job }: Pick<Found, 'object' | 'job'>): string | unde
 
 /** What keeps an object from being ready, in a few words; empty when nothing does. */
 export function waitText(found: Found): string {
-  const { turn } = found
-  return [...(turn === undefined ? [] : [turnText(turn)]), restText(found)].filter((text) => text !== '').join('; ')
+  const { object, turn } = found
+  const texts = [pausedText(object), turn === undefined ? undefined : turnText(turn), restText(found)]
+  return texts.filter((text) => text !== undefined && text !== '').join('; ')
 }
 
 function restText(found: Found): string {

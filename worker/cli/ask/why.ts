@@ -9,6 +9,7 @@ import { readLive } from '../live-objects.ts'
 import type { PersonFlags } from '../person.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-page.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
+import { pauseTold } from './paused.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
 import { type HandWrite, handWriteAt } from '../hand-write.ts'
@@ -49,7 +50,11 @@ async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Pro
     writes: job === undefined ? [] : await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     ...{ passes: run?.passes, page: await runPage(flags, run) },
     ...{ newest: events.at(-1), path, now: new Date() },
-    turns: [...(await turnsOf(asked, path)), ...(job === undefined ? [] : unbegunTold(object, job, run))],
+    turns: [
+      ...path.flatMap((node) => pauseTold(node.object)),
+      ...(await turnsOf(asked, path)),
+      ...(job === undefined ? [] : unbegunTold(object, job, run)),
+    ],
     reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
   })
   return output === 'json' ? `${JSON.stringify(chapters, null, 2)}\n` : storyText(chapters)

@@ -35,7 +35,8 @@ export function blockersOf(node: LiveNode): readonly Blocker[] {
   return node.children.length === 0 || isHeldByOthers || own.waits.length > 0 ? [...below, own] : below
 }
 
-function blockerOf({ kind, object }: LiveNode): Blocker {
+function blockerOf(node: LiveNode): Blocker {
+  const { kind, object } = node
   const { metadata } = object
   const phase = phaseIn(object) ?? null
   const since = metadata.deletionTimestamp ?? null
@@ -47,7 +48,8 @@ function blockerOf({ kind, object }: LiveNode): Blocker {
     error:
       errorText(valueAt(object, path('status.lastError')) as Readonly<Record<string, unknown>> | undefined) ?? null,
     ...{ waits: waitsIn(object), finalizers },
-    isStuck: since !== null && (isBad(phase ?? undefined) || finalizers.some(({ isOurs }) => !isOurs)),
+    isStuck:
+      since !== null && (isBad(phase ?? undefined) || isPaused(node) || finalizers.some(({ isOurs }) => !isOurs)),
   }
 }
 
@@ -59,12 +61,18 @@ function managerOf({ metadata }: KubeObject, finalizer: string): string | undefi
   return owner?.manager
 }
 
+/** As its status says. */
+function isPaused({ kind: { steering }, object }: LiveNode): boolean {
+  return steering.pause !== undefined && valueAt(object, steering.pause.told) !== undefined
+}
+
 function waitsIn(object: KubeObject): readonly string[] {
   const conditions = valueAt(object, path('status.conditions'))
   if (!Array.isArray(conditions)) return []
   return conditions.flatMap((one: object) => {
     const message = textAt(one, ['message']) ?? ''
-    const isWait = textAt(one, ['status']) === 'True' && (textAt(one, ['type']) ?? '').startsWith('Waits')
+    const type = textAt(one, ['type']) ?? ''
+    const isWait = textAt(one, ['status']) === 'True' && (type.startsWith('Waits') || type === 'Paused')
     return isWait && message !== '' ? [shown(message, 500)] : []
   })
 }
@@ -99,6 +107,7 @@ export function waysOut(root: LiveNode, blockers: readonly Blocker[], words: str
     Object.entries(steering.leave).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
   return [
     'ways out, when what is wrong above is mended, or shall not be:',
+    ...(isPaused(root) ? [`  pawl resume ${words}: lets it go on`] : []),
     ...(isFailed && steering.reconcile !== undefined ? [`  pawl reconcile ${words}: tries the deletion again`] : []),
     ...(steering.leave === undefined || isLeft
       ? []

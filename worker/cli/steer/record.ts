@@ -18,12 +18,12 @@ const MOST_TRIES = 5
 /**
  * Sets annotations of the object and those that say who and why, on the version that was looked at.
  *
- * @param annotationsOf what to set, by the object as it is; thrown errors end it. Undefined: nothing is to be done.
+ * @param annotationsOf what to set (null: to take off), by the object as it is; thrown errors end it. Undefined: nothing is to be done.
  */
 export async function annotate(
   steered: Steered,
   what: string,
-  annotationsOf: (object: KubeObject) => Readonly<Record<string, string>> | undefined,
+  annotationsOf: (object: KubeObject) => Readonly<Record<string, string | null>> | undefined,
 ): Promise<'asked' | 'asked before'> {
   const { kube, kind, namespace, name } = steered
   for (let tries = 1, object: KubeObject | undefined = steered.object; object !== undefined; tries++) {

@@ -77,12 +77,25 @@ interface Steering {
   /** Where the reason of that stands. */
   readonly reason?: string
   readonly interrupt?: Annotations
+  /** Holds back what has not begun. */
+  readonly pause?: Pausing
+  /** Asks for a job of a part alone. */
+  readonly retry?: Annotations
+  /** The annotation whose value says why a part is left out. */
+  readonly skip?: string
   /** Of a root: its deletion leaves what was deployed. */
   readonly leave?: Annotations
   /** The finalizer that goes with the job of a deletion. */
   readonly finalizer: string
   /** The annotation that says who asked for what, and why. */
   readonly record: string
+}
+
+interface Pausing {
+  /** The annotation whose value is the reason. */
+  readonly annotation: string
+  /** Where the status says `by`, `since` and `reason`. */
+  readonly told: Path
 }
 
 interface AnyController {

@@ -1,7 +1,7 @@
 // What the engine knows of the deployers' controller: of items that nobody hosts.
 
 import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
-import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, STEERED_ITEM } from '../contract.ts'
+import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_ITEM } from '../contract.ts'
 import { UNGUARDED } from '../unguarded.ts'
 import { deployItemQueries } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
@@ -23,7 +23,7 @@ export const deployController: JobModeController = {
   status: jobStatus,
   wantedRun: deployItemRun,
   plan: deployPlan,
-  triggers: [UNGUARDED],
+  triggers: [UNGUARDED, { at: annotation(OPERATION_ANNOTATION) }],
   fields: deployFields,
   steering: STEERED_ITEM,
   siblings: { name: label(ITEM_NAME_LABEL), after: annotation(DEPENDS_ON_ANNOTATION) },

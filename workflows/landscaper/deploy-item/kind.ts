@@ -7,6 +7,7 @@ import {
   ITEM_NAME_LABEL,
   MANAGED_BY_LABEL,
   OPERATION_ANNOTATION,
+  SKIP_ANNOTATION,
   conditionsField,
   errorField,
   objectReference,
@@ -74,6 +75,9 @@ const status = record('What the deployer and the execution controller report.', 
   transitionTimes,
 })
 
+/** The condition that says why an item was left out. */
+export const SKIPPED_CONDITION = 'Skipped'
+
 export const deployItemKind = defineKind({
   group: 'landscaper.gardener.cloud',
   version: 'v1alpha1',
@@ -98,6 +102,7 @@ export const deployItemKind = defineKind({
     annotation(OPERATION_ANNOTATION),
     annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
     annotation(DEPENDS_ON_ANNOTATION),
+    annotation(SKIP_ANNOTATION),
     path('spec.type'),
     path('spec.timeout'),
     path('status.phase'),

@@ -43,7 +43,8 @@ export interface DeployActivities extends Pick<Activities, 'deployMockItems' | '
   forItem(item: string): ItemActivities
 }
 
-export type ItemRunActivities = DeployActivities & Pick<Activities, 'observeDeployItem' | 'beginJob' | 'guardSubject'>
+export type ItemRunActivities = DeployActivities &
+  Pick<Activities, 'observeDeployItem' | 'beginJob' | 'guardSubject' | 'forgetRetry'>
 
 export type ItemPass = StepPass<ItemState, ItemRunActivities>
 

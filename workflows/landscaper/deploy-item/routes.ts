@@ -1,7 +1,9 @@
 // Which events concern an item that nobody hosts, and which run its state asks for. Where somebody hosts it, its wakes are for that run.
 // Source: docs/architecture.md "Subjects and routes".
 
+import { OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
 import {
+  annotation,
   type ControllerRoutes,
   groupKindText,
   isIdle,
@@ -40,6 +42,7 @@ function fromDeployItem(event: RoutedEvent): Routing {
   // Whether its execution is gone is resolved when the wake is dispatched.
   if (isDeleting(projection)) return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isFirstSeen(projection)) return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
+  if (isRetry(projection)) return { routes: [{ ...subject, mode: 'start', cause: RETRY }] }
   if (isJobIDRefused(event) && isOfBuiltInType(projection))
     return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
@@ -63,8 +66,17 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
     return { jobID: ids.jobID, cause: 'job ID in its status' }
   }
   if (isFirstSeen(subject)) return FIRST_SEEN
+  if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : AFTERWARDS
   if (!isDeleting(subject)) return { none: 'deploy item is idle' }
   return deletionRun(subject, ownerGone, 'execution')
+}
+
+const RETRY = 'retry annotation'
+const AFTERWARDS = { none: 'its retry begins when the job of its execution has ended' } as const
+
+/** A job of it alone, of whatever type. */
+function isRetry(item: object): boolean {
+  return textAt(item, annotation(OPERATION_ANNOTATION)) === RETRY_OPERATION && !isDeleting(item)
 }
 
 const FOREIGN = 'deploy item is of a type that another deployer serves'

@@ -14,6 +14,7 @@ const controller: StepController<ItemState, ItemRunActivities> = {
     observeDeployItem: short.observeDeployItem,
     beginJob: short.beginJob,
     guardSubject: short.guardSubject,
+    forgetRetry: short.forgetRetry,
   },
   observe: observeItem,
   step: deployPlan,

@@ -5,10 +5,12 @@
 //   B2. An interrupt that is there when the job begins was meant for an earlier one. Not so below a parent: it takes the old ones off
 //       before it hands out its job ID, so what is there is for this job. Nor where an item has the job: a pass that was lost has begun it.
 //   B3. One without a parent gets its finalizer as soon as it is seen, in a run without a job (unguarded.ts).
+//   B4. So is told that it is paused, or not any more (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
 import { done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { guardExecution } from './guard-execution.ts'
+import { isUntold } from '../pause.ts'
 import type { ExecutionPass } from './pass.ts'
 
 export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
@@ -21,6 +23,8 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
     return target.hasParent || hasItems ? done : await forgetInterrupt(pass)
   }
   if (!isIdle(target)) return stop(SUPERSEDED)
+  if (target.finalizers.includes(FINALIZER) && isUntold(target)) return await tell(pass)
+  if (target.paused !== undefined && target.deleting) return stop(SUPERSEDED)
   if (!target.deleting) return await guard(pass)
   const begun = await act.beginJob({ by, subject, jobID, target })
   if (begun === undefined) return stop(SUPERSEDED)
@@ -37,6 +41,12 @@ async function guard(pass: ExecutionPass): Promise<Outcome> {
   if (pass.state.target.finalizers.includes(FINALIZER)) return stop(SUPERSEDED)
   const guarded = await guardExecution(pass)
   return guarded.stopped === undefined ? stop(GUARDED) : guarded
+}
+
+/** B4 */
+async function tell({ by, subject, act }: ExecutionPass): Promise<Outcome> {
+  await act.tellPause({ by, subject })
+  return stop(GUARDED)
 }
 
 /** B1, for one that is hosted. */

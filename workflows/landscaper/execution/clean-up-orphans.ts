@@ -4,11 +4,22 @@
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorbAll, causes, codesOf, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
+import {
+  absorbAll,
+  causes,
+  codesOf,
+  type ExecutionPass,
+  heldBackText,
+  isAtWork,
+  isHeldBack,
+  isToBeReleased,
+  names,
+} from './pass.ts'
 import { type RemovedClusters, releaseOfRemoved } from './release-of-removed.ts'
 import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
+  if (isHeldBack(pass)) return await holdBack(pass)
   const kept = await deleteUnwanted(pass)
   if (kept.faults.length > 0) return kept
   const { state } = pass
@@ -22,6 +33,19 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
   }
   return await uninstall(pass, await releaseOfRemoved(pass, orphans))
+}
+
+/** What has begun goes on, and no orphan is touched that has not. */
+async function holdBack(pass: ExecutionPass): Promise<Outcome> {
+  const orphans = () => classesOf(pass).orphans
+  if (orphans().length === 0) return done
+  const taken = await takeUpItems(
+    pass,
+    pass.state.deployItems.filter((item) => isAtWork(pass, item)),
+  )
+  if (taken.faults.length > 0) return taken
+  const left = orphans()
+  return left.length === 0 ? done : joinOutcomes(stop(`${heldBackText(pass)}; held back: ${names(left)}`), taken)
 }
 
 async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise<Outcome> {

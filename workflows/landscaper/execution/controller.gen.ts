@@ -22,6 +22,8 @@ export const executionQueries = {
 export interface ExecutionActions<Pass> {
   /** Fails when the items of the spec cannot work, before anything is written. */
   checkItems(pass: Pass): Outcome | Promise<Outcome>
+  /** Holds a paused job back that has begun nothing yet. */
+  awaitResume(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Puts the finalizer on. */
   guardExecution(pass: Pass): Outcome | Promise<Outcome>
   /** Writes the deploy items as the spec has them, and deletes those that it no longer names. */
@@ -32,6 +34,8 @@ export interface ExecutionActions<Pass> {
   interruptItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Ends items that no deployer has taken up in time. */
   endUnclaimedItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
+  /** Ends as succeeded what somebody has left out. */
+  skipItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Fails when an edit during the job has made the items unable to work; items that run are left to finish first. */
   checkEdits(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Has items that the spec no longer names uninstalled, and waits until they are gone. */
@@ -55,11 +59,13 @@ export function executionSteps<Pass extends { readonly state: ExecutionObservati
 ): Readonly<Record<keyof ExecutionActions<Pass>, Step<Pass>>> {
   return {
     checkItems: action('checkItems', (pass) => actions.checkItems(pass)),
+    awaitResume: action('awaitResume', (pass) => actions.awaitResume(pass, pass.state.deployItems)),
     guardExecution: action('guardExecution', (pass) => actions.guardExecution(pass)),
     applyDeployItems: action('applyDeployItems', (pass) => actions.applyDeployItems(pass, pass.state.deployItems)),
     nameDeployers: action('nameDeployers', (pass) => actions.nameDeployers(pass, pass.state.deployItems)),
     interruptItems: action('interruptItems', (pass) => actions.interruptItems(pass, pass.state.deployItems)),
     endUnclaimedItems: action('endUnclaimedItems', (pass) => actions.endUnclaimedItems(pass, pass.state.deployItems)),
+    skipItems: action('skipItems', (pass) => actions.skipItems(pass, pass.state.deployItems)),
     checkEdits: action('checkEdits', (pass) => actions.checkEdits(pass, pass.state.deployItems)),
     cleanUpOrphans: action('cleanUpOrphans', (pass) => actions.cleanUpOrphans(pass, pass.state.deployItems)),
     triggerDeployItems: action('triggerDeployItems', (pass) =>

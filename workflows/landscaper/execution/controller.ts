@@ -10,6 +10,7 @@ import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
 import { executionPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
+import { PAUSE_MARKS } from '../pause.ts'
 import { UNGUARDED } from '../unguarded.ts'
 
 export const executionController: JobModeController = {
@@ -24,7 +25,7 @@ export const executionController: JobModeController = {
   status: jobStatus,
   wantedRun: executionRun,
   plan: executionPlan,
-  triggers: [UNGUARDED],
+  triggers: [UNGUARDED, ...PAUSE_MARKS],
   fields: executionFields,
   foresee: foreseeExecution,
   steering: STEERED_EXECUTION,

@@ -67,7 +67,8 @@ function stateOf(item: DeployItemView, setting: Setting): string {
   return item.jobID === jobID || isHere(item) ? workOn(item, setting) : waitOf(item, setting)
 }
 
-function endOf({ phase = '', tookMs, error }: DeployItemView): string {
+function endOf({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
+  if (isSkipped === true && phase === 'Succeeded') return 'skipped'
   const took = tookMs === undefined ? '' : tookMs < AT_ONCE_MS ? ' at once' : ` after ${seconds(tookMs)}`
   return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, LONGEST_ERROR)}`}`
 }

@@ -19,6 +19,7 @@ export const executionFields: OwnedFields = {
       path('status.exportRef'),
       path('status.deployItemCache'),
       path('status.transitionTimes'),
+      path('status.paused'),
     ],
     DeployItem: [
       path('metadata.ownerReferences'),

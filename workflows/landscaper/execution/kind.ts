@@ -29,6 +29,7 @@ import {
   timestamp,
   type ValueOf,
 } from '../../kit/index.ts'
+import { PAUSE_PATHS, pausedField } from '../pause.ts'
 
 const deployItemTemplate = record('One item to deploy.', {
   name: required(text('Name of the item, unique in the list.', { minLength: 1 })),
@@ -70,6 +71,7 @@ const status = record('Where the current job stands.', {
     orphanedDIs: list('Items that the spec no longer has.', text('Name of a deploy item object.')),
   }),
   transitionTimes,
+  paused: pausedField,
 })
 
 /** The condition that says which deployers, beside Pawl's own, are waited for. */
@@ -95,6 +97,7 @@ export const executionKind = defineKind({
   projection: [
     annotation(OPERATION_ANNOTATION),
     annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
+    ...PAUSE_PATHS,
     path('status.phase'),
     path('status.jobID'),
     path('status.jobIDFinished'),

@@ -5,12 +5,15 @@ import type { Activities } from '../../../activities/index.ts'
 import type { BatchResult } from '../../../activities/landscaper/execution/item-batch.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../../kit/index.ts'
+import { pauseText } from '../pause.ts'
 import type { DeployActivities } from '../deploy-item/pass.ts'
 import type { ExecutionObservation } from './controller.gen.ts'
 
 export interface ExecutionState extends ExecutionObservation {
   /** Its host is asked to end the job. */
   readonly isInterrupted?: boolean
+  /** Its host is paused. */
+  readonly isPaused?: true
 }
 
 export type ExecutionActivities = DeployActivities & ObservedActivities
@@ -27,7 +30,9 @@ type ObservedActivities = Pick<
   | 'releaseItemsOfRemovedClusters'
   | 'interruptExecution'
   | 'forgetInterrupt'
+  | 'tellPause'
   | 'endUnclaimedItems'
+  | 'skipItems'
   | 'collectExports'
 >
 
@@ -47,7 +52,8 @@ export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
   return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
 }
 
-type ItemsActivity = 'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems'
+type ItemsActivity =
+  'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems' | 'skipItems'
 
 /** Asks for something to be done with the items, in as many calls as that takes, and takes in what was written. None: no call. */
 export async function absorbAll(
@@ -73,6 +79,16 @@ export function leftOf(asked: readonly DeployItemView[], { left }: BatchResult):
 /** Runs this job: the item has it, or is worked on before its own first write brings it. */
 export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
+}
+
+/** Nothing more of it may begin: it is paused itself, or its host is. */
+export function isHeldBack({ state: { target, isPaused } }: ExecutionPass): boolean {
+  return isPaused === true || target.paused !== undefined
+}
+
+/** Who holds it back, in words. */
+export function heldBackText({ state: { target } }: ExecutionPass): string {
+  return target.paused === undefined ? 'its installation is paused' : pauseText(target.paused)
 }
 
 /**

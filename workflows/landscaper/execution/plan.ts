@@ -3,6 +3,7 @@
 import { joinOrdered, type JobPlan, sequential } from '../../kit/index.ts'
 import { applyDeployItems } from './apply-deploy-items.ts'
 import { awaitPickup } from './await-pickup.ts'
+import { awaitResume } from './await-resume.ts'
 import { checkEdits, checkItems } from './check-items.ts'
 import { cleanUpOrphans } from './clean-up-orphans.ts'
 import { collectExports } from './collect-exports.ts'
@@ -14,17 +15,20 @@ import { guardExecution } from './guard-execution.ts'
 import { interruptItems } from './interrupt-items.ts'
 import { nameDeployers } from './name-deployers.ts'
 import { releaseExecution } from './release-execution.ts'
+import { skipItems } from './skip-items.ts'
 import { triggerDeletion } from './trigger-deletion.ts'
 import { triggerDeployItems } from './trigger-deploy-items.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = executionSteps({
   checkItems,
+  awaitResume,
   guardExecution,
   applyDeployItems,
   nameDeployers,
   interruptItems,
   endUnclaimedItems,
+  skipItems,
   checkEdits,
   cleanUpOrphans,
   triggerDeployItems,
@@ -39,7 +43,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
   kind: 'Execution',
   phases: {
     Init: {
-      step: sequential(step.checkItems, step.guardExecution, step.applyDeployItems),
+      step: sequential(step.checkItems, step.awaitResume, step.guardExecution, step.applyDeployItems),
       next: 'Progressing',
     },
     Progressing: {
@@ -47,16 +51,19 @@ export const executionPlan: JobPlan<ExecutionPass> = {
         step.nameDeployers,
         step.interruptItems,
         step.endUnclaimedItems,
+        step.awaitResume,
+        step.skipItems,
         joinOrdered(sequential(step.checkEdits, step.cleanUpOrphans, step.triggerDeployItems), step.awaitPickup),
       ),
       next: 'Completing',
     },
     Completing: { step: step.collectExports, next: 'Succeeded' },
-    InitDelete: { step: step.deleteDeployItems, next: 'Deleting' },
+    InitDelete: { step: sequential(step.awaitResume, step.deleteDeployItems), next: 'Deleting' },
     Deleting: {
       step: sequential(
         step.interruptItems,
         step.endUnclaimedItems,
+        step.awaitResume,
         joinOrdered(step.triggerDeletion, step.awaitPickup),
         step.releaseExecution,
       ),

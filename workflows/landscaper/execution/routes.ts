@@ -1,6 +1,8 @@
 // Which events concern an Execution, and which run its state asks for.
 
+import { SKIP_ANNOTATION } from '../contract.ts'
 import {
+  annotation,
   type ControllerRoutes,
   groupKindText,
   isIdle,
@@ -19,6 +21,7 @@ import {
 import { deletionRun } from '../delete-by-hand.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
+import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
 import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
@@ -43,6 +46,8 @@ function fromExecution(event: RoutedEvent): Routing {
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isUnguarded(event.projection, installationKind))
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
+  const tells = runThatTells(event.projection)
+  if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
   if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
 }
@@ -66,13 +71,13 @@ function fromDeployItem(event: RoutedEvent): Routing {
     : { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} ${change.cause}` }] }
 }
 
+const SKIP = annotation(SKIP_ANNOTATION)
 const DECISIVE = [
-  'status.jobIDFinished',
-  'status.jobID',
-  'status.phase',
-  'metadata.deletionTimestamp',
-  'metadata.finalizers',
-].map(path)
+  ...['status.jobIDFinished', 'status.jobID', 'status.phase', 'metadata.deletionTimestamp', 'metadata.finalizers'].map(
+    path,
+  ),
+  SKIP,
+]
 
 /** What of an item's event its execution looks at. */
 function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
@@ -81,6 +86,7 @@ function decisiveChange(event: RoutedEvent): { readonly cause: string } | { read
     JSON.stringify(valueAt(projection, at)) !== JSON.stringify(previous && valueAt(previous, at))
   if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
   if (isJobTaken(event)) return { cause: 'has another job' }
+  if (isChanged(SKIP)) return { cause: 'is left out, or not any more' }
   if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
     return { none: 'deploy item is unfinished' }
   return { cause: 'finished' }
@@ -109,6 +115,11 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
   if (isUnguarded(subject, installationKind)) return FIRST_SEEN
+  const wanted = idleRun(subject, ownerGone)
+  return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
+}
+
+function idleRun(subject: object, ownerGone: boolean): WantedRun {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
-  return deletionRun(subject, ownerGone, 'installation')
+  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, 'installation') : HELD_BACK
 }

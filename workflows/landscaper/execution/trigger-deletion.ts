@@ -6,17 +6,28 @@
 //   X3. An item that no deployer ever took up has nothing to uninstall: it goes at once, and binds no order. So a graph that was cyclic from the start
 //       is gone at once.
 //   X4. One whose cluster was removed goes likewise, where it says that it may (release-of-removed.ts).
+//   X5. While it is held back (pause.ts) what runs is left to finish, and nothing else is done.
 
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorbAll, causes, codesOf, type ExecutionPass, isToBeReleased, names } from './pass.ts'
+import {
+  absorbAll,
+  causes,
+  codesOf,
+  type ExecutionPass,
+  heldBackText,
+  isHeldBack,
+  isToBeReleased,
+  names,
+} from './pass.ts'
 import { releaseOfRemoved } from './release-of-removed.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   const { state } = pass
   if (state.deployItems.length === 0) return done
+  if (isHeldBack(pass)) return await holdBack(pass)
   if (state.target.withoutUninstall) return await absorbAll(pass, 'releaseDeployItems', state.deployItems)
   const released = await releaseUntouched(pass)
   if (released.faults.length > 0) return released
@@ -39,6 +50,15 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
     )
   const found = verdict(pass)
   return found.stopped === undefined ? found : joinOutcomes(found, taken, removed.outcome)
+}
+
+/** X5 */
+async function holdBack(pass: ExecutionPass): Promise<Outcome> {
+  const look = () => ({ running: classesOf(pass).running, ready: [] })
+  const taken = await takeUpLevels(pass, look)
+  if (taken.faults.length > 0) return taken
+  const left = pass.state.deployItems
+  return left.length === 0 ? done : joinOutcomes(stop(`${heldBackText(pass)}; still there: ${names(left)}`), taken)
 }
 
 /** X3. Nobody may be there to say that nothing was deployed of these. */

@@ -2,13 +2,14 @@
 // Source: seeds/landscaper-execution-controller.txt "Progressing".
 //
 //   P1. A failed item stops new triggers; items already running are left to finish.
+//   P3. While it is held back (pause.ts) nothing more is triggered; items already running are left to finish.
 //   P2. Nothing running and nothing ready, yet items blocked: the graph is stuck, so the phase fails, with the cycle's path.
 
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
 import { nameDeployItems } from './deploy-item-cache.ts'
-import { causes, codesOf, type ExecutionPass, names } from './pass.ts'
+import { causes, codesOf, type ExecutionPass, heldBackText, isHeldBack, names } from './pass.ts'
 import { releaseDeployers } from './name-deployers.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
@@ -25,7 +26,7 @@ export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> 
 async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
   const look = () => {
     const classes = classesOf(pass)
-    return classes.failed.length > 0 ? { ...classes, ready: [] } : classes
+    return classes.failed.length > 0 || isHeldBack(pass) ? { ...classes, ready: [] } : classes
   }
   const taken = await takeUpLevels(pass, look)
   const { running } = look()
@@ -47,6 +48,10 @@ function verdict(pass: ExecutionPass): Outcome {
     return running.length > 0
       ? stop(`a deploy item failed; waiting for the running ones: ${names(running)}`)
       : failedItems(failed, of(failed))
+  }
+  if (isHeldBack(pass) && ready.length > 0) {
+    const goesOn = running.length > 0 ? `; what has begun goes on: ${names(running)}` : ''
+    return stop(`${heldBackText(pass)}; held back: ${names(ready)}${goesOn}`)
   }
   // What is ready still has been tried, and runs another job of its own.
   if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)

@@ -3,24 +3,37 @@
 //
 //   B1. Dependents that the original has left to be asked are asked first, also in a run without a job. Source: spec/landscaper.md 2.2 (sequence of
 //       checks, 3).
+//   B2. That an idle one is paused, or not any more, is told in a run without a job (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
 import { BEGIN_OPERATION, done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { isUntold } from '../pause.ts'
 import type { InstallationPass } from './pass.ts'
 
 export async function beginInstallation(pass: InstallationPass): Promise<Outcome> {
   if (pass.state.start === 'superseded') return stop(SUPERSEDED)
   const isOurs = pass.state.target.jobID === pass.jobID
   const hasLeft = pass.state.target.hasLeftDependents === true
+  if (!isOurs && isIdle(pass.state.target) && isUntold(pass.state.target)) return await tell(pass)
   if (!isOurs && !(hasLeft && isIdle(pass.state.target))) return stop(SUPERSEDED)
   const end = hasLeft ? await askLeft(pass) : undefined
-  if (end !== undefined || !isOurs) return stop(end ?? GUARDED)
+  return end !== undefined || !isOurs ? stop(end ?? GUARDED) : await beginOwn(pass)
+}
+
+/** The job is the run's. */
+async function beginOwn(pass: InstallationPass): Promise<Outcome> {
   const { start, target } = pass.state
   // Defaults change the generation: the job runs the spec with its defaults in.
   if (start === 'begun') pass.draft.observedGeneration = target.generation
   if (start !== 'begun' && needsAdoption(pass)) return await adopt(pass)
   pass.state = { ...pass.state, isAdopted: true }
   return done
+}
+
+/** B2 */
+async function tell({ by, subject, act }: InstallationPass): Promise<Outcome> {
+  await act.tellPause({ by, subject })
+  return stop(GUARDED)
 }
 
 /** Those that another engine has left to be asked, before anything else of the job. @returns how the run ends; undefined: it goes on. */

@@ -39,6 +39,12 @@ export interface InstallationActions<Pass> {
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
+  /** Holds a paused job back where something of it is still to begin. */
+  awaitResume(
+    pass: Pass,
+    execution: Execution | undefined,
+    subInstallations: readonly Installation[],
+  ): Outcome | Promise<Outcome>
   /** Runs the job of the Execution, as far as it comes without waiting. */
   runExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
   /** Waits until all children have finished the job, and fails when one has failed. */
@@ -84,6 +90,9 @@ export function installationSteps<Pass extends { readonly state: InstallationObs
     ),
     interruptInstallation: action('interruptInstallation', (pass) =>
       actions.interruptInstallation(pass, pass.state.execution, pass.state.subInstallations),
+    ),
+    awaitResume: action('awaitResume', (pass) =>
+      actions.awaitResume(pass, pass.state.execution, pass.state.subInstallations),
     ),
     runExecution: action('runExecution', (pass) => actions.runExecution(pass, pass.state.execution)),
     awaitChildren: action('awaitChildren', (pass) =>

@@ -9,6 +9,7 @@ import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
 import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
+import { PAUSE_MARKS } from '../pause.ts'
 
 export const installationController: JobModeController = {
   name: 'installation',
@@ -25,6 +26,7 @@ export const installationController: JobModeController = {
     { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
     { at: path('spec.automaticReconcile') },
     { at: path('status.dependentsToTrigger') },
+    ...PAUSE_MARKS,
   ],
   fields: installationFields,
   foresee: foreseeInstallation,

@@ -43,10 +43,14 @@ function runningSubs({ state: { subInstallations }, jobID }: InstallationPass) {
 /** Phases in which only children of earlier jobs have the job. */
 const EARLY: readonly string[] = ['Init', 'CleanupOrphaned', 'InitDelete']
 
+export function isEarly(phase: string | undefined): boolean {
+  return EARLY.includes(phase ?? '')
+}
+
 function isAllBegun(pass: InstallationPass): boolean {
   const { state, draft, jobID } = pass
   // A run that was lost may have come further than its status says.
-  if (EARLY.includes(draft.phase ?? '') && !isExecutionBegun(pass)) return false
+  if (isEarly(draft.phase) && !isExecutionBegun(pass)) return false
   const isExecutionLeft = state.execution !== undefined && !isExecutionBegun(pass)
   return !isExecutionLeft && state.subInstallations.every((sub) => sub.jobID === jobID)
 }

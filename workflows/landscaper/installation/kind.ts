@@ -38,6 +38,7 @@ import {
 import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { recordWithOne } from '../one-source.ts'
+import { PAUSE_PATHS, pausedField, pauseReason } from '../pause.ts'
 
 // The conditions that users of the original know. Of a job that has not come so far they are not there. Source: spec/landscaper.md 1.14.
 
@@ -209,6 +210,7 @@ const status = record('Where the current job stands.', {
     record('A sibling.', { name: required(text('Name of the installation.')) }),
   ),
   transitionTimes,
+  paused: pausedField,
 })
 
 const OWN_KIND = { group: 'landscaper.gardener.cloud', kind: 'Installation' } as const
@@ -246,6 +248,7 @@ export const installationKind = defineKind({
     annotation(DELETE_IGNORE_SUCCESSORS_ANNOTATION),
     annotation(TOUCH_ANNOTATION),
     annotation(IGNORE_ANNOTATION),
+    ...PAUSE_PATHS,
     path('status.phase'),
     path('status.jobID'),
     path('status.jobIDFinished'),
@@ -288,6 +291,7 @@ const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Dele
 export function installationTrigger(object: object): string | undefined {
   const isRoot = ownerOfKind(object, installationKind) === undefined
   if (!isRoot || textAt(object, annotation(IGNORE_ANNOTATION)) === 'true') return undefined
+  if (pauseReason(object) !== undefined) return undefined
   if (textAt(object, annotation(OPERATION_ANNOTATION)) === 'reconcile') return 'reconcile annotation'
   if (valueAt(object, path('metadata.deletionTimestamp')) !== undefined) {
     return DELETION_PHASES.includes(textAt(object, path('status.phase')) ?? '') ? undefined : 'deletion'

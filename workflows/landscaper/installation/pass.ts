@@ -43,6 +43,8 @@ type WritingActivities = Pick<
   | 'deleteExecution'
   | 'triggerSubInstallations'
   | 'interruptSubInstallations'
+  | 'holdSubInstallations'
+  | 'tellPause'
   | 'deleteSubInstallations'
   | 'lookForSuccessors'
   | 'triggerDependents'

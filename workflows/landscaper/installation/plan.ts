@@ -8,6 +8,7 @@ import { checkGeneration } from './check-generation.ts'
 import type { InstallationPass } from './pass.ts'
 import { installationSteps } from './controller.gen.ts'
 import { deleteChildren } from './delete-children.ts'
+import { awaitResume } from './await-resume.ts'
 import { awaitSuccessors } from './await-successors.ts'
 import { interruptInstallation } from './interrupt-installation.ts'
 import { IMPORT_RING, triggerDependents } from './trigger-dependents.ts'
@@ -21,6 +22,7 @@ const step = installationSteps({
   cleanUpSubInstallations,
   triggerSubInstallations,
   interruptInstallation,
+  awaitResume,
   runExecution,
   awaitChildren,
   checkGeneration,
@@ -36,16 +38,19 @@ export const installationPlan: JobPlan<InstallationPass> = {
   phases: {
     // One that a hand has deleted has to be gone before it is made anew.
     Init: {
-      step: sequential(step.interruptInstallation, step.cleanUpSubInstallations, step.applyChildren),
+      step: sequential(step.interruptInstallation, step.awaitResume, step.cleanUpSubInstallations, step.applyChildren),
       next: 'CleanupOrphaned',
     },
     CleanupOrphaned: {
-      step: sequential(step.interruptInstallation, step.cleanUpSubInstallations),
+      step: sequential(step.interruptInstallation, step.awaitResume, step.cleanUpSubInstallations),
       next: 'ObjectsCreated',
     },
-    ObjectsCreated: { step: sequential(step.interruptInstallation, step.triggerSubInstallations), next: 'Progressing' },
+    ObjectsCreated: {
+      step: sequential(step.interruptInstallation, step.awaitResume, step.triggerSubInstallations),
+      next: 'Progressing',
+    },
     Progressing: {
-      step: sequential(step.interruptInstallation, step.runExecution, step.awaitChildren),
+      step: sequential(step.interruptInstallation, step.awaitResume, step.runExecution, step.awaitChildren),
       next: 'Completing',
     },
     Completing: {
@@ -53,15 +58,19 @@ export const installationPlan: JobPlan<InstallationPass> = {
       next: 'Succeeded',
     },
     InitDelete: {
-      step: sequential(step.interruptInstallation, step.awaitSuccessors, step.deleteChildren),
+      step: sequential(step.interruptInstallation, step.awaitResume, step.awaitSuccessors, step.deleteChildren),
       next: 'TriggerDelete',
     },
-    TriggerDelete: { step: sequential(step.interruptInstallation, step.triggerSubInstallations), next: 'Deleting' },
+    TriggerDelete: {
+      step: sequential(step.interruptInstallation, step.awaitResume, step.triggerSubInstallations),
+      next: 'Deleting',
+    },
     // A decision to let go may come at any time.
     Deleting: {
       step: sequential(
         step.deleteChildren,
         step.interruptInstallation,
+        step.awaitResume,
         step.triggerSubInstallations,
         step.runExecution,
         step.awaitDeletion,

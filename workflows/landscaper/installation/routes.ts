@@ -22,6 +22,7 @@ import {
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
+import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
 import { hasLeftDependents, installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
@@ -97,9 +98,14 @@ function notify(
 export function installationRun(subject: object, ownerGone = false): WantedRun {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
-  if (isSubInstallation(subject)) return runOfSub(subject, ownerGone)
+  const wanted = isSubInstallation(subject) ? runOfSub(subject, ownerGone) : runOfRoot(subject)
+  return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
+}
+
+function runOfRoot(subject: object): WantedRun {
   const trigger = installationTrigger(subject)
   if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...countAnew(subject) }
+  if (pauseReason(subject) !== undefined) return HELD_BACK
   return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
 }
 
@@ -119,6 +125,7 @@ function runByItself(subject: object): WantedRun | undefined {
 function runOfSub(subject: object, ownerGone: boolean): WantedRun {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
+  if (pauseReason(subject) !== undefined) return HELD_BACK
   // As a root: once it has failed, a person asks for the next try.
   if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
     return { jobID: undefined, cause: 'reconcile annotation' }

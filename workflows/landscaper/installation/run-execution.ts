@@ -17,7 +17,8 @@ export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   if (execution === undefined) return again(0)
   pass.draft.marks.push('waitTime')
   const isInterrupted = isExecutionBegun(pass) && state.target.interruptRequested
-  const given = { target: execution, deployItems: state.deployItems, isInterrupted }
+  const isPaused = state.target.paused !== undefined
+  const given = { target: execution, deployItems: state.deployItems, isInterrupted, ...(isPaused && { isPaused }) }
   const ran = await act.runExecution(pass, given)
   pass.state = { ...pass.state, ...after(execution, jobID, ran) }
   const hasEnded = ran.result !== undefined || ran.state.isInterrupted !== true

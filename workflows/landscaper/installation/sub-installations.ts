@@ -4,6 +4,7 @@
 import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
 import type { ChildExecution, InstallationView } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, fail, isIdle, type Outcome, stop } from '../../kit/index.ts'
+import { pauseText } from '../pause.ts'
 import { shortList } from '../short-list.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
@@ -54,6 +55,8 @@ export async function triggerSubInstallations(pass: InstallationPass): Promise<O
   const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID)
   if (waiting.length === 0) return done
   const idle = waiting.filter(isIdle)
+  if (idle.length > 0 && target.paused !== undefined)
+    return stop(`${pauseText(target.paused)}; held back: ${names(idle)}`)
   if (idle.length > 0) await handDown(pass, idle, { ignoresSuccessors: false })
   const busy = waiting.filter((sub) => !isIdle(sub))
   return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${names(busy)}`)
@@ -75,8 +78,8 @@ async function handDown(
 }
 
 /** What an activity needs of a sub-installation. */
-export function asChild({ uid, name, version, jobID, interruptRequested }: InstallationView) {
-  return { uid, name, version, jobID, interruptRequested }
+export function asChild({ uid, name, version, jobID, interruptRequested, heldBy }: InstallationView) {
+  return { uid, name, version, jobID, interruptRequested, ...(heldBy !== undefined && { heldBy }) }
 }
 
 /** Names for people; of very many only the first. */

@@ -27,6 +27,8 @@ export async function installation(input: JobInput): Promise<RunResult> {
       deleteExecution: short.deleteExecution,
       triggerSubInstallations: short.triggerSubInstallations,
       interruptSubInstallations: short.interruptSubInstallations,
+      holdSubInstallations: short.holdSubInstallations,
+      tellPause: short.tellPause,
       deleteSubInstallations: short.deleteSubInstallations,
       lookForSuccessors: short.lookForSuccessors,
       triggerDependents: short.triggerDependents,

@@ -105,7 +105,8 @@ async function run(item: DeployItemView, { isGone = false } = {}) {
       observeDeployItem: unexpected,
       sendItems: unexpected,
       forItem: () => ({ applyItem: unexpected, awaitItem: unexpected, uninstallItem: unexpected }),
-      guardSubject({ version, finalizers }: FinalizeInput) {
+      forgetRetry: () => Promise.reject(new Error('was not expected')),
+    guardSubject({ version, finalizers }: FinalizeInput) {
         log.push(`guard on ${version}, beside ${finalizers.join() || 'nothing'}`)
         return answer({ finalizers: [...finalizers, FINALIZER] })
       },

@@ -66,6 +66,8 @@ export interface Called {
   readonly interrupted: string[]
   /** Ended because no deployer took them up. */
   readonly unclaimed: string[]
+  /** Ended as succeeded because they are left out. */
+  readonly skipped: string[]
   /** Interrupts that were taken off without ending anything. */
   forgotten: number
 }
@@ -85,7 +87,16 @@ export function executionPass(
   { target = {}, act = {}, serves, begins = () => undefined }: Given = {},
 ): { readonly pass: ExecutionPass; readonly called: Called; readonly tracks: HeldTracks<ExecutionState> } {
   const called: Called = {
-    ...{ triggered: [], deployed: [], sent: [], deleted: [], released: [], interrupted: [], unclaimed: [] },
+    ...{
+      triggered: [],
+      deployed: [],
+      sent: [],
+      deleted: [],
+      released: [],
+      interrupted: [],
+      unclaimed: [],
+      skipped: [],
+    },
     forgotten: 0,
   }
   const tracks = new HeldTracks<ExecutionState>()
@@ -138,6 +149,7 @@ function activities(
     guardSubject: refuse('guardSubject'),
     applyDeployItems: refuse('applyDeployItems'),
     collectExports: refuse('collectExports'),
+    tellPause: refuse('tellPause'),
     releaseItemsOfRemovedClusters: refuse('releaseItemsOfRemovedClusters'),
     triggerDeployItems(input) {
       begins(chosen(input))
@@ -145,6 +157,7 @@ function activities(
     },
     deleteDeployItems: batch(called.deleted, leaving),
     endUnclaimedItems: batch(called.unclaimed, ended),
+    skipItems: batch(called.skipped, (item) => ({ ...item, ...SUCCEEDED })),
     interruptExecution: async (input) => ({
       ...(await batch(called.interrupted, ended)(input)),
       target: { ...state().target, version: '11', interruptRequested: false },

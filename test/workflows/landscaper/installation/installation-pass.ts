@@ -1,5 +1,6 @@
 // Builder of an Installation's pass: its objects, and activities that answer as the real ones do and note their calls.
 
+import { handedDown } from '../../../../workflows/landscaper/pause.ts'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import type { ChildExecution, InstallationView } from '../../../../activities/landscaper/installation/views.ts'
@@ -117,6 +118,15 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
         `interruptSubInstallations ${namesOf(subInstallations)}`,
         told(subInstallations, { interruptRequested: true }),
       ),
+    holdSubInstallations: ({ subInstallations, isPaused, jobID }) => {
+      const heldBy = handedDown(jobID)
+      const held = { heldBy, paused: { by: 'its parent', reason: heldBy } }
+      return called(
+        `${isPaused ? 'hold' : 'let go on'} ${namesOf(subInstallations)}`,
+        told(subInstallations, isPaused ? held : {}),
+      )
+    },
+    tellPause: () => called('tellPause', undefined),
     deleteSubInstallations: ({ subInstallations }) =>
       called(`deleteSubInstallations ${namesOf(subInstallations)}`, told(subInstallations, { deleting: true })),
     lookForSuccessors: () => called('lookForSuccessors', { unfinished: [], failed: [] }),

@@ -1,0 +1,74 @@
+// What a pass sees of a pause, and the write that tells of it where no job is open.
+
+import { type Condition, PAUSED_ANNOTATION, setCondition } from '../../workflows/landscaper/contract.ts'
+import { listOf } from '../../workflows/landscaper/json-fields.ts'
+import {
+  isHandedDown,
+  isUntold,
+  type PausableView,
+  pauseReason,
+  pauseStatus,
+  type PauseView,
+  toldPause,
+} from '../../workflows/landscaper/pause.ts'
+import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { readObject } from '../kube/read-family.ts'
+import { statusOf, targetView } from '../kube/views.ts'
+import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { jobController } from '../run/controllers.ts'
+import type { LandscaperDeps } from './deps.ts'
+import { whoAnnotated } from './who-annotated.ts'
+
+/** What of a view tells of a pause; nothing where there is none. */
+export function pausableView(object: KubeObject): PausableView {
+  const reason = pauseReason(object)
+  const pauseTold = toldPause(object)
+  return {
+    ...(reason !== undefined && { paused: { ...whoPaused(object, reason), reason } }),
+    ...(pauseTold !== undefined && { pauseTold }),
+  }
+}
+
+function whoPaused(object: KubeObject, reason: string): Omit<PauseView, 'reason'> {
+  return isHandedDown(reason) ? { by: 'its parent' } : whoAnnotated(object, PAUSED_ANNOTATION, 'pause')
+}
+
+export interface TellPauseInput {
+  readonly by: By
+  readonly subject: Subject
+}
+
+export const pauseActivities = (deps: LandscaperDeps) => ({
+  /**
+   * Says in the status of an idle object what holds it back, or that nothing does any more. Idempotent; one that has a job is left to the run of that.
+   *
+   * @throws retryable failures of the API server and the journal.
+   */
+  async tellPause({ by, subject }: TellPauseInput): Promise<void> {
+    const watched = jobController(deps, by).target
+    const { uid, namespace, name } = subject
+    const found = await readObject(deps, watched, namespace, name)
+    if (found === undefined) return
+    const patchOf = (current: KubeObject): Patch | 'done' | 'superseded' => {
+      const view = pausableView(current)
+      if (current.metadata.uid !== uid || !isIdle(targetView(current))) return 'superseded'
+      return isUntold(view) ? told(current, view.paused, deps.now().toISOString()) : 'done'
+    }
+    const patch = patchOf(found)
+    if (typeof patch === 'string') return
+    const version = found.metadata.resourceVersion ?? ''
+    const [answer] = await writeAll(deps, { ...by, step: 'tellPause', fieldManager: fieldManagerOf(by) }, [
+      { verb: 'patchStatus', watched, namespace, name, version, patch, reapply: patchOf },
+    ])
+    if (answer?.result === 'failed') throw answer.error
+  },
+})
+
+function told(object: KubeObject, by: PauseView | undefined, now: string): Patch {
+  const { paused, condition } = pauseStatus(by)
+  const conditions = listOf(statusOf(object)['conditions']) as readonly Condition[]
+  const { generation } = object.metadata
+  const about = generation === undefined ? {} : { observedGeneration: generation }
+  return { status: { paused, conditions: setCondition(conditions, { ...condition, ...about }, now) } }
+}

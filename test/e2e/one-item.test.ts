@@ -1,0 +1,136 @@
+// One item alone: left out, so that others go on without it, and tried again by itself. Source: spec/engine.md 6 (rank 7), docs/adr/0053.
+
+import { describe, expect, it } from 'vitest'
+import { failing, installation, type LsObject, OPERATION } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('one-item')
+
+const SKIP = 'landscaper.gardener.cloud/pawl-skip'
+
+async function annotateItem(execution: string, item: string, annotations: object): Promise<LsObject> {
+  const found = (await stage.cluster.items(execution)).get(item)
+  return await stage.cluster.patch('deployitems', found?.metadata.name ?? '', { metadata: { annotations } })
+}
+
+async function itemOf(execution: string, item: string): Promise<LsObject> {
+  const found = (await stage.cluster.items(execution)).get(item)
+  if (found === undefined) throw new Error(`execution ${execution} has no item ${item}`)
+  return found
+}
+
+function conditionOf({ status }: LsObject, type: string) {
+  return (status?.['conditions'] as readonly { readonly type: string }[] | undefined)?.find((one) => one.type === type)
+}
+
+describe.concurrent('an item that is left out', () => {
+  it('lets those behind it begin in the job that runs, though it is under way', async () => {
+    const { cluster } = stage
+    const type = 'example.org/never'
+    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
+    const items = [
+      { name: 'never', type },
+      { name: 'behind', dependsOn: ['never'] },
+    ]
+    await cluster.create(installation('under-way', items), 'installations')
+    await cluster.untilItems('under-way', ['never'], (item) => item?.status?.phase === 'Progressing')
+    await annotateItem('under-way', 'never', { [SKIP]: 'not here' })
+    expect((await cluster.finished('under-way')).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.phases('under-way')).toEqual({ never: 'Succeeded', behind: 'Succeeded' })
+    await deployer.stop()
+  })
+
+  it('counts as succeeded in the next job, says so, and is deployed again when its spec changes', async () => {
+    const { cluster } = stage
+    const items = (config?: object) => [
+      { ...failing('bad'), ...(config !== undefined && { config: { ...config } }) },
+      { name: 'behind', dependsOn: ['bad'] },
+    ]
+    await cluster.create(installation('next', items()), 'installations')
+    const first = await cluster.finished('next')
+    expect(first.status).toMatchObject({ phase: 'Failed' })
+    await annotateItem('next', 'bad', { [SKIP]: 'known to be broken' })
+    await cluster.trigger('next')
+    const second = await cluster.finished('next', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    const bad = await itemOf('next', 'bad')
+    expect(bad.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: second.status?.jobID })
+    expect(bad.status?.lastError).toBeUndefined()
+    expect(conditionOf(bad, 'Skipped')).toMatchObject({
+      status: 'True',
+      reason: 'SkippedByAnnotation',
+      message: expect.stringMatching(/^not deployed: skipped by .*\(not verified\).*: known to be broken$/) as string,
+    })
+
+    await cluster.patch('installations', 'next', installation('next', items({ phase: 'Succeeded', other: true })))
+    const third = await cluster.finished('next', second.status?.jobID)
+    expect(third.status).toMatchObject({ phase: 'Succeeded' })
+    const mended = await itemOf('next', 'bad')
+    expect(mended.metadata.annotations?.[SKIP]).toBeUndefined()
+    expect(conditionOf(mended, 'Skipped')).toBeUndefined()
+    expect(mended.status?.['deployer']).toBeDefined()
+  })
+
+  it('is uninstalled as any other', async () => {
+    const { cluster } = stage
+    const type = 'example.org/goes'
+    const gone: string[] = []
+    const deployer = Deployer.start(cluster, type, { uninstall: ({ metadata }) => (gone.push(metadata.name), 'done') })
+    await cluster.create(installation('leaves', [{ name: 'goes', type }]), 'installations')
+    await cluster.finished('leaves')
+    const { metadata } = await annotateItem('leaves', 'goes', { [SKIP]: 'true' })
+    await cluster.delete('installations', 'leaves')
+    await cluster.gone('leaves')
+    expect(gone).toContain(metadata.name)
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an item that is tried again', () => {
+  it('has a job of its own, and no other item has one', async () => {
+    const { cluster, pawl } = stage
+    const type = 'example.org/mended'
+    const deployer = Deployer.start(cluster, type, { install: () => 'failed' })
+    const items = [{ name: 'ours' }, { name: 'theirs', type }]
+    await cluster.create(installation('alone', items), 'installations')
+    const failed = await cluster.finished('alone')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    await pawl.settled(failed)
+    deployer.install = () => 'done'
+    for (const item of ['theirs', 'ours']) {
+      await annotateItem('alone', item, { [OPERATION]: 'retry' })
+      await cluster.untilItems('alone', [item], (one) => {
+        const { jobID, jobIDFinished, phase } = one?.status ?? {}
+        return jobID !== failed.status?.jobID && jobIDFinished === jobID && phase === 'Succeeded'
+      })
+      expect((await itemOf('alone', item)).metadata.annotations?.[OPERATION]).toBeUndefined()
+    }
+    expect((await cluster.get('installations', 'alone'))?.status?.jobID).toBe(failed.status?.jobID)
+    const jobs = await Promise.all(['ours', 'theirs'].map(async (item) => (await itemOf('alone', item)).status?.jobID))
+    expect(new Set(jobs).size).toBe(2)
+    await deployer.stop()
+
+    await cluster.trigger('alone')
+    const again = Deployer.start(cluster, type)
+    expect((await cluster.finished('alone', failed.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    await again.stop()
+  })
+
+  it('waits for the end of the job that its execution has', async () => {
+    const { cluster } = stage
+    const type = 'example.org/beside'
+    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
+    await cluster.create(installation('waits', [failing('bad'), { name: 'slow', type }]), 'installations')
+    await cluster.untilItems('waits', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    const before = await annotateItem('waits', 'bad', { [OPERATION]: 'retry' })
+    deployer.install = () => 'done'
+    const failed = await cluster.finished('waits')
+    expect(before.status?.jobID).toBe(failed.status?.jobID)
+    await cluster.untilItems('waits', ['bad'], (item) => {
+      const { jobID, jobIDFinished } = item?.status ?? {}
+      return jobID !== failed.status?.jobID && jobID === jobIDFinished
+    })
+    await deployer.stop()
+  })
+})

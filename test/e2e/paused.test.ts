@@ -1,0 +1,172 @@
+// Objects that somebody has paused: what has begun goes on, nothing else begins, and what is asked for meanwhile comes once they go on.
+// Source: spec/engine.md 5 ("pause"), docs/adr/0049.
+
+import { describe, expect, it } from 'vitest'
+import { execution, failing, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, sub, subsOf, untilSub } from '../support/sub-installations.ts'
+
+const stage = useStage('paused')
+
+const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
+
+async function pause(name: string, value: string | null, plural = 'installations'): Promise<LsObject> {
+  return await stage.cluster.patch(plural, name, { metadata: { annotations: { [PAUSED]: value } } })
+}
+
+async function told(name: string, plural = 'installations'): Promise<LsObject> {
+  return await stage.cluster.until(plural, name, (one) => pausedOf(one) !== undefined)
+}
+
+async function untold(name: string, plural = 'installations'): Promise<LsObject> {
+  return await stage.cluster.until(plural, name, (one) => one !== undefined && pausedOf(one) === undefined)
+}
+
+function pausedOf(object: LsObject | undefined) {
+  return (object?.status as { readonly paused?: { readonly by: string; readonly reason: string } } | undefined)?.paused
+}
+
+function conditionOf({ status }: LsObject) {
+  const conditions = (status?.['conditions'] ?? []) as readonly { readonly type: string }[]
+  return conditions.find(({ type }) => type === 'Paused')
+}
+
+describe.concurrent('a root that is paused', () => {
+  it('says so while it is idle, and has the job that was asked for once it goes on', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('idle', [{ name: 'only' }]), 'installations')
+    const first = await cluster.finished('idle')
+    await pause('idle', 'a freeze')
+    const said = await told('idle')
+    expect(pausedOf(said)).toMatchObject({
+      by: expect.stringContaining('(not verified)') as string,
+      reason: 'a freeze',
+    })
+    expect(conditionOf(said)).toMatchObject({ status: 'True', message: expect.stringMatching(/: a freeze$/) as string })
+    expect(said.status).toMatchObject({ phase: 'Succeeded', jobID: first.status?.jobID })
+    await cluster.trigger('idle')
+    await pawl.looked((await cluster.get('installations', 'idle'))!)
+    expect((await cluster.get('installations', 'idle'))?.status?.jobID).toBe(first.status?.jobID)
+    expect((await cluster.get('installations', 'idle'))?.metadata.annotations?.[OPERATION]).toBe('reconcile')
+
+    await pause('idle', null)
+    const second = await cluster.finished('idle', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(pausedOf(second)).toBeUndefined()
+    await pause('idle', 'true')
+    await told('idle')
+    await pause('idle', 'false')
+    expect(conditionOf(await untold('idle'))).toMatchObject({ status: 'False', reason: 'Resumed' })
+  })
+
+  it('is not deleted before it goes on', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('kept', [{ name: 'only' }]), 'installations')
+    await cluster.finished('kept')
+    await pause('kept', 'true')
+    await told('kept')
+    await cluster.delete('installations', 'kept')
+    await pawl.looked((await cluster.get('installations', 'kept'))!)
+    expect((await cluster.items('kept')).get('only')?.metadata.deletionTimestamp).toBeUndefined()
+    await pause('kept', null)
+    await cluster.gone('kept')
+  })
+
+  it('can be interrupted', async () => {
+    const { cluster } = stage
+    await cluster.create(
+      installation('ended', [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]),
+      'installations',
+    )
+    await cluster.untilItems('ended', ['slow'], (item) => item?.status?.jobID !== undefined)
+    await pause('ended', 'true')
+    await told('ended')
+    await cluster.patch('installations', 'ended', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+    expect((await cluster.finished('ended')).status).toMatchObject({ phase: 'Failed' })
+    expect(await cluster.phases('ended')).toEqual({ slow: 'Failed', next: 'Failed' })
+    expect(pausedOf(await cluster.get('installations', 'ended'))).toBeDefined()
+  })
+
+  it('holds back the sub-installations that run, and lets them go on with it', async () => {
+    const { cluster, pawl } = stage
+    const type = 'example.org/slow-below'
+    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
+    const inner = sub('inner', {
+      blueprint: deploying({ name: 'begun', type }, { name: 'held', dependsOn: ['begun'] }),
+    })
+    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
+    await cluster.create(installation('tree', [], { blueprint: { subinstallations: [outer] } }), 'installations')
+    const { metadata } = await untilSub(cluster, 'tree', 'outer', ({ status }) => status?.phase === 'Progressing')
+    const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
+    await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
+    await pause('tree', 'true')
+    expect(pausedOf(await told(low.name))?.by).toBe('its parent')
+    deployer.install = () => 'done'
+    await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Succeeded')
+    await pawl.passed((await cluster.items(low.name)).get('begun')!)
+    expect((await cluster.items(low.name)).get('held')?.status?.jobID).toBeUndefined()
+
+    await pause('tree', null)
+    expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })
+    for (const one of (await subsOf(cluster, 'tree')).values())
+      expect(one.metadata.annotations?.[PAUSED]).toBeUndefined()
+    await deployer.stop()
+  })
+})
+
+describe('a job that is paused', () => {
+  it('ends what runs, begins nothing more, and forgets it over no restart', async () => {
+    const { cluster, pawl } = stage
+    const type = 'example.org/slow'
+    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
+    const items = [{ name: 'first', type }, { name: 'beside' }, { name: 'next', dependsOn: ['first'] }]
+    await cluster.create(installation('busy', items), 'installations')
+    await cluster.untilItems('busy', ['first'], (item) => item?.status?.phase === 'Progressing')
+    await pause('busy', 'true')
+    await told('busy')
+    await pawl.kill('worker')
+    await pawl.startWorker()
+    deployer.install = () => 'done'
+    await cluster.untilItems('busy', ['first'], (item) => item?.status?.phase === 'Succeeded')
+    await pawl.passed((await cluster.items('busy')).get('first')!)
+    const held = (await cluster.get('installations', 'busy'))!
+    expect((await cluster.items('busy')).get('next')?.status?.jobID).toBeUndefined()
+    expect(held.status).toMatchObject({ phase: 'Progressing' })
+
+    await pause('busy', null)
+    expect((await cluster.finished('busy')).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.phases('busy')).toEqual({ first: 'Succeeded', beside: 'Succeeded', next: 'Succeeded' })
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an execution that is paused', () => {
+  it('holds its items back, and goes on', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(execution('alone', [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }]), 'executions')
+    await pause('alone', 'true', 'executions')
+    await told('alone', 'executions')
+    const begun = await cluster.patch('executions', 'alone', { status: { jobID: 'by-hand' } }, 'status')
+    await pawl.looked(begun)
+    expect((await cluster.items('alone')).size).toBe(0)
+    await pause('alone', null, 'executions')
+    expect((await cluster.finished('alone', undefined, 'executions')).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('holds the job of its installation', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('host', [{ name: 'a' }, failing('b')]), 'installations')
+    const first = await cluster.finished('host')
+    expect(first.status).toMatchObject({ phase: 'Failed' })
+    await pause('host', 'true', 'executions')
+    await told('host', 'executions')
+    await cluster.trigger('host')
+    const held = await cluster.until('executions', 'host', (one) => one?.status?.phase === 'Init')
+    await pawl.looked((await cluster.get('installations', 'host'))!)
+    expect(held.status?.jobID).not.toBe(first.status?.jobID)
+    expect((await cluster.items('host')).get('a')?.status?.jobID).toBe(first.status?.jobID)
+    await pause('host', null, 'executions')
+    expect((await cluster.finished('host', first.status?.jobID)).status).toMatchObject({ phase: 'Failed' })
+  })
+})

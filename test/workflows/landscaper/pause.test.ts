@@ -1,0 +1,146 @@
+// What holds objects back, and what their status tells of it. That it is so on servers: test/e2e/paused.test.ts.
+
+import { describe, expect, it } from 'vitest'
+
+import { done, stop } from '../../../workflows/kit/index.ts'
+import { awaitResume as awaitExecution } from '../../../workflows/landscaper/execution/await-resume.ts'
+import { cleanUpOrphans } from '../../../workflows/landscaper/execution/clean-up-orphans.ts'
+import { executionRun } from '../../../workflows/landscaper/execution/routes.ts'
+import { triggerDeletion } from '../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeployItems } from '../../../workflows/landscaper/execution/trigger-deploy-items.ts'
+import { awaitResume } from '../../../workflows/landscaper/installation/await-resume.ts'
+import { beginInstallation } from '../../../workflows/landscaper/installation/begin-installation.ts'
+import { installationRun } from '../../../workflows/landscaper/installation/routes.ts'
+import { triggerSubInstallations } from '../../../workflows/landscaper/installation/sub-installations.ts'
+import { handedDown, pauseReason } from '../../../workflows/landscaper/pause.ts'
+import { executionPass, leaving as deleted, pending, succeeded } from './execution/execution-pass.ts'
+import { IDLE, installationPass, JOB, SUB } from './installation/installation-pass.ts'
+
+const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
+const paused = { by: 'alice (not verified)', reason: 'a freeze' }
+const text = 'paused by alice (not verified): a freeze'
+
+describe('the annotation', () => {
+  const of = (value: unknown, status = {}) => ({ metadata: { annotations: { [PAUSED]: value } }, status })
+  it.each([
+    ['true', 'true'],
+    [' a freeze ', 'a freeze'],
+    ['x'.repeat(300), 'x'.repeat(256)],
+    ['', undefined],
+    ['false', undefined],
+    [7, undefined],
+  ])('%j holds back for the reason %j', (value, reason) => {
+    expect(pauseReason(of(value))).toBe(reason)
+  })
+
+  it('holds for its job alone where a parent has handed it down', () => {
+    const value = handedDown('j')
+    expect(pauseReason(of(value, { jobID: 'j' }))).toBe(value)
+    for (const status of [{ jobID: 'k' }, { jobID: 'j', jobIDFinished: 'j' }, {}])
+      expect(pauseReason(of(value, status))).toBeUndefined()
+  })
+
+  it.each([
+    ['an installation', installationRun],
+    ['an execution', (object: object) => executionRun(object, true)],
+  ])('keeps %s from having a job, and has it tell that', (_, run) => {
+    const finalizers = ['finalizer.landscaper.gardener.cloud']
+    const asks = { finalizers, deletionTimestamp: '2026-01-01T00:00:00Z', generation: 2 }
+    const annotations = { [PAUSED]: 'why', 'landscaper.gardener.cloud/operation': 'reconcile' }
+    const told = { paused: { by: 'x', reason: 'why' } }
+    expect(run({ metadata: { ...asks, annotations } })).toMatchObject({ isJobless: true, cause: 'paused' })
+    expect(run({ metadata: { ...asks, annotations }, status: told })).toHaveProperty('none')
+    expect(run({ metadata: asks, status: told })).toMatchObject({ jobID: undefined })
+    expect(run({ metadata: { finalizers }, status: told })).toMatchObject({ isJobless: true, cause: 'resumed' })
+  })
+})
+
+describe('a paused installation', () => {
+  it.each(['Init', 'CleanupOrphaned', 'ObjectsCreated', 'Progressing', 'InitDelete', 'Deleting'])(
+    'holds back in %s what has not begun',
+    async (phase) => {
+      const { pass, calls } = installationPass({ execution: IDLE, target: { paused, phase } })
+      pass.draft.phase = phase
+      expect(await awaitResume(pass)).toEqual(stop(text))
+      expect(pass.draft.fields).toEqual({ paused })
+      expect(pass.draft.conditions).toMatchObject([{ type: 'Paused', status: 'True', message: text }])
+      expect(calls).toEqual([])
+    },
+  )
+
+  it('lets its execution go on that has begun, and says so once', async () => {
+    const { pass } = installationPass({ target: { paused, pauseTold: 'a freeze', phase: 'Progressing' } })
+    pass.draft.phase = 'Progressing'
+    expect(await awaitResume(pass)).toEqual(done)
+    expect(pass.draft).toMatchObject({ fields: {}, conditions: [] })
+  })
+
+  it('takes back what it has said when it goes on', async () => {
+    const { pass } = installationPass({ execution: IDLE, target: { pauseTold: 'a freeze' } })
+    expect(await awaitResume(pass)).toEqual(done)
+    expect(pass.draft.fields).toEqual({ paused: null })
+    expect(pass.draft.conditions).toMatchObject([{ type: 'Paused', status: 'False' }])
+  })
+
+  it('hands it down to those that run the job, and lets them go on', async () => {
+    const running: typeof SUB = { ...SUB, uid: 's1', name: 'runs', jobID: JOB, jobIDFinished: undefined }
+    const own = { ...running, uid: 's2', name: 'paused-itself', paused }
+    const ended = { ...running, uid: 's3', name: 'ended', jobIDFinished: JOB }
+    const subInstallations = [running, own, ended]
+    const held = installationPass({ target: { paused }, state: { subInstallations } })
+    await awaitResume(held.pass)
+    expect(held.calls).toEqual(['hold runs'])
+    const left = [{ ...running, heldBy: handedDown(JOB) }, own, ended]
+    const free = installationPass({ state: { subInstallations: left } })
+    await awaitResume(free.pass)
+    expect(free.calls).toEqual(['let go on runs'])
+  })
+
+  it('hands no job to a sub-installation', async () => {
+    const subInstallations = [{ ...SUB, uid: 's1', name: 'idle', jobID: undefined, jobIDFinished: undefined }]
+    const { pass, calls } = installationPass({
+      target: { paused, phase: 'ObjectsCreated' },
+      state: { subInstallations },
+    })
+    expect(await triggerSubInstallations(pass)).toEqual(stop(`${text}; held back: idle`))
+    expect(calls).toEqual([])
+  })
+
+  it('says it in a run without a job while it is idle', async () => {
+    const idle = { paused, jobID: 'before', jobIDFinished: 'before' }
+    const { pass, calls } = installationPass({ target: idle })
+    expect(await beginInstallation(pass)).toEqual(stop('guarded'))
+    expect(calls).toEqual(['tellPause'])
+  })
+})
+
+describe('a paused execution', () => {
+  it('begins no item, and waits', async () => {
+    const items = [succeeded('a'), pending('b', ['a'])]
+    const { pass, called } = executionPass(items, { target: { paused } })
+    expect(await triggerDeployItems(pass)).toEqual(stop(`${text}; held back: b`))
+    expect(called.deployed).toEqual([])
+  })
+
+  it('succeeds where all has begun', async () => {
+    const { pass } = executionPass([succeeded('a')], { target: { paused } })
+    expect(await triggerDeployItems(pass)).toEqual(done)
+  })
+
+  it('leaves orphans, and what is to be uninstalled', async () => {
+    const orphan = executionPass([pending('gone')], { target: { paused, items: [] } })
+    expect(await cleanUpOrphans(orphan.pass)).toEqual(stop(`${text}; held back: gone`))
+    const leaving = executionPass([deleted(pending('x'))], { target: { paused, withoutUninstall: true } })
+    expect(await triggerDeletion(leaving.pass)).toEqual(stop(`${text}; still there: x`))
+    for (const { called } of [orphan, leaving])
+      expect([called.deleted, called.released, called.deployed]).toEqual([[], [], []])
+  })
+
+  it('holds its job back before anything of it', () => {
+    const { pass } = executionPass([pending('a')])
+    pass.state = { ...pass.state, isPaused: true }
+    expect(awaitExecution(pass)).toEqual(done)
+    pass.draft.phase = 'Init'
+    expect(awaitExecution(pass)).toEqual(stop('its installation is paused'))
+  })
+})

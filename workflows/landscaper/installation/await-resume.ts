@@ -1,0 +1,39 @@
+// Holds a paused job back where something of it is still to begin; sub-installations that run are held back with it. What has begun goes on: the
+// Execution, where it has, holds its items back by itself (run-execution.ts). Source: pause.ts.
+
+import { done, type Outcome, stop } from '../../kit/index.ts'
+import { pauseText, tellPause } from '../pause.ts'
+import { isEarly, isExecutionBegun } from './interrupt-installation.ts'
+import type { InstallationPass } from './pass.ts'
+import { absorbSubs, asChild } from './sub-installations.ts'
+
+export async function awaitResume(pass: InstallationPass): Promise<Outcome> {
+  tellPause(pass)
+  await hand(pass)
+  const { paused } = pass.state.target
+  return paused !== undefined && isHeld(pass) ? stop(pauseText(paused)) : done
+}
+
+/** Nothing of it would be looked after if the pass ended here. */
+function isHeld(pass: InstallationPass): boolean {
+  const { state, draft, jobID } = pass
+  if (isExecutionBegun(pass)) return false
+  return (
+    isEarly(draft.phase) || state.execution !== undefined || state.subInstallations.some((sub) => sub.jobID !== jobID)
+  )
+}
+
+async function hand(pass: InstallationPass): Promise<void> {
+  const { by, subject, jobID, act, state } = pass
+  const isPaused = state.target.paused !== undefined
+  const told = state.subInstallations.filter((sub) => (isPaused ? isFree(sub, jobID) : sub.heldBy !== undefined))
+  if (told.length === 0) return
+  const subInstallations = told.map(asChild)
+  absorbSubs(pass, await act.holdSubInstallations({ by, subject, jobID, subInstallations, isPaused }))
+}
+
+type Sub = InstallationPass['state']['subInstallations'][number]
+
+function isFree(sub: Sub, jobID: string): boolean {
+  return sub.jobID === jobID && sub.jobIDFinished !== jobID && sub.paused === undefined
+}
