@@ -24,6 +24,7 @@ import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles, type Troubles } from './server/troubles.ts'
+import { PAWL_VERSION } from './server/version.ts'
 
 // More than one share may have at a time, so that others have the rest.
 const CONNECTIONS = 8
@@ -36,7 +37,7 @@ const now = () => performance.now()
 await runProcess('api', config.logLevel, api)
 
 async function api({ log, stopping, opened }: Frame): Promise<void> {
-  const { host, port, cluster, rightsMs: keptMs, audiences, statementMs } = settings
+  const { host, port, cluster, rightsMs: keptMs, audiences, reviewsPerSecond, statementMs } = settings
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api' })
   opened(() => kube.close())
   const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
@@ -58,7 +59,8 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
   const rightsOf = createRights(kube, { resources: createResources(kube, now), keptMs, now })
   const server = await serveApi({
     ...{ host, port, pair: await readPair(), log },
-    users: createUsers(kube, { audiences, keptMs, now }),
+    about: { version: PAWL_VERSION, cluster },
+    users: createUsers(kube, { audiences, keptMs, reviewsPerSecond, now }),
     turns: createTurns(settings.turns, now),
     questionsOf: (user) => judged(questions, ground, rightsOf(user)),
   })

@@ -1,15 +1,13 @@
 // The command line `pawl`: one file per command in cli/. Started by pawl.js, which picks the right Node.
 
 import { Command } from 'commander'
-import { readFileSync } from 'node:fs'
 
 import { keepCompiled } from './cli/compile-cache.ts'
 import { runProgram } from './cli/usage.ts'
 import { readConfig } from './server/config.ts'
+import { PAWL_VERSION } from './server/version.ts'
 
 keepCompiled(readConfig().cacheDir)
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
 /** Each is loaded for itself: what one needs is no other's to wait for. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -52,7 +50,7 @@ async function loadCommand(name: string): Promise<Command | undefined> {
 async function createProgram(first: string | undefined): Promise<Command> {
   const program = new Command('pawl')
     .description('A durable reconcile engine for Kubernetes')
-    .version(version)
+    .version(PAWL_VERSION)
     .enablePositionalOptions()
   if (first === COMPLETE) {
     const { completeCommand } = await import('./cli/completion.ts')

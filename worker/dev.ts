@@ -39,7 +39,7 @@ export interface DevOptions {
   readonly wingFlags?: GivenFlags
   /** Modules of controllers in level mode, separated by commas. */
   readonly controllers?: string | undefined
-  /** Starts bridge and worker anew when the code of the controllers changes. */
+  /** Starts Pawl's processes anew when the code of the controllers changes. */
   readonly watch?: boolean
   readonly progress: Progress
   /** Ends the start. */

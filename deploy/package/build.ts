@@ -16,7 +16,7 @@ const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
 const COPIED = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js'],
   ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
-  ...['deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
+  ...['deploy/api.yaml', 'deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
 ]
 // Pictures in the docs are looked at where the checkout is.
 const PICTURE = /\.png$/

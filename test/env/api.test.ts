@@ -7,11 +7,14 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { PAWL_VERSION } from '../../worker/server/version.ts'
+import { asAdmin, createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { makeAccount } from '../support/account.ts'
 import { Authority } from '../support/certificates.ts'
+import { auditedCreations, auditMark } from '../support/audit.ts'
 import { Cluster } from '../support/cluster.ts'
 import { freePort } from '../support/free-port.ts'
+import { RIGHTS } from '../support/rights.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const GROUP = 'landscaper.gardener.cloud'
@@ -22,9 +25,11 @@ const HOST = Object.values(networkInterfaces())
   .flatMap((found) => found ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
-const { kubeconfigPath, databaseUrl } = inject('servers')
+const { kubeconfigPath, databaseUrl, auditLogPath } = inject('servers')
 const alice = new Cluster(kubeconfigPath, ALICE)
 const bob = new Cluster(kubeconfigPath, BOB)
+// With the role that is shipped and no other right.
+const home = new Cluster(kubeconfigPath, `${RIGHTS}-api`)
 let test: TestDatabase
 let api: ChildProcess
 let port: number
@@ -34,10 +39,10 @@ let ofBob: string
 
 beforeAll(async () => {
   test = await createTestDatabase(databaseUrl)
-  for (const cluster of [alice, bob]) await cluster.createNamespace()
+  for (const cluster of [alice, bob, home]) await cluster.createNamespace()
   ;[ofAlice, ofBob] = [await tenant(alice), await tenant(bob)]
-  const account = await makeAccount(inject('servers'), alice, 'reviewer')
-  await bind(alice, 'api-reviewer', { kind: 'ClusterRole', name: 'system:auth-delegator' }, 'reviewer')
+  const account = await makeAccount(inject('servers'), home, 'pawl-api')
+  await bind(home, 'api-reviewer', { kind: 'ClusterRole', name: 'pawl-api' }, 'pawl-api')
   await fill()
   port = await freePort()
   const dir = await mkdtemp(join(tmpdir(), 'pawl-api-'))
@@ -47,13 +52,15 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': own.cert }))
     await writeFile(join(dir, name), text)
   const flags = ['--host', '0.0.0.0', '--port', String(port), '--certificate-dir', dir, '--rights-ms', '500']
-  const more = ['--kubeconfig', account, '--database-url', test.url, '--drain-ms', '0']
+  const reviews = ['--reviews-per-second', String(REVIEWS_PER_SECOND)]
+  const more = [...reviews, '--kubeconfig', account, '--database-url', await readersUrl(), '--drain-ms', '0']
   api = spawn(process.execPath, [PAWL, 'api', ...flags, ...more], { stdio: ['ignore', 'ignore', 'inherit'] })
 }, 120_000)
 afterAll(async () => {
   api.kill()
-  await Promise.all([alice, bob].map(async ({ kube }) => await kube.close()))
+  await Promise.all([alice, bob, home].map(async ({ kube }) => await kube.close()))
   await test.drop()
+  await asAdmin(databaseUrl, `drop role ${READER}`)
 })
 
 describe('a tenant with a token', () => {
@@ -72,6 +79,25 @@ describe('a tenant with a token', () => {
     const guessed = await ask('eventsOf', { uid: `uid-${ALICE}` }, ofBob)
     expect(guessed).toMatchObject({ status: 200, body: { answer: [] } })
   })
+  it('is told by the doctor whom the api takes him for, and has the names of his objects completed', async () => {
+    const direct = ['--api-url', `https://localhost:${port}`]
+    const { stdout } = await pawl(ofAlice, 'doctor', '-n', ALICE, '-o', 'json', ...direct)
+    const findings = JSON.parse(stdout) as readonly { readonly part: string; readonly text: string }[]
+    const told = Object.fromEntries(findings.map(({ part, text }) => [part, text]))
+    expect(told).toMatchObject({
+      api: `pawl api at https://localhost:${port} answers: Pawl ${PAWL_VERSION}`,
+      identity: expect.stringContaining(`it takes you for system:serviceaccount:${ALICE}:tenant, of `) as unknown,
+      cluster: 'it answers for cluster local',
+    })
+    const refused = await pawl(kubeconfigPath, 'doctor', '-o', 'json', '--api-url', 'https://localhost:1')
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('expected a pawl api that takes') as unknown,
+    })
+    const completed = await pawl(ofAlice, '__complete', '--', 'why', '-n', ALICE, ...direct, 'inst/')
+    expect(completed.stdout).toBe(`inst/shop-of-${ALICE}\n`)
+  })
+
   it('is told what is wrong with a token, with a right, and with a question', async () => {
     expect(await ask('followedKinds', {}, undefined)).toMatchObject({ status: 401, body: { kind: 'Status' } })
     expect(await ask('followedKinds', {}, 'nonsense')).toMatchObject({ status: 401 })
@@ -79,6 +105,29 @@ describe('a tenant with a token', () => {
     expect(await ask('eventsOf', { uid: 'u', most: 1e9 }, ofAlice)).toMatchObject({ status: 400 })
     expect(await ask('eventsOf', { uid: 'u'.repeat(2 ** 21) }, ofAlice)).toMatchObject({ status: 413 })
     expect(await ask('listObjects', { ...KIND, namespace: BOB }, ofAlice)).toMatchObject({ status: 403 })
+  })
+
+  it('is answered while many ask with what is no token, for which no flood of reviews reaches the API server', async () => {
+    const mark = auditMark(auditLogPath)
+    const begun = performance.now()
+    const flood = Promise.all(Array.from({ length: 500 }, async (_, index) => await ask(...ANY, `made-up-${index}`)))
+    const own = await ask('listObjects', { ...KIND, namespace: ALICE }, ofAlice)
+    const told = await flood
+    const again = await Promise.all(Array.from({ length: 100 }, async () => await ask(...ANY, 'made-up-0')))
+    const seconds = (performance.now() - begun) / 1000
+
+    expect(own.status).toBe(200)
+    const account = `system:serviceaccount:${home.namespace}:pawl-api`
+    const reviews = auditedCreations(auditLogPath, mark, 'tokenreviews', account)
+    expect(reviews).toBeGreaterThan(0)
+    // What may come at once, what comes meanwhile, and some for Alice.
+    expect(reviews).toBeLessThan(REVIEWS_PER_SECOND * (3 + seconds) + 10)
+    const away = told.filter(({ status }) => status === 429)
+    expect(told.filter(({ status }) => status === 401).length + away.length).toBe(500)
+    expect(away.length).toBeGreaterThan(300)
+    const message = expect.stringContaining('too many tokens that are not known yet') as unknown
+    expect(away[0]?.body).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', code: 429, message })
+    expect(new Set(again.map(({ status }) => status))).toEqual(new Set([401]))
   })
 
   // A machine that has no address but loopback is asked directly: API servers lead nobody there.
@@ -118,6 +167,8 @@ async function lead(name: string, ip: string): Promise<void> {
   await post(alice, '/api/v1', 'endpoints', { metadata: { name }, subsets })
 }
 
+const REVIEWS_PER_SECOND = 10
+const ANY = ['followedKinds', {}] as const
 const KIND = { group: GROUP, kind: 'Installation' }
 
 async function post({ kube, namespace }: Cluster, base: string, plural: string, body: object): Promise<void> {
@@ -141,6 +192,19 @@ async function tenant(cluster: Cluster): Promise<string> {
   await post(cluster, RBAC, 'roles', { metadata: { name: 'tenant' }, rules })
   await bind(cluster, 'tenant', { kind: 'Role', name: 'tenant' }, 'tenant')
   return await makeAccount(inject('servers'), cluster, 'tenant')
+}
+
+const READER = `reader_${process.pid}`
+
+/** Of a role that may read, made as docs/operating.md says. */
+async function readersUrl(): Promise<string> {
+  const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+  const [, statements = ''] = /<<'SQL'\n([^]*?)SQL\n/.exec(page) ?? []
+  expect(statements).toContain('create role pawl_api')
+  await asAdmin(test.url, statements.replaceAll('pawl_api', READER).replace('CHANGE-ME', READER))
+  const url = new URL(test.url)
+  ;[url.username, url.password] = [READER, READER]
+  return url.href
 }
 
 async function fill(): Promise<void> {

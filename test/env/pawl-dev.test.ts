@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
+import { makeAccount } from '../support/account.ts'
+import { Cluster, installation } from '../support/cluster.ts'
 import type { DevStatus } from '../../worker/dev/state.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -32,6 +34,7 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
     expect(first.parts.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['etcd', 'kube-apiserver', 'postgresql', 'temporal']),
     )
+    await asksByToken(first)
     await kubectl(dataDir, 'create', 'configmap', 'kept', '--from-literal=key=value')
     expect(await readableByOthers(dataDir)).toEqual([])
     await expect(pawl('dev', '--data-dir', dataDir)).rejects.toThrow(/is in use by process \d+, expected none/)
@@ -75,6 +78,48 @@ describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
     expect(await readdir(dataDir)).toEqual(['thesis.txt'])
   })
 })
+
+/** Whoever has a token alone is answered by the api of the set, with the namespace in which he may read, and no other. */
+async function asksByToken({ parts, dataDir }: DevStatus): Promise<void> {
+  const { address = null } = parts.find(({ name }) => name === 'api') ?? {}
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  const place = { kubeconfigPath: join(dataDir, 'kubeconfig') }
+  const clusters = ['alice', 'bob'].map((namespace) => new Cluster(place.kubeconfigPath, namespace))
+  for (const cluster of clusters) {
+    await cluster.createNamespace()
+    await cluster.create(installation(`shop-of-${cluster.namespace}`, [{ name: 'app' }]), 'installations')
+    await cluster.finished(`shop-of-${cluster.namespace}`)
+    await cluster.kube.close()
+  }
+  const account = await makeAccount(place, new Cluster(place.kubeconfigPath, 'alice'), 'alice')
+  const asAlice = async (...words: readonly string[]) => {
+    const env = { ...process.env, KUBECONFIG: account, PAWL_DATABASE_URL: '', PAWL_DATA_DIR: join(dataDir, 'none') }
+    return await run(process.execPath, [PAWL, ...words, '--api-url', address ?? ''], { env })
+  }
+  await expect(asAlice('get', 'inst', '-n', 'alice')).rejects.toThrow('you may not list Installation')
+  const resource = '--resource=installations.landscaper.gardener.cloud'
+  await kubectl(dataDir, '-n', 'alice', 'create', 'role', 'asking', '--verb=get,list', resource)
+  await kubectl(
+    dataDir,
+    '-n',
+    'alice',
+    'create',
+    'rolebinding',
+    'asking',
+    '--role=asking',
+    '--serviceaccount=alice:alice',
+  )
+  // Rights are remembered for some seconds.
+  await vi.waitFor(
+    async () =>
+      expect((await asAlice('get', 'inst', '-A', '-o', 'name')).stdout).toBe(
+        'installation.landscaper.gardener.cloud/shop-of-alice\n',
+      ),
+    { timeout: 30_000, interval: 1000 },
+  )
+  expect((await asAlice('why', 'inst/shop-of-alice', '-n', 'alice')).stdout).toContain('Succeeded')
+  await expect(asAlice('get', 'inst', '-n', 'bob')).rejects.toThrow('in namespace bob')
+}
 
 async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'pawl-dev-test-'))

@@ -36,7 +36,7 @@ beforeAll(() => cluster.createNamespace())
 afterAll(() => cluster.kube.close())
 
 describe('the manifest of the webhook', async () => {
-  const objects = await shippedObjects()
+  const objects = await shippedObjects('webhook.yaml')
   const one = (kind: string) => objects.find((object) => object.kind === kind)
   const pod = one('Deployment')?.spec?.['template'] as {
     readonly metadata: { readonly labels: object }

@@ -16,6 +16,7 @@ interface AuditEvent {
   readonly verb: string
   readonly userAgent?: string
   readonly requestURI: string
+  readonly user?: { readonly username?: string }
   readonly objectRef?: {
     readonly resource?: string
     readonly subresource?: string
@@ -51,6 +52,18 @@ export function auditedWrites(path: string, mark: number, namespace: string): Au
         code: responseStatus?.code ?? 0,
       }
     })
+}
+
+/** How many requests of an account created something of the resource since the mark. */
+export function auditedCreations(path: string, mark: number, resource: string, username: string): number {
+  const events = linesAfter(path, mark).map((line) => JSON.parse(line) as AuditEvent)
+  return events.filter(
+    ({ stage, verb, user, objectRef }) =>
+      stage === 'ResponseComplete' &&
+      verb === 'create' &&
+      user?.username === username &&
+      objectRef?.resource === resource,
+  ).length
 }
 
 function linesAfter(path: string, mark: number): string[] {

@@ -1,7 +1,7 @@
 // What the audit log of a test run says of the roles that Pawl ships and generates. A run that shows them wrong fails. Source: docs/security.md "What
 // each process may do".
 //
-//   A1. Nothing is denied to a bridge, a worker or a webhook that has them and no other right.
+//   A1. Nothing is denied to a bridge, a worker, a webhook or an api that has them and no other right.
 //   A2. Each right that is shipped is used by one of them; only a run of all tests can tell.
 
 import { createReadStream } from 'node:fs'
@@ -12,8 +12,8 @@ import { parseAllDocuments } from 'yaml'
 
 import { PROCESSES, RIGHTS } from './rights.ts'
 
-// The webhook's account is that of its own tests (webhook.ts).
-const AUDITED = [...PROCESSES, 'webhook'] as const
+// The accounts of webhook and api are those of their own tests (webhook.ts, test/env/api.test.ts).
+const AUDITED = [...PROCESSES, 'webhook', 'api'] as const
 type AuditedName = (typeof AUDITED)[number]
 
 const ROLES = new URL('../../deploy/rbac/', import.meta.url).pathname

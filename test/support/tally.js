@@ -7,6 +7,9 @@
 /** By file and title: what the machine has to have. */
 const NOT_EVERYWHERE = [
   { file: 'e2e/journal-faults.test.ts', title: 'has no room on its disk', needs: 'root, who may mount a tmpfs' },
+  { file: 'env/completion.test.ts', title: 'there is no zsh', needs: 'zsh' },
+  { file: 'env/completion.test.ts', title: 'there is no fish', needs: 'fish' },
+  { file: 'env/completion.test.ts', title: 'there is no script', needs: 'script, of util-linux' },
   { file: 'env/template-engine-build.test.ts', title: '', needs: 'Go' },
   { file: 'landscaper/bounded/bounded-process.test.ts', title: '', needs: 'Linux' },
   { file: 'landscaper/bounded/bounded-thread.test.ts', title: '', needs: 'Linux' },

@@ -130,9 +130,9 @@ export interface ShippedObject {
   readonly subjects?: readonly object[]
 }
 
-/** The objects of `deploy/webhook.yaml`. */
-export async function shippedObjects(): Promise<readonly ShippedObject[]> {
-  return objectsIn(await readFile(new URL('../../deploy/webhook.yaml', import.meta.url), 'utf8'))
+/** The objects of `deploy/webhook.yaml`, or of another file there. */
+export async function shippedObjects(file: 'api.yaml' | 'webhook.yaml'): Promise<readonly ShippedObject[]> {
+  return objectsIn(await readFile(new URL(`../../deploy/${file}`, import.meta.url), 'utf8'))
 }
 
 function objectsIn(text: string): readonly ShippedObject[] {

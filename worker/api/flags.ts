@@ -35,6 +35,10 @@ export const API_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 10_000 },
     text: 'how long it remembers whose a token is and what that user may do',
   },
+  'reviews-per-second': {
+    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 50 },
+    text: 'tokens that it has not known lately, reviewed by the API server in a second; more are turned away',
+  },
   'statement-ms': {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 5000 },
     text: 'after which a question to the journal is given up',
@@ -59,6 +63,7 @@ export interface ApiSettings {
   readonly certificateDir: string | undefined
   readonly audiences: readonly string[]
   readonly rightsMs: number
+  readonly reviewsPerSecond: number
   readonly statementMs: number
   readonly turns: TurnLimits
   readonly drainMs: number
@@ -79,8 +84,12 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
     certificateDir: flags['certificate-dir'],
     audiences: flags.audiences,
     rightsMs: flags['rights-ms'],
+    reviewsPerSecond: flags['reviews-per-second'],
     statementMs: flags['statement-ms'],
-    turns: { atOnce: flags['user-at-once'], waiting: 32, perSecond, burst: 3 * perSecond },
+    turns: {
+      ...{ atOnce: flags['user-at-once'], waiting: 32, perSecond, burst: 3 * perSecond },
+      what: 'questions of one user',
+    },
     drainMs: flags['drain-ms'],
     healthHost: flags['health-host'],
     healthPort: flags['health-port'],

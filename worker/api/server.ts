@@ -21,7 +21,7 @@ import { BadQuestion, inputOf } from './input.ts'
 import { Refused } from './judged.ts'
 import { TurnedAway, type Turns } from './turns.ts'
 import { shareOf, type User, type Users } from './users.ts'
-import { answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRES } from './wire.ts'
+import { type About, ABOUT_PATH, answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRES } from './wire.ts'
 import { readBody } from '../server/read-body.ts'
 
 // 10,000 uids, and something to spare.
@@ -42,6 +42,8 @@ export interface ApiServing {
   readonly port: number
   /** PEM; undefined: without TLS. */
   readonly pair: { readonly cert: string; readonly key: string } | undefined
+  /** What it says of itself. */
+  readonly about: Pick<About, 'version' | 'cluster'>
   readonly users: Users
   readonly turns: Turns
   /** What a user may ask. */
@@ -105,8 +107,8 @@ async function respond(request: IncomingMessage, response: ServerResponse, servi
   }
 }
 
-async function answer(request: IncomingMessage, { users, turns, questionsOf }: Serving): Promise<string> {
-  const name = questionIn(request)
+async function answer(request: IncomingMessage, { about, users, turns, questionsOf }: Serving): Promise<string> {
+  const name = wantedOf(request)
   const token = tokenIn(request)
   if (token === undefined)
     throw new Failure(
@@ -117,6 +119,7 @@ async function answer(request: IncomingMessage, { users, turns, questionsOf }: S
   const user = await users(token)
   if (user === undefined) throw new Failure(401, 'Unauthorized', 'the API server does not know the token')
   return await turns(shareOf(user), async () => {
+    if (name === 'about') return aboutText(about, user)
     const input = inputOf(parsed(await bodyOf(request)))
     const questions = questionsOf(user)
     // The arguments are those of this question, as its own entry reads them.
@@ -125,11 +128,17 @@ async function answer(request: IncomingMessage, { users, turns, questionsOf }: S
   })
 }
 
+function aboutText(about: ApiServing['about'], { username, groups = [] }: User): string {
+  return answerText({ ...about, username, groups, at: new Date() } satisfies About)
+}
+
 /** @throws Failure for another path or method. */
-function questionIn({ url = '', method }: IncomingMessage): QuestionName {
+function wantedOf({ url = '', method }: IncomingMessage): QuestionName | 'about' {
   const path = url.split('?', 1)[0] ?? ''
-  const name = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
-  if (!isQuestion(name)) throw new Failure(404, 'NotFound', `there is nothing here; expected ${ASK_PATH}QUESTION`)
+  const asked = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
+  const name = path === ABOUT_PATH ? 'about' : isQuestion(asked) ? asked : undefined
+  if (name === undefined)
+    throw new Failure(404, 'NotFound', `there is nothing here; expected ${ASK_PATH}QUESTION or ${ABOUT_PATH}`)
   if (method !== 'POST') throw new Failure(405, 'MethodNotAllowed', 'expected POST')
   return name
 }

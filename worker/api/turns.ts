@@ -13,6 +13,8 @@ export interface TurnLimits {
   readonly perSecond: number
   /** So many may come at once after a silence. */
   readonly burst: number
+  /** What there are too many of, for the one who is turned away. */
+  readonly what: string
 }
 
 /** Come again later. */
@@ -28,7 +30,7 @@ interface Share {
 }
 
 /** @param now milliseconds of a steady clock. */
-export function createTurns({ atOnce, waiting, perSecond, burst }: TurnLimits, now: () => number): Turns {
+export function createTurns({ atOnce, waiting, perSecond, burst, what }: TurnLimits, now: () => number): Turns {
   const shares = new Map<string, Share>()
   const shareOf = (name: string): Share => {
     const found = shares.get(name)
@@ -54,9 +56,7 @@ export function createTurns({ atOnce, waiting, perSecond, burst }: TurnLimits, n
     const share = shareOf(name)
     fill(share)
     if (share.tokens < 1 || share.line.length >= waiting)
-      throw new TurnedAway(
-        `too many questions of one user; expected at most ${perSecond} a second, ${atOnce} at a time`,
-      )
+      throw new TurnedAway(`too many ${what}; expected at most ${perSecond} a second, ${atOnce} at a time`)
     share.tokens -= 1
     if (share.running >= atOnce) await new Promise<void>((go) => share.line.push(go))
     else share.running += 1

@@ -1,9 +1,16 @@
-// Who asks: the API server reviews the token that comes with a question (TokenReview). Tokens are kept nowhere but as hashes, for a short time.
+// Who asks: the API server reviews the token that comes with a question (TokenReview).
+//
+//   U1. Tokens are kept nowhere but as hashes, for a short time.
+//   U2. All tokens that the API server has not known lately share a bound, so that whoever sends what is no token makes no flood of reviews. Each that
+//       it has known lately has a bound of its own: its user is not held up by the others.
+//   U3. What is kept of refused tokens takes no room from what is kept of others.
 
 import { createHash } from 'node:crypto'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { createBriefCache } from './brief-cache.ts'
+import { createRecentKeys } from './recent-keys.ts'
+import { createTurns } from './turns.ts'
 
 export interface User {
   readonly username: string
@@ -20,21 +27,41 @@ interface TokenReview {
   }
 }
 
-/** Whose the token is; undefined: nobody's. @throws when the API server does not say. */
+/** Whose the token is; undefined: nobody's. @throws when the API server does not say; TurnedAway when too many are to be reviewed. */
 export type Users = (token: string) => Promise<User | undefined>
 
-const MOST_KEPT = 2000
+/** The API server has refused the token. */
+class NobodysToken extends Error {}
 
-/** @param audiences for one of which a token has to be; none: for the API server. */
+const MOST_KEPT = 2000
+const REFUSED_MS = 10_000
+// With some 150 bytes each.
+const MOST_REFUSED = 20_000
+const KNOWN_MS = 3_600_000
+const MOST_KNOWN = 20_000
+const REVIEWS_AT_ONCE = 16
+const MOST_WAITING = 64
+
+export interface UserOptions {
+  /** For one of which a token has to be; none: for the API server. */
+  readonly audiences: readonly string[]
+  /** How long a review holds. */
+  readonly keptMs: number
+  /** Of tokens that are not known, and of each one that is (U2). */
+  readonly reviewsPerSecond: number
+  /** Milliseconds of a steady clock. */
+  readonly now: () => number
+}
+
 export function createUsers(
   kube: Pick<KubeClient, 'request'>,
-  {
-    audiences,
-    keptMs,
-    now,
-  }: { readonly audiences: readonly string[]; readonly keptMs: number; readonly now: () => number },
+  { audiences, keptMs, reviewsPerSecond: perSecond, now }: UserOptions,
 ): Users {
-  const kept = createBriefCache<User | undefined>(keptMs, MOST_KEPT, now)
+  const kept = createBriefCache<User>(keptMs, MOST_KEPT, now)
+  const refused = createRecentKeys(REFUSED_MS, MOST_REFUSED, now)
+  const known = createRecentKeys(KNOWN_MS, MOST_KNOWN, now)
+  const limits = { atOnce: REVIEWS_AT_ONCE, waiting: MOST_WAITING, perSecond, burst: 3 * perSecond }
+  const turns = createTurns({ ...limits, what: 'tokens that are not known yet' }, now)
   const review = async (token: string): Promise<User | undefined> => {
     const body = {
       ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
@@ -45,7 +72,27 @@ export function createUsers(
     if (status?.authenticated !== true || username === '' || !isFor(audiences, status.audiences)) return undefined
     return { username, uid, groups, extra }
   }
-  return async (token) => await kept.get(createHash('sha256').update(token).digest('base64'), () => review(token))
+  const ask = async (key: string, token: string): Promise<User> => {
+    // U2
+    const user = await turns(known.has(key) ? key : '', async () => await review(token))
+    if (user === undefined) throw new NobodysToken('the API server does not know the token')
+    known.add(key)
+    return user
+  }
+  return async (token) => {
+    // U1
+    const key = createHash('sha256').update(token).digest('base64')
+    if (refused.has(key)) return undefined
+    try {
+      return await kept.get(key, () => ask(key, token))
+    } catch (error) {
+      if (!(error instanceof NobodysToken)) throw error
+      // U3
+      refused.add(key)
+      known.forget(key)
+      return undefined
+    }
+  }
 }
 
 /** An API server that knows nothing of audiences answers without any, and has not looked. */

@@ -6,6 +6,8 @@ import type { QuestionName, Questions } from '../../activities/journal/read/ques
 import type { Input, JsonObject } from './input.ts'
 
 export const ASK_PATH = '/v1/ask/'
+/** Where it says what it is, and whom it takes the asker for. */
+export const ABOUT_PATH = '/v1/about'
 /** In which the token comes where something on the way takes the usual header away, as API servers do. In small letters. */
 export const TOKEN_HEADER = 'x-pawl-token'
 
@@ -133,6 +135,40 @@ export function answerIn(name: QuestionName, body: unknown): unknown {
   }
 }
 
+export interface About {
+  /** Of Pawl. */
+  readonly version: string
+  /** Of which the journal is read. */
+  readonly cluster: string
+  /** As the API server knows the asker. */
+  readonly username: string
+  readonly groups: readonly string[]
+  /** By the clock of the process. */
+  readonly at: Date
+}
+
+/** @throws where it is none. */
+export function aboutIn(body: unknown): About {
+  const { version, cluster, username, groups, at } = recordIn('about', recordIn('about', body)['answer'])
+  const texts = listIn('about', groups).filter((group) => typeof group === 'string')
+  return {
+    ...{ version: text(version), cluster: text(cluster), username: text(username) },
+    groups: texts,
+    at: time(at),
+  }
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value
+  throw new Error('the answer to about has no text where one is expected')
+}
+
+function time(value: unknown): Date {
+  const found = new Date(text(value))
+  if (!Number.isNaN(found.getTime())) return found
+  throw new Error('the answer to about has no time where one is expected')
+}
+
 function withTimes(row: JsonObject, fields: readonly string[]): JsonObject {
   const found = fields.flatMap((field) => {
     const value = row[field]
@@ -141,12 +177,12 @@ function withTimes(row: JsonObject, fields: readonly string[]): JsonObject {
   return { ...row, ...Object.fromEntries(found) }
 }
 
-function recordIn(name: QuestionName, value: unknown): JsonObject {
+function recordIn(name: QuestionName | 'about', value: unknown): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
   throw new Error(`the answer to ${name} has no object where one is expected`)
 }
 
-function listIn(name: QuestionName, value: unknown): readonly unknown[] {
+function listIn(name: QuestionName | 'about', value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
   throw new Error(`the answer to ${name} has no list where one is expected`)
 }

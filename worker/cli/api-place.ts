@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { isLoopback } from '../api/flags.ts'
-import { ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
+import { ABOUT_PATH, ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { openPerson, PERSON_AGENT, type PersonFlags, personsKubeconfig } from './person.ts'
@@ -90,6 +90,8 @@ export function placeText(place: ApiPlace): string {
 
 export interface OpenApi {
   readonly ask: (name: string, input: unknown) => Promise<unknown>
+  /** What it says of itself and of the person. */
+  readonly about: () => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
@@ -99,6 +101,7 @@ export async function openApi(place: ApiPlace, flags: PersonFlags, config: Confi
   const root = 'url' in place ? '' : `/api/v1/namespaces/${place.namespace}/services/https:${place.name}:443/proxy`
   return {
     ask: async (name, input) => await askOften(kube, `${root}${ASK_PATH}${name}`, input, place),
+    about: async () => await askOften(kube, `${root}${ABOUT_PATH}`, {}, place),
     close: async () => await kube.close(),
   }
 }
@@ -112,7 +115,9 @@ async function openAt(url: string, flags: PersonFlags, config: Config): Promise<
   }
   const current = kubeconfig.contexts.find(({ name }) => name === kubeconfig['current-context'])
   const contexts = [{ name: 'api', context: { cluster: 'api', user: current?.context?.user } }]
-  const clusters = [{ name: 'api', cluster: { server: url } }]
+  // Without TLS there is no certificate to look at; the client wants that said.
+  const isPlain = url.startsWith('http:')
+  const clusters = [{ name: 'api', cluster: { server: url, ...(isPlain && { 'insecure-skip-tls-verify': true }) } }]
   const text = JSON.stringify({ ...kubeconfig, contexts, clusters, 'current-context': 'api' })
   return createKubeClient({ kubeconfig: text, userAgent: PERSON_AGENT })
 }

@@ -6,8 +6,10 @@ import { type Config, readConfig } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { type AskFlags, journalURL, withAskFlags } from './ask/open-journal.ts'
+import { type AskFlags, findJournal, withAskFlags } from './ask/open-journal.ts'
 import { coloured, plain } from './ask/texts.ts'
+import { openApi } from './api-place.ts'
+import { apiFindings } from './doctor/api.ts'
 import { clusterFindings } from './doctor/cluster.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
 import { journalFindings } from './doctor/journal.ts'
@@ -59,7 +61,14 @@ async function examine(flags: DoctorFlags, given: Readonly<Record<string, string
 
 async function ofJournal(flags: DoctorFlags, config: Config): Promise<readonly Finding[]> {
   try {
-    return await journalFindings(await journalURL(flags, config), flags.cluster)
+    const found = await findJournal(flags, config)
+    if ('url' in found) return await journalFindings(found.url, flags.cluster)
+    const api = await openApi(found.api, flags, config)
+    try {
+      return await apiFindings(found.api, api, flags.cluster)
+    } finally {
+      await api.close()
+    }
   } catch (error) {
     return [{ part: 'journal', verdict: 'bad', text: error instanceof Error ? error.message : String(error) }]
   }

@@ -18,6 +18,8 @@ export interface DemoSet {
   /** Runs kubectl against the set and returns what it printed. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>
   readonly temporalUi: string
+  /** Where `pawl api` is asked. */
+  readonly api: string
   /** Resolves when the set ends by itself. */
   readonly ended: Promise<void>
   readonly stop: () => Promise<void>
@@ -52,14 +54,15 @@ export async function startSet(): Promise<DemoSet> {
   ])
 
   const { stdout } = await run(process.execPath, [PAWL, 'dev', 'status', '--data-dir', dataDir, '-o', 'json'])
-  const { kubeconfig, kubectl, temporalUi } = JSON.parse(stdout) as Record<
+  const { kubeconfig, kubectl, temporalUi, parts } = JSON.parse(stdout) as Record<
     'kubeconfig' | 'kubectl' | 'temporalUi',
     string
-  >
+  > & { readonly parts: readonly { readonly name: string; readonly address: string | null }[] }
   return {
     dataDir,
     kubeconfig,
     temporalUi,
+    api: parts.find(({ name }) => name === 'api')?.address ?? '',
     kubectl: async (...args) => (await run(kubectl, [`--kubeconfig=${kubeconfig}`, ...args])).stdout,
     ended,
     stop,

@@ -175,6 +175,7 @@ function showPlaces(set: DemoSet): void {
   process.stdout.write(`  jobs in Temporal's UI: ${set.temporalUi}/namespaces/default/workflows\n`)
   process.stdout.write(`  export KUBECONFIG=${set.kubeconfig}\n  export PATH=${set.dataDir}/bin:$PATH\n`)
   process.stdout.write(`  kubectl get inst,exec,di\n  npx pawl why inst/failing-branch --data-dir ${set.dataDir}\n`)
+  process.stdout.write(`  the same by a token of Kubernetes alone: npx pawl get inst --api-url ${set.api}\n`)
 }
 
 function say(title: string): void {

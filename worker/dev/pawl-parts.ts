@@ -1,4 +1,4 @@
-// Pawl's own part of a development set: tables, CRDs, then the bridge, the worker and the webhook as child processes.
+// Pawl's own part of a development set: tables, CRDs, then the bridge, the worker, the webhook and the api as child processes.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -42,7 +42,7 @@ export interface PawlParts {
   readonly restart: () => Promise<void>
 }
 
-/** Migrates, installs the CRDs and starts bridge, worker and webhook; each belongs to the servers' group. */
+/** Migrates, installs the CRDs and starts bridge, worker, webhook and api; each belongs to the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
@@ -67,6 +67,11 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     {
       ...{ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth },
       args: [...ofJournal, ...ofWorker, ...ofWings.worker],
+    },
+    {
+      ...{ name: 'api', file: 'api.ts', healthPort: ports.apiHealth, args: apiFlags(options) },
+      // Who looks for it wants to ask it.
+      address: `http://127.0.0.1:${ports.api}`,
     },
     // An API server that is the user's own may not reach this machine.
     ...(isServerOurs(servers)
@@ -98,6 +103,12 @@ function journalFlags({ servers, dataDir }: PawlOptions): readonly string[] {
 
 function isServerOurs({ parts }: Servers): boolean {
   return parts.some(({ spec }) => spec.name === 'kube-apiserver')
+}
+
+/** On the loopback address, for those who have a token of the cluster. */
+function apiFlags({ servers }: PawlOptions): readonly string[] {
+  const { databaseUrl } = withoutPassword(servers.databaseUrl)
+  return ['--database-url', databaseUrl, '--host', '127.0.0.1', '--port', String(servers.ports.api), '--drain-ms', '0']
 }
 
 /** While the set is down nothing is asked: objects can still be written with whatever runs of it. */
@@ -147,9 +158,14 @@ interface PawlProcess {
   readonly file: string
   readonly healthPort: number
   readonly args: readonly string[]
+  /** What is shown of it; without one, where it says how it is. */
+  readonly address?: string
 }
 
-async function startProcess({ name, file, healthPort, args }: PawlProcess, options: PawlOptions): Promise<void> {
+async function startProcess(
+  { name, file, healthPort, args, ...shown }: PawlProcess,
+  options: PawlOptions,
+): Promise<void> {
   const { servers, dataDir, progress } = options
   const entry = modulePath(file)
   const there = await access(entry).then(
@@ -162,13 +178,13 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
   }
   const { password } = withoutPassword(servers.databaseUrl)
   const shared = ['--kubeconfig', servers.kubeconfigPath, '--health-port', String(healthPort)]
-  const address = `http://127.0.0.1:${healthPort}`
+  const health = `http://127.0.0.1:${healthPort}`
   const spec = {
     name,
     command: process.execPath,
     args: processArgs(file, [...shared, ...args]),
     logFile: join(dataDir, 'logs', `${name}.log`),
-    address,
+    address: shown.address ?? health,
     // Arguments can be read by every user of the machine, so the password is not among them.
     env: {
       ...(options.ownTemporal === undefined && WITHOUT_TLS),
@@ -179,7 +195,7 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
       PAWL_BUNDLE_CACHE: join(dataDir, 'bundle-cache'),
     },
     ...(options.onEnd !== undefined && { stopLimitMs: CHANGED_STOP_MS }),
-    isReady: async () => (await fetch(`${address}/readyz`)).ok,
+    isReady: async () => (await fetch(`${health}/readyz`)).ok,
   }
   await startPart(spec, (part) => servers.add(part, options.onEnd))
   progress(`${name}: ready`)

@@ -12,7 +12,7 @@ const RANGE = [20_000, 30_000] as const
 
 const NAMES = [
   ...(['etcd', 'kubernetes', 'postgres', 'temporal', 'temporalUi', 'bridgeHealth', 'workerHealth'] as const),
-  ...(['webhook', 'webhookHealth'] as const),
+  ...(['webhook', 'webhookHealth', 'api', 'apiHealth'] as const),
   ...(['temporalHttp', 'temporalMetrics'] as const),
   // Where the services of a Temporal server on PostgreSQL call each other, and where they find each other.
   ...(['temporalHistory', 'temporalMatching', 'temporalInternal'] as const),

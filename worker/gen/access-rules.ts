@@ -5,6 +5,12 @@ import type { AccessRule } from '../../workflows/kit/index.ts'
 /** What the worker does whatever wings are on. */
 export const ENGINE_RULES: readonly AccessRule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create'] }]
 
+/** What `pawl api` does: it has the API server say whose a token is and what that user may do. The ClusterRole `system:auth-delegator` has the same. */
+export const API_RULES: readonly AccessRule[] = [
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+]
+
 /** Each resource once, with all verbs that are asked for; one rule for all that have group and verbs in common. */
 export function merged(rules: readonly AccessRule[]): readonly AccessRule[] {
   const byRight = new Map<string, AccessRule>()

@@ -4,16 +4,17 @@
 import { stringify } from 'yaml'
 
 import type { AccessRule } from '../../workflows/kit/index.ts'
-import { ENGINE_RULES, merged } from './access-rules.ts'
+import { API_RULES, ENGINE_RULES, merged } from './access-rules.ts'
 import type { Right } from './level-rbac.ts'
 import { rightsOfWing, type WingParts } from './wing-rbac.ts'
 
-/** The roles by path: `worker.yaml` of the engine, and `<wing>/bridge.yaml` and `<wing>/worker.yaml`. */
+/** The roles by path: `api.yaml`, `worker.yaml` of the engine, and `<wing>/bridge.yaml` and `<wing>/worker.yaml`. */
 export function roleFiles(
   folder: string,
   wings: ReadonlyMap<string, WingParts>,
 ): readonly (readonly [string, string])[] {
   return [
+    [`${folder}/api.yaml`, roleYaml('pawl-api', API_RULES, 'worker/gen/access-rules.ts')],
     [`${folder}/worker.yaml`, roleYaml('pawl-worker', ENGINE_RULES, 'worker/gen/access-rules.ts')],
     ...[...wings].flatMap(([wing, parts]) =>
       ofWing(wing, parts).map(([name, text]) => [`${folder}/${wing}/${name}`, text] as const),

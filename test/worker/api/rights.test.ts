@@ -57,7 +57,11 @@ describe('rights', () => {
 
   it('to a kind that the API server does not have nobody has, and it lies nowhere', async () => {
     const { kube, bodies } = server(() => true)
-    const rights = createRights(kube, { resources: createResources(kube, () => 0), keptMs: 10, now: () => 0 })(ALICE)
+    const rights = createRights(kube, {
+      resources: createResources(kube, () => 0),
+      keptMs: 10,
+      now: () => 0,
+    })(ALICE)
     for (const group of ['gone.example.org', '../../api/v1/secrets', 'landscaper.gardener.cloud']) {
       expect(await rights.may('get', { group, kind: 'Gone' }, 'team-a')).toBe(false)
       expect(await rights.fits({ group, kind: 'Gone' }, 'team-a')).toBe(false)
@@ -71,7 +75,7 @@ describe('rights', () => {
 describe('a token', () => {
   const users = (review: object, audiences: readonly string[] = []) => {
     const { kube, bodies } = server(() => true, review)
-    return { ask: createUsers(kube, { audiences, keptMs: 10, now: () => 0 }), bodies }
+    return { ask: createUsers(kube, { audiences, keptMs: 10, reviewsPerSecond: 50, now: () => 0 }), bodies }
   }
 
   it('is whose the API server says it is, asked once', async () => {

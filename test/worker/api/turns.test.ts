@@ -5,7 +5,7 @@ import { shareOf } from '../../../worker/api/users.ts'
 
 describe('a share of the process', () => {
   it('has so many questions answered at a time, others wait, and more are turned away; others have their own', async () => {
-    const turns = createTurns({ atOnce: 1, waiting: 1, perSecond: 100, burst: 100 }, () => 0)
+    const turns = createTurns({ atOnce: 1, waiting: 1, perSecond: 100, burst: 100, what: 'questions' }, () => 0)
     let release: () => void = () => undefined
     const order: string[] = []
     const first = turns('a', async () => {
@@ -23,7 +23,10 @@ describe('a share of the process', () => {
 
   it('is used up by many questions, and fills with time', async () => {
     let now = 0
-    const turns = createTurns({ atOnce: 9, waiting: 9, perSecond: 1, burst: 2 }, () => now)
+    const turns = createTurns(
+      { atOnce: 9, waiting: 9, perSecond: 1, burst: 2, what: 'questions of one user' },
+      () => now,
+    )
     const ask = async () => await turns('a', async () => await Promise.resolve('yes'))
     await ask()
     await ask()

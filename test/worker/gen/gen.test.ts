@@ -63,6 +63,7 @@ describe('a checkout of two kinds', () => {
       'landscaper.gardener.cloud_targets.yaml',
     ])
     expect((await readdir(join(root, 'deploy/rbac'), { recursive: true })).sort()).toEqual([
+      'api.yaml',
       'landscaper',
       'landscaper/bridge.yaml',
       'landscaper/worker.yaml',
@@ -107,7 +108,7 @@ describe('a checkout of two kinds', () => {
     expect((await run(root, true)).lines).toContain('unwanted: deploy/rbac/landscaper/worker.yaml: no kind asks for it')
     await run(root, false)
     expect(await readdir(join(root, 'deploy/crds'))).toEqual([])
-    expect(await readdir(join(root, 'deploy/rbac'))).toEqual(['worker.yaml'])
+    expect(await readdir(join(root, 'deploy/rbac'))).toEqual(['api.yaml', 'worker.yaml'])
     expect(await run(root, true)).toEqual({ code: 0, lines: [] })
   })
 

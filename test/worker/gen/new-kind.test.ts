@@ -81,6 +81,7 @@ describe('the skeleton of a new kind', () => {
     expect(lines).toEqual([
       'wrote activities/wings.gen.ts',
       'wrote deploy/crds/example/example.com_timetables.yaml',
+      'wrote deploy/rbac/api.yaml',
       'wrote deploy/rbac/example/bridge.yaml',
       'wrote deploy/rbac/example/worker.yaml',
       'wrote deploy/rbac/worker.yaml',

@@ -1,12 +1,13 @@
-// A graph as text, for Mermaid and for Graphviz. Pure.
+// A graph as text, for Mermaid and for Graphviz. Pure. As SVG it is drawn from the text for Graphviz (draw-svg.ts).
 
 import type { Graph, GraphEdge, GraphNode } from './graph-model.ts'
 import { phaseOf } from './job-tree.ts'
 import { colourOf, nameOf, type Paint, shown } from './texts.ts'
 
-export const GRAPH_FORMATS = ['text', 'mermaid', 'dot', 'json'] as const
+export const GRAPH_FORMATS = ['text', 'mermaid', 'dot', 'svg', 'json'] as const
+export type GraphFormat = (typeof GRAPH_FORMATS)[number]
 
-export function graphText(graph: Graph, format: (typeof GRAPH_FORMATS)[number], paint: Paint): string {
+export function graphText(graph: Graph, format: Exclude<GraphFormat, 'svg'>, paint: Paint): string {
   switch (format) {
     case 'text':
       return treeText(graph, paint)
@@ -104,7 +105,8 @@ function mermaid({ nodes, edges }: Graph): string {
 const DOT_COLOURS: Readonly<Record<string, string>> = { green: 'darkgreen', red: 'red', yellow: 'orange' }
 
 function dot({ nodes, edges }: Graph): string {
-  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
+  // Graphviz reads entities of HTML, too.
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('&', '&amp;')}"`
   return [
     'digraph {',
     '  node [shape=box]',

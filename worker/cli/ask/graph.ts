@@ -8,21 +8,21 @@ import { builtIn } from '../../server/registry.ts'
 import { type LiveRead, readLive } from '../live-objects.ts'
 import type { PersonFlags } from '../person.ts'
 import { nodesOf } from './draw-job-tree.ts'
-import { GRAPH_FORMATS, graphText } from './draw-graph.ts'
+import { GRAPH_FORMATS, type GraphFormat, graphText } from './draw-graph.ts'
 import { findJob } from './find-object.ts'
 import { graphOf, type SiblingRules } from './graph-model.ts'
 import { type JobNode, readJobTree } from './job-tree.ts'
 import { objectCommand } from './object-command.ts'
 import type { Asked } from './open-journal.ts'
 
-type GraphFlags = PersonFlags & { readonly output: (typeof GRAPH_FORMATS)[number] }
+type GraphFlags = PersonFlags & { readonly output: GraphFormat }
 
 export function graphCommand(): Command {
-  return objectCommand<object, (typeof GRAPH_FORMATS)[number]>({
+  return objectCommand<object, GraphFormat>({
     name: 'graph',
     description: 'draw what an object consists of, in which order that goes, and which data flows where',
     formats: GRAPH_FORMATS,
-    examples: ['pawl graph inst/shop', 'pawl graph inst/shop -o dot | dot -Tsvg > shop.svg'],
+    examples: ['pawl graph inst/shop', 'pawl graph inst/shop -o svg > shop.svg'],
     answer: graph,
   })
 }
@@ -39,7 +39,10 @@ async function graph(asked: Asked, words: readonly string[], flags: GraphFlags):
     })
   const live = await readLive(wanted, flags, readConfig())
   for (const problem of live.problems) process.stderr.write(`pawl: some data flow is not drawn: ${problem}\n`)
-  return graphText(graphOf(tree, rules, live.objects), flags.output, asked.paint)
+  const drawn = graphOf(tree, rules, live.objects)
+  if (flags.output !== 'svg') return graphText(drawn, flags.output, asked.paint)
+  const { svgText } = await import('./draw-svg.ts')
+  return await svgText(graphText(drawn, 'dot', asked.paint))
 }
 
 /** What a deletion has taken is no part any more. */

@@ -1,4 +1,4 @@
-// Names of objects for the shell: from the journal or, where that is not at hand, from the API server. Whatever goes wrong, there are none: a shell
+// Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server. Whatever goes wrong, there are none: a shell
 // shows no errors between two keys.
 
 import { type ObjectList, resourcePath } from '../../../activities/kube/client.ts'
@@ -20,6 +20,8 @@ export async function objectNames(kind: string, given: Readonly<Record<string, s
     ...(given['--context'] !== undefined && { context: given['--context'] }),
     ...(given['--kubeconfig'] !== undefined && { kubeconfig: given['--kubeconfig'] }),
     ...(given['--database-url'] !== undefined && { databaseUrl: given['--database-url'] }),
+    ...(given['--api-url'] !== undefined && { apiUrl: given['--api-url'] }),
+    ...(given['--api-service'] !== undefined && { apiService: given['--api-service'] }),
     ...(given['--data-dir'] !== undefined && { dataDir: given['--data-dir'] }),
   }
   return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []

@@ -43,6 +43,11 @@ export function wishOf(shape: Shape, words: readonly string[], kinds: readonly s
   const { flags, positional, open } = readWords(shape, words.slice(0, -1))
   const fitting = (all: readonly string[]) => all.filter((word) => word.startsWith(current))
   if (open !== undefined) return { words: fitting(open.values), flags }
+  const [, name] = /^(--[^=]+)=/.exec(current) ?? []
+  if (name !== undefined) {
+    const values = shape.options.find(({ names }) => names.includes(name))?.values ?? []
+    return { words: fitting(values.map((one) => `${name}=${one}`)), flags }
+  }
   if (current.startsWith('-')) return { words: fitting(shape.options.flatMap(({ names }) => names.slice(0, 1))), flags }
   return { ...argumentWish(shape, positional, { current, kinds }), flags }
 }
@@ -86,5 +91,5 @@ function readWords({ options }: Shape, words: readonly string[]) {
 
 /** Shells split what they get, and some expand it: only what needs no quotes is offered. */
 export function offered(words: readonly string[]): readonly string[] {
-  return [...new Set(words)].filter((word) => /^[\w./:@-]+$/.test(word)).sort()
+  return [...new Set(words)].filter((word) => /^[\w./:@=-]+$/.test(word)).sort()
 }

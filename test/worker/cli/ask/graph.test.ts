@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Flow } from '../../../../workflows/kit/index.ts'
 import { graphText } from '../../../../worker/cli/ask/draw-graph.ts'
+import { svgText } from '../../../../worker/cli/ask/draw-svg.ts'
 import { graphOf, type SiblingRules } from '../../../../worker/cli/ask/graph-model.ts'
 import { plain } from '../../../../worker/cli/ask/texts.ts'
 import { job, node, object } from './build-node.ts'
@@ -56,6 +57,35 @@ describe('the graph of an object', () => {
     expect(dot.match(/\[color=red\]/g)).toHaveLength(3)
   })
 
+  it('is drawn as SVG that stands alone: each object, each edge, circles in red, and nothing to load or run', async () => {
+    const svg = await svgText(graphText(graph, 'dot', plain))
+    expect(svg).toMatch(/^<svg [^>]* xmlns="http:\/\/www.w3.org\/2000\/svg"[^]*<\/svg>\n$/)
+    expect(svg.match(/<g id="node\d+"/g)).toHaveLength(graph.nodes.length)
+    expect(svg.match(/<g id="edge\d+"/g)).toHaveLength(graph.nodes.length - 1 + graph.edges.length)
+    expect(svg.match(/<path [^>]*stroke="red"/g)).toHaveLength(3)
+    expect(svg).toContain('>DeployItem ns/x&#45;app (app)</text>')
+    expect(svg).toContain('>data size</text>')
+    expect(addressesIn(svg)).toEqual([])
+  })
+
+  it('lets nobody who writes a phase or a name of data write SVG', async () => {
+    const texts = [
+      '</text><script>x()</script>',
+      '<img src=x onerror=y>',
+      '&lt;b&gt; &amp; &#60;',
+      '"] ; n9 [URL="u',
+      ']]>\\N',
+    ]
+    for (const phase of texts) {
+      const hostile = node(object('DeployItem', 'x', { status: { phase } }))
+      const svg = await svgText(graphText(graphOf(hostile, rules, new Map()), 'dot', plain))
+      const [, label = ''] = [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) => unescaped(text))
+      expect(label).toBe(phase)
+      expect([...new Set(svg.match(/<\w+/g))].sort()).toEqual(['<g', '<polygon', '<svg', '<text', '<title'])
+      expect(addressesIn(svg)).toEqual([])
+    }
+  })
+
   it('lets nobody who writes a phase write a drawing', () => {
     const hostile = node(object('DeployItem', 'x', { status: { phase: 'a"]\\ --> x;click\u001b[1m' } }))
     const drawn = graphOf(hostile, rules, new Map())
@@ -71,3 +101,17 @@ describe('the graph of an object', () => {
     expect(data.cycles).toHaveLength(1)
   })
 })
+
+/** What a viewer would load, follow or run: in the tags, where names of namespaces are no addresses. */
+function addressesIn(svg: string): readonly string[] {
+  const tags = (svg.match(/<[^>]*>/g) ?? []).join('\n').replaceAll(/ xmlns(:\w+)?="[^"]*"/g, '')
+  return tags.match(/<(?:script|image|a|style|use|!DOCTYPE)\b|href=|src=| on\w+=|url\(|:\/\//gi) ?? []
+}
+
+const ENTITIES = new Map([...Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"' })])
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(#?)(\w+);/g, (whole: string, isNumber: string, name: string) =>
+    isNumber === '#' ? String.fromCodePoint(Number(name)) : (ENTITIES.get(name) ?? whole),
+  )
+}

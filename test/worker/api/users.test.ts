@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { KubeClient } from '../../../activities/kube/client.ts'
+import { TurnedAway } from '../../../worker/api/turns.ts'
+import { createUsers, type Users } from '../../../worker/api/users.ts'
+
+describe('whose a token is', () => {
+  it('is reviewed once in a time, whether it is somebody’s or not', async () => {
+    const { users, reviewed, wait } = stage()
+    for (const token of ['of alice', 'of alice', 'nonsense', 'nonsense']) await users(token)
+    expect(reviewed).toEqual(['of alice', 'nonsense'])
+    expect(await users('of alice')).toMatchObject({ username: 'alice' })
+    expect(await users('nonsense')).toBeUndefined()
+    wait(10_000)
+    await Promise.all([users('of alice'), users('of alice'), users('nonsense'), users('nonsense')])
+    expect(reviewed).toEqual(['of alice', 'nonsense', 'of alice', 'nonsense'])
+  })
+
+  it('is not asked of the API server for a flood of what is no token, and is for those who are known', async () => {
+    const { users, reviewed, wait } = stage()
+    await users('of alice')
+    const flood = Array.from({ length: 1000 }, (_, index) => users(`nonsense ${index}`))
+    const told = await Promise.allSettled(flood)
+    // So many may come at once after a silence.
+    expect(reviewed).toHaveLength(30)
+    const away = told.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []))
+    expect(away).toHaveLength(1000 - 29)
+    expect(away[0]).toBeInstanceOf(TurnedAway)
+    expect(away[0]?.message).toBe('too many tokens that are not known yet; expected at most 10 a second, 16 at a time')
+    // Her review holds no more, and she is known.
+    wait(10_000)
+    await Promise.allSettled(Array.from({ length: 1000 }, (_, index) => users(`more of it ${index}`)))
+    expect(await users('of alice')).toMatchObject({ username: 'alice' })
+    await expect(users('of bob')).rejects.toThrow(TurnedAway)
+    wait(1000)
+    expect(await users('of bob')).toMatchObject({ username: 'bob' })
+  })
+
+  it('is forgotten when the API server refuses it: then it is one of many', async () => {
+    const { users, refuse, wait } = stage()
+    await users('of alice')
+    refuse('of alice')
+    wait(10_000)
+    expect(await users('of alice')).toBeUndefined()
+    wait(10_000)
+    await Promise.allSettled(Array.from({ length: 30 }, (_, index) => users(`nonsense ${index}`)))
+    await expect(users('of alice')).rejects.toThrow(TurnedAway)
+  })
+
+  it('is asked again at once when the API server did not say', async () => {
+    const { users, fail } = stage()
+    fail(new Error('away'))
+    await expect(users('of alice')).rejects.toThrow('away')
+    fail(undefined)
+    expect(await users('of alice')).toMatchObject({ username: 'alice' })
+  })
+})
+
+/** An API server that knows the tokens `of NAME`. */
+function stage() {
+  let now = 0
+  let failure: Error | undefined
+  const reviewed: string[] = []
+  const refused = new Set<string>()
+  const kube: Pick<KubeClient, 'request'> = {
+    request: async <Answer>(_verb: string, _path: string, { body }: { readonly body?: unknown } = {}) => {
+      const { token } = (body as { readonly spec: { readonly token: string } }).spec
+      reviewed.push(token)
+      if (failure !== undefined) throw failure
+      const [, username] = /^of (\w+)$/.exec(token) ?? []
+      const authenticated = username !== undefined && !refused.has(token)
+      const status = authenticated ? { authenticated, user: { username } } : {}
+      return await Promise.resolve({ status } as Answer)
+    },
+  }
+  const users: Users = createUsers(kube, { audiences: [], keptMs: 10_000, reviewsPerSecond: 10, now: () => now })
+  return {
+    ...{ users, reviewed },
+    wait: (ms: number) => void (now += ms),
+    refuse: (token: string) => void refused.add(token),
+    fail: (error: Error | undefined) => void (failure = error),
+  }
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import type { OpenApi } from '../../../../worker/cli/api-place.ts'
+import { apiFindings } from '../../../../worker/cli/doctor/api.ts'
+import { PAWL_VERSION } from '../../../../worker/server/version.ts'
+
+const PLACE = { namespace: 'pawl', name: 'pawl-api' }
+const KINDS = [{ group: '', kind: 'ConfigMap' }]
+
+describe('what the doctor finds of pawl api', () => {
+  it('is well when it answers, is this version and this cluster, and its journal answers', async () => {
+    expect(await verdicts({})).toEqual({
+      api: ['ok', `pawl api by Service pawl/pawl-api answers: Pawl ${PAWL_VERSION}`],
+      clocks: ['ok', expect.stringContaining('of pawl api')],
+      identity: ['ok', 'it takes you for alice, of team-a, system:authenticated'],
+      cluster: ['ok', 'it answers for cluster local'],
+      journal: ['ok', 'it answers; kinds that are followed: 1'],
+    })
+  })
+
+  it('is to be known when it is of another version, of another cluster, or late', async () => {
+    const at = new Date(Date.now() - 3_600_000).toISOString()
+    expect(await verdicts({ version: '9.9.9', cluster: 'prod', at, groups: [] })).toMatchObject({
+      api: ['warn', expect.stringContaining(`answers: Pawl 9.9.9, and this is ${PAWL_VERSION}; expected the same`)],
+      clocks: ['warn', expect.stringContaining("behind this machine's")],
+      identity: ['ok', 'it takes you for alice'],
+      cluster: ['warn', 'it answers for cluster prod, expected local (see --cluster)'],
+    })
+  })
+
+  it('is bad when it has nothing to tell, or does not tell', async () => {
+    expect(await verdicts({}, [])).toMatchObject({ journal: ['bad', expect.stringContaining('expected those that')] })
+    expect(await verdicts({}, new Error('it is away'))).toMatchObject({
+      journal: ['bad', 'it is away; expected a pawl api that takes you'],
+    })
+    expect(await verdicts({ at: 'no time' })).toEqual({
+      api: ['bad', 'the answer to about has no time where one is expected; expected a pawl api that takes you'],
+    })
+  })
+})
+
+/** By part. @param of the answer about itself. @param kinds that it follows, or why it does not say. */
+async function verdicts(about: object, kinds: readonly object[] | Error = KINDS) {
+  const itself = {
+    version: PAWL_VERSION,
+    cluster: 'local',
+    username: 'alice',
+    groups: ['team-a', 'system:authenticated'],
+  }
+  const api: OpenApi = {
+    ask: async () => await (kinds instanceof Error ? Promise.reject(kinds) : Promise.resolve({ answer: kinds })),
+    about: async () => await Promise.resolve({ answer: { ...itself, at: new Date().toISOString(), ...about } }),
+    close: async () => await Promise.resolve(),
+  }
+  const found = await apiFindings(PLACE, api, 'local')
+  return Object.fromEntries(found.map(({ part, verdict, text }) => [part, [verdict, text]]))
+}
