@@ -6,6 +6,7 @@ import type { FinalizeInput } from '../../../../activities/run/finalize.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type ItemPass, itemState, shownItem } from '../../../../workflows/landscaper/deploy-item/pass.ts'
+import { deployItemRun } from '../../../../workflows/landscaper/deploy-item/routes.ts'
 import { deployPlan } from '../../../../workflows/landscaper/deploy-item/plan.ts'
 import {
   done,
@@ -81,6 +82,36 @@ describe('an item without job', () => {
   })
 })
 
+describe('an item of which a job of its own is asked for', () => {
+  const asking = { ...itemView('a'), jobID: 'job-1', retry: { generation: 3 } }
+
+  it('has one, and the request is taken off once that has begun', async () => {
+    const { outcome, log } = await run(asking)
+    expect(outcome).toEqual(done)
+    expect(log).toEqual(['begin on 5 after job-1', 'take the request off 9', 'deploy'])
+  })
+
+  it('has no second one when its run was lost in between', async () => {
+    const { log } = await run({ ...asking, jobID: JOB })
+    expect(log).toEqual(['take the request off 5', 'deploy'])
+  })
+
+  it('is left to who serves its type', async () => {
+    const { outcome, log } = await run({ ...asking, type: THEIRS })
+    expect(outcome).toEqual(stop(HANDED_DOWN))
+    expect(log).toEqual(['begin on 5 after job-1', 'take the request off 9'])
+  })
+
+  it('waits for the end of the job that its execution has', () => {
+    const annotations = { 'landscaper.gardener.cloud/operation': 'retry' }
+    const object = { metadata: { annotations, finalizers: [FINALIZER] } }
+    expect(deployItemRun(object, false)).toEqual({ jobID: undefined, cause: 'retry annotation' })
+    expect(deployItemRun(object, false, 'job-9')).toHaveProperty('none')
+    const deleting = { metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+    expect(deployItemRun(deleting, false)).toHaveProperty('none')
+  })
+})
+
 describe('what an item says of its job', () => {
   it('has the error of its end, with the reason', () => {
     const failed = { ...itemView('a'), phase: 'Failed', error: 'no target', reason: 'NoTargetFound' }
@@ -105,7 +136,12 @@ async function run(item: DeployItemView, { isGone = false } = {}) {
       observeDeployItem: unexpected,
       sendItems: unexpected,
       forItem: () => ({ applyItem: unexpected, awaitItem: unexpected, uninstallItem: unexpected }),
-      forgetRetry: () => Promise.reject(new Error('was not expected')),
+      forgetRetry({ version }) {
+        log.push(`take the request off ${version}`)
+        const left = { ...pass.state.target, version: '10' }
+        Reflect.deleteProperty(left, 'retry')
+        return Promise.resolve(left)
+      },
       guardSubject({ version, finalizers }: FinalizeInput) {
         log.push(`guard on ${version}, beside ${finalizers.join() || 'nothing'}`)
         return answer({ finalizers: [...finalizers, FINALIZER] })
