@@ -30,7 +30,7 @@ describe('an item that is left out', () => {
 
   it.each([
     ['ended', succeeded('a')],
-    ['runs another job', busy('a')],
+    ['runs another job', busy(pending('a'))],
     ['is being deleted', leaving(pending('a'))],
   ])('stays as it is where it %s', async (_, item) => {
     const { pass, called } = executionPass([{ ...item, ...skipped }])
