@@ -21,12 +21,15 @@ import { dataObject, importing } from '../support/imports.ts'
 import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
 import { changedFields, declarations, fieldText, heldFields, isBelow, isDeclared } from '../support/owned-fields.ts'
 import { useStage } from '../support/stage.ts'
+import { deploying, sub, untilSub } from '../support/sub-installations.ts'
 import { VersionWatch } from '../support/version-watch.ts'
 
 const stage = useStage('fields', () => Promise.resolve({ workerFlags: ['--pickup-timeout', '2s'] }))
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 const CACHE = 'landscaper.gardener.cloud/cache-helm-charts'
 const REASON = 'landscaper.gardener.cloud/reconcile-reason'
+const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
+const SKIP = 'landscaper.gardener.cloud/pawl-skip'
 const WHOLE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'whole', namespace: 'fields' }
 const KINDS = ['installations', 'executions', 'deployitems', 'dataobjects', 'targets']
 // Those that are off unless a flag asks for them have tests of their own: default-contexts, target-sync.
@@ -49,7 +52,7 @@ beforeAll(async () => {
 
 async function course(): Promise<void> {
   await createTarget(stage.cluster)
-  await Promise.all([jobs(), interrupted(), unclaimed(), standalone(), orphaned()])
+  await Promise.all([jobs(), interrupted(), unclaimed(), standalone(), orphaned(), held()])
 }
 
 /** Imports, exports and a state; a second job on another spec; deletion. */
@@ -143,12 +146,40 @@ async function unclaimed(): Promise<void> {
   await cluster.finished('absent')
 }
 
-/** An Execution without a parent, that fails, and is deleted by hand. */
+/** A root that is paused while its sub-installation runs, whose item is left out then. */
+async function held(): Promise<void> {
+  const { cluster } = stage
+  const pause = async (value: string | null) =>
+    await cluster.patch('installations', 'held', { metadata: { annotations: { [PAUSED]: value } } })
+  const below = sub('below', { blueprint: deploying(waiting('slow')) })
+  await cluster.create(installation('held', [], { blueprint: { subinstallations: [below] } }), 'installations')
+  const { metadata } = await untilSub(cluster, 'held', 'below', ({ status }) => status?.phase === 'Progressing')
+  await cluster.untilItems(metadata.name, ['slow'], (item) => item?.status?.phase === 'Progressing')
+  await pause('true')
+  await untilSub(cluster, 'held', 'below', (one) => one.metadata.annotations?.[PAUSED] !== undefined)
+  await pause(null)
+  await untilSub(cluster, 'held', 'below', (one) => one.metadata.annotations?.[PAUSED] === undefined)
+  const slow = (await cluster.items(metadata.name)).get('slow')
+  await cluster.patch('deployitems', slow?.metadata.name ?? '', { metadata: { annotations: { [SKIP]: 'true' } } })
+  await succeeded('held')
+}
+
+/** An Execution without a parent, that is paused at first, fails, has its item tried again, and is deleted by hand. */
 async function standalone(): Promise<void> {
   const { cluster } = stage
+  const untilTold = async (isTold: boolean) =>
+    await cluster.until('executions', 'alone', (one) => (one?.status?.['paused'] !== undefined) === isTold)
   await cluster.create(execution('alone', [{ name: 'bad', config: { phase: 'Failed' } }]), 'executions')
+  await cluster.patch('executions', 'alone', { metadata: { annotations: { [PAUSED]: 'true' } } })
+  await untilTold(true)
+  await cluster.patch('executions', 'alone', { metadata: { annotations: { [PAUSED]: null } } })
+  await untilTold(false)
   await cluster.patch('executions', 'alone', { status: { jobID: 'by-hand-1' } }, 'status')
   await cluster.finished('alone', undefined, 'executions')
+  const bad = (await cluster.items('alone')).get('bad')?.metadata.name ?? ''
+  await cluster.patch('deployitems', bad, { metadata: { annotations: { [OPERATION]: 'retry' } } })
+  await cluster.until('deployitems', bad, (one) => one?.metadata.annotations?.[OPERATION] === undefined)
+  await cluster.untilItems('alone', ['bad'], (one) => one?.status?.jobIDFinished === one?.status?.jobID)
   await cluster.deleteByHand('executions', 'alone')
   await cluster.gone('alone', 'executions')
 }

@@ -123,6 +123,7 @@ describe.concurrent('an item that is tried again', () => {
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
     await cluster.create(installation('waits', [failing('bad'), { name: 'slow', type }]), 'installations')
     await cluster.untilItems('waits', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.untilItems('waits', ['bad'], (item) => item?.status?.phase === 'Failed')
     const before = await annotateItem('waits', 'bad', { [OPERATION]: 'retry' })
     deployer.install = () => 'done'
     const failed = await cluster.finished('waits')

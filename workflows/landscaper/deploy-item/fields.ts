@@ -1,14 +1,15 @@
 // What Pawl's deployers write, and nobody else (docs/concepts.md "One controller per field"). What a manifest item applies is not ours to
 // declare: its fields are those of the manifest, and its field manager is `pawl-manifest`.
 
-import { FINALIZER } from '../contract.ts'
-import { type OwnedFields, path } from '../../kit/index.ts'
+import { FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
+import { annotation, type OwnedFields, path } from '../../kit/index.ts'
 
 export const deployFields: OwnedFields = {
   controller: 'deploy',
   fields: {
     DeployItem: [
       ['metadata', 'finalizers', FINALIZER],
+      annotation(OPERATION_ANNOTATION),
       path('status.jobID'),
       path('status.jobIDFinished'),
       path('status.jobIDGenerationTime'),
