@@ -92,6 +92,8 @@ it('a person interrupts a job, asks for one, and gets a deletion out that nothin
     await expect
       .poll(async () => await pawl(...words), { timeout: 60_000, interval: 500 })
       .toMatch(/paused by (?!somebody|field)\S+ \(not verified\) since \S+: a freeze/)
+  // Not the run that has said so.
+  expect(await pawl('get', 'inst')).toContain(failed.status?.jobID)
   expect((await person('pause', 'di', 'x')).code).not.toBe(0)
   expect((await person('resume', 'inst/foreign')).stdout).toContain('foreign goes on, by ')
   expect((await person('resume', 'inst/foreign')).stdout).toContain('foreign is not paused')

@@ -127,7 +127,10 @@ export async function childrenOf(
   })
 }
 
-/** Of each of these the newest job that began in the time; by uid. */
+/** As runs end that only put a finalizer on, or say that the object is paused (`RunResult`). */
+const GUARDED = 'Guarded'
+
+/** Of each of these the newest job that began in the time; by uid. A run that ended without having a job is none. */
 export async function newestJobs(
   { db, cluster }: Journal,
   uids: readonly string[],
@@ -143,6 +146,7 @@ export async function newestJobs(
           .select(JOB)
           .whereRef('object_job.uid', '=', 'u.uid')
           .where('cluster', '=', cluster)
+          .where(sql<boolean>`outcome is distinct from ${GUARDED}`)
           .$if(from !== undefined, (jobs) => jobs.where('started_at', '>=', from ?? new Date(0)))
           .$if(to instanceof Date, (jobs) => jobs.where('started_at', '<=', to ?? new Date(0)))
           .orderBy('started_at', 'desc')

@@ -3,7 +3,8 @@
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Asked } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
-import { nameOf } from './texts.ts'
+import { isOver } from './job-tree.ts'
+import { jobIDIn, nameOf } from './texts.ts'
 
 /** All that had the name, first what lives. @throws with what was looked for. */
 export async function findObjects(
@@ -28,6 +29,15 @@ export interface FoundJob {
   readonly job: AskedJob | undefined
 }
 
+/** That which the object says it has: the newest run may have had no job, and the jobs of hosted items are not in the journal. */
+async function current(asked: Asked, object: AskedObject, newest: AskedJob | undefined): Promise<AskedJob | undefined> {
+  if (newest === undefined || object.deleted || !isOver(object, newest)) return newest
+  const jobID = jobIDIn(object.projection)
+  if (jobID === undefined) return newest
+  const [job] = await asked.jobsOf(object.uid, { jobID })
+  return job
+}
+
 /**
  * The newest job of what has the name, or the one with this ID: it may be of one that had the name before. An object may have no job yet.
  *
@@ -37,7 +47,8 @@ export async function findJob(asked: Asked, words: readonly string[], jobID?: st
   const objects = await findObjects(asked, words)
   for (const object of jobID === undefined ? objects.slice(0, 1) : objects) {
     const [job] = await asked.jobsOf(object.uid, { jobID })
-    if (job !== undefined || jobID === undefined) return { object, job }
+    if (jobID === undefined) return { object, job: await current(asked, object, job) }
+    if (job !== undefined) return { object, job }
   }
   const known = (await asked.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
   throw new Error(

@@ -9,6 +9,7 @@ import { UsageError } from '../../server/usage-error.ts'
 import { ApiRefuses } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
 import { type Form, type Found, getData, getNames, getTable } from './get-rows.ts'
+import { isOver } from './job-tree.ts'
 import { kindNamed } from './object-name.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
 import { isBusy, isGood, phaseIn } from './texts.ts'
@@ -67,7 +68,14 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
 
 async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
   const uids = objects.map(({ uid }) => uid)
-  const jobs = await asked.newestJobs(uids)
+  const newest = await asked.newestJobs(uids)
+  // Jobs of hosted items are not in the journal: what is there may be of an earlier one.
+  const jobs = new Map(
+    objects.flatMap((object) => {
+      const job = newest.get(object.uid)
+      return job === undefined || (!object.deleted && isOver(object, job)) ? [] : [[object.uid, job] as const]
+    }),
+  )
   const busy = objects.filter(({ projection }) => isBusy(projection))
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
   const awaited = await asked.awaitedByAll(

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 
-import { groupKindText, ownerOfKind } from '../../../workflows/kit/index.ts'
+import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBusy, nameOf, phaseIn } from '../ask/texts.ts'
 import { type Done, steer, type Steered, steeredKinds, type SteerFlags, withSteerFlags } from './open-object.ts'
@@ -57,14 +57,13 @@ async function retry(steered: Steered): Promise<Done> {
     return has(present, wanted) ? undefined : wanted
   })
   if (asked === 'asked') await tryToTell(steered, 'RetryAskedFor', 'asked for a job of it alone')
-  const when = isBusy(object)
-    ? 'begins after the one that runs'
-    : 'begins; while a job of what it is a part of runs, after that'
+  const when = isBusy(object) ? 'after the one that runs' : 'now, or after the job of what it is a part of'
   return done(steered, asked, [
     asked === 'asked'
-      ? `a job of ${title} alone ${when}, asked for by ${who}`
+      ? `a job of ${title} alone was asked for by ${who}; it begins ${when}`
       : `a job of ${title} alone is asked for already`,
-    ...above(steered, 'tells how it went; when it has succeeded, a job of that goes on'),
+    `see how it goes: pawl why ${kind.kind.toLowerCase()}/${steered.name} -n ${steered.namespace}`,
+    'what waits for it goes on with the next job of what it is a part of',
   ])
 }
 
@@ -86,7 +85,7 @@ async function skip(steered: Steered): Promise<Done> {
   if (asked === 'asked') await tryToTell(steered, 'Skipped', 'left it out')
   return done(steered, asked, [
     asked === 'asked' ? `${title} is left out by ${who}, until its spec changes` : `${title} is left out already`,
-    ...above(steered, 'goes on with it: at once in a job that runs, else in the next one'),
+    'a job that runs goes on without it at once, else the next one does',
   ])
 }
 
@@ -115,12 +114,6 @@ function kindsWith(word: 'retry' | 'skip'): string {
 
 function isThere(value = ''): boolean {
   return value.trim() !== '' && value.trim() !== 'false'
-}
-
-/** What has the item as a part. */
-function above({ kinds, namespace, object }: Steered, does: string): readonly string[] {
-  const owner = kinds.map((kind) => ownerOfKind(object, kind)).find((one) => one !== undefined)
-  return owner === undefined ? [] : [`pawl why ${owner.kind.toLowerCase()}/${owner.name} -n ${namespace}: ${does}`]
 }
 
 function titleOf({ kind, namespace, name }: Steered): string {
