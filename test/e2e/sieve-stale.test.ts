@@ -142,7 +142,7 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
   })
 })
 
-/** What the run of an object has yet to be told of: wakes, and ends of its activities. */
+/** What the run of an object has yet to be told of, or to tell: wakes, ends of its activities, and a task. */
 async function underWay(uid: string): Promise<readonly string[]> {
   const { db, client } = lane.pawl
   const wakes = await db.selectFrom('wake').select('controller').where('due', '<=', new Date()).execute()
@@ -154,7 +154,9 @@ async function underWay(uid: string): Promise<readonly string[]> {
     .executeTakeFirstOrThrow()
   const { raw } = await client.workflow.getHandle(id).describe()
   const activities = (raw.pendingActivities ?? []).map(({ activityType }) => activityType?.name ?? '')
-  return [...wakes.map(({ controller }) => controller), ...activities]
+  // What a task has done is done again where it has not been told: its local activities, too.
+  const tasks = (raw.pendingWorkflowTask ?? null) === null ? [] : ['workflow task']
+  return [...wakes.map(({ controller }) => controller), ...activities, ...tasks]
 }
 
 /** The version in which an object was created. */
