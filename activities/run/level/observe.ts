@@ -61,7 +61,9 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
     const selections = selected(query, readable(target, kind))
-    const found = await readState(deps, { by, subject, state, query, selections, target, kind }, false)
+    // What is lazy may be under a subscription of this very pass (O2).
+    const fromStore = query.query.lazy === true
+    const found = await readState(deps, { by, subject, state, query, selections, target, kind }, fromStore)
     refuseTooLarge(subject, state, found)
     return found === undefined ? {} : { found }
   },
@@ -88,20 +90,23 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
+  const asked = requests.filter(({ query }) => query.query.lazy !== true)
   const read = await Promise.all(
-    requests.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
+    asked.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
   )
-  const states = requests.flatMap(({ state }, index) => {
+  const states = asked.flatMap(({ state }, index) => {
     const found = read[index]
     return found === undefined || !('value' in found) || found.value === undefined
       ? []
       : [[state, found.value] as const]
   })
-  const unreadable = requests.flatMap(({ state }, index) => {
+  const unreadable = asked.flatMap(({ state }, index) => {
     const found = read[index]
     return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
   })
+  const wing = deps.wingSettings?.(level.controller)
   return fitStates(subject, {
+    ...(wing !== undefined && { wing }),
     ...{ target, states: Object.fromEntries(states) },
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   })

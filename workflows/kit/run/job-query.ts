@@ -60,7 +60,7 @@ const RULES: readonly Rule[] = [
     text: 'found a selector by fields; expected name or labels',
     selector: 'fields/',
   },
-  ...(['namespacesFrom', 'labelsFrom', 'pick', 'view'] as const).map((selector) => ({
+  ...(['namespacesFrom', 'namesFrom', 'labelsFrom', 'onlyIf', 'lazy', 'pick', 'view'] as const).map((selector) => ({
     isBroken: (query: AskedQuery) => query[selector] !== undefined,
     text: `found ${selector}; expected it in mode level only`,
     selector,

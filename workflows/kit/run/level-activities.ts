@@ -36,6 +36,8 @@ export interface Observed {
   readonly states: Readonly<Record<string, unknown>>
   /** What the actions that ask for a state are told, by the name of the query; absent: all could be read. */
   readonly unreadable?: Readonly<Record<string, Fault>>
+  /** What the controller's wing is told by its flags, for passes; absent: nothing. */
+  readonly wing?: JsonValue
 }
 
 export interface RefreshInput extends LevelInput {

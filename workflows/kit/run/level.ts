@@ -2,6 +2,7 @@
 // actions of users' controllers are written against them. Source: docs/architecture.md "Subjects and routes", spec/kit.md 8.
 
 import type { ObjectMeta } from '../kind/kind.ts'
+import type { JsonValue } from '../kind/schema.ts'
 import type { ActionLog, OwnActivities } from './own-activities.ts'
 import type { By, Subject } from './subject.ts'
 import type { LevelActs, StatusOf } from './level-acts.ts'
@@ -34,4 +35,6 @@ export interface LevelPass<State, Target> {
   readonly status: StatusOf<Target>
   /** Writes what `status` says so far, and puts it into `target`: what comes next may rely on it, also after a crash. */
   readonly save: () => Promise<void>
+  /** Of a controller that a wing ships: what the wing has read of its flags (`OpenWing.settings`), the same in every replay; else undefined. */
+  readonly settings: JsonValue | undefined
 }

@@ -10,7 +10,7 @@ import { groupKindOf } from '../kind/group-kind.ts'
 import { isChildOf, ownerReferenceOf } from '../run/owners.ts'
 import { metadataOf } from './stored-objects.ts'
 import { isThere, mergedFields } from './written-fields.ts'
-import { type Selection, selectionOf, type StateQuery } from '../run/query.ts'
+import { type Selection, selectionsOf, type StateQuery } from '../run/query.ts'
 
 export interface FakeCluster {
   /** The states, those that were not given empty. */
@@ -132,12 +132,11 @@ function markOf({ apiVersion, kind, metadata }: JsonObject): string {
 /** Whether a query would find what the pass has made. By fields other than the name nobody can tell, so it does not. */
 function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, target: JsonObject): boolean {
   if (query.kind !== `${apiVersion}/${kind}`) return false
-  const selection = selectionOf(query, target)
-  if (selection === undefined) return false
-  const { namespace, name, labelSelector, fieldSelector } = selection
-  const isHere = namespace === undefined || namespace === metadata.namespace
-  const isNamed = name === undefined || name === metadata.name
-  return isHere && isNamed && hasLabels(labelSelector, metadata.labels ?? {}) && isField(fieldSelector, metadata.name)
+  return selectionsOf(query, target).some(({ namespace, name, labelSelector, fieldSelector }) => {
+    const isHere = namespace === undefined || namespace === metadata.namespace
+    const isNamed = name === undefined || name === metadata.name
+    return isHere && isNamed && hasLabels(labelSelector, metadata.labels ?? {}) && isField(fieldSelector, metadata.name)
+  })
 }
 
 function hasLabels(selector: Selection['labelSelector'], labels: Readonly<Record<string, string>>): boolean {

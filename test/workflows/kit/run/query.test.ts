@@ -49,6 +49,48 @@ describe('a query', () => {
   })
 })
 
+describe('what a query finds at its target', () => {
+  const chooser = {
+    metadata: { name: 'one', namespace: 'ns' },
+    spec: {
+      level: 'pod',
+      selector: { app: 'web' },
+      advanced: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }],
+      none: {},
+      wrong: [{ key: 'tier', operator: 'Near', values: ['a'] }],
+    },
+    status: { targets: ['a', 'b', '../c', 'a', 4] },
+  }
+  const selectorOf = (labelsFrom: StateQuery['labelsFrom']) =>
+    selectionOf({ kind: 'v1/Pod', many: true, ...(labelsFrom && { labelsFrom }) }, chooser)?.labelSelector
+
+  it('is a list of expressions too, and all of several selectors, of which those that are empty are passed over', () => {
+    expect(selectorOf('spec.advanced')).toBe('tier in (a,b)')
+    expect(selectorOf(['spec.selector', 'spec.advanced'])).toBe('app=web,tier in (a,b)')
+    expect(selectorOf(['spec.selector', 'spec.none', 'spec.missing'])).toBe('app=web')
+    expect(selectorOf(['spec.none', 'spec.missing'])).toBeUndefined()
+    expect(selectorOf(['spec.selector', 'spec.wrong'])).toBeUndefined()
+  })
+
+  it('are the objects of these names', () => {
+    const named = selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.targets' }, chooser)
+    expect(named.map(({ namespace, name }) => [namespace, name])).toEqual([
+      ['ns', 'a'],
+      ['ns', 'b'],
+    ])
+    expect(selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.missing' }, chooser)).toEqual([])
+  })
+
+  it('is nothing where the target has another text than is asked for; absent is the empty one', () => {
+    const found = (onlyIf: StateQuery['onlyIf']) =>
+      selectionsOf({ kind: 'v1/Pod', many: true, ...(onlyIf && { onlyIf }) }, chooser).length
+    expect(found({ 'spec.level': ['', 'pod'] })).toBe(1)
+    expect(found({ 'spec.level': ['node'] })).toBe(0)
+    expect(found({ 'spec.missing': [''] })).toBe(1)
+    expect(found({ 'spec.missing': [''], 'spec.level': ['node'] })).toBe(0)
+  })
+})
+
 describe('where and by what a query looks beside that', () => {
   const chooser = {
     metadata: { name: 'shop', namespace: 'ns', uid: 'uid-shop' },
