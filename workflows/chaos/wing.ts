@@ -6,4 +6,9 @@ export const chaosWing = {
   flags: {},
   workerRules: [],
   onlyWhenNamed: true,
+  admission: {
+    configuration: 'chaos-validation-webhook',
+    domain: 'validation.chaos.datadoghq.com',
+    skipLabel: 'validation.chaos.datadoghq.com/skip-validation',
+  },
 } as const satisfies Wing
