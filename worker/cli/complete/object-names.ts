@@ -1,7 +1,8 @@
 // Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server. Whatever goes wrong, there are none: a shell
 // shows no errors between two keys.
 
-import { type ObjectList, resourcePath } from '../../../activities/kube/client.ts'
+import type { ObjectList } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readConfig } from '../../server/config.ts'
 import { kindNamed } from '../ask/object-name.ts'
 import { asking, type AskFlags } from '../ask/open-journal.ts'

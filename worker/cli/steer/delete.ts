@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 
-import { resourcePath } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/errors.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
