@@ -1,7 +1,7 @@
 // Where objects are on an API server. Apart from the client: to know a path, nobody waits for the library of kubeconfigs.
 
 import type { Resource } from './client.ts'
-import { KubeError } from './errors.ts'
+import { KubeError } from './kube-error.ts'
 
 /** What no name may be that is a segment of a path. Source: Kubernetes, "Path Segment Names". */
 const NO_SEGMENT = /^\.{0,2}$|[/%]/

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
-import { KubeError } from '../../activities/kube/errors.ts'
+import { KubeError } from '../../activities/kube/kube-error.ts'
 import { isLoopback } from '../api/flags.ts'
 import { ABOUT_PATH, ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
 import type { Config } from '../server/config.ts'

@@ -2,7 +2,7 @@
 
 import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
 
 interface Served {
   readonly name: string

@@ -6,7 +6,7 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { isConflict, isNotFound } from '../../../activities/kube/errors.ts'
+import { isConflict, isNotFound } from '../../../activities/kube/kube-error.ts'
 import { nameOf } from '../ask/texts.ts'
 import { PERSON_AGENT } from '../person.ts'
 import { type LiveNode, readTree, upwards } from './live-tree.ts'

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 
 import type { KubeClient, KubeObject, Resource } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { type GroupKind, groupKindOf, type JobModeController } from '../../../workflows/kit/index.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { readConfig } from '../../server/config.ts'

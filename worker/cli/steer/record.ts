@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { isConflict, KubeError } from '../../../activities/kube/errors.ts'
+import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
 import { PERSON_AGENT } from '../person.ts'
 import { readObject, type Steered } from './open-object.ts'
 
