@@ -27,6 +27,7 @@ interface GetFlags extends AskFlags {
 export function getCommand(): Command {
   return withAskFlags(
     new Command('get')
+      .summary('list objects with phase, job, and what they wait for')
       .description('list objects with phase, newest job, duration, and what they wait for')
       .argument('[kind]', 'any name of a kind, such as inst; without, all kinds of Pawl')
       .option('-A, --all-namespaces', 'of all namespaces')
