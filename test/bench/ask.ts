@@ -3,7 +3,8 @@
 //
 //   A1. What is measured is what a person waits for: the whole command, less what Node takes to start and say the version.
 //   A2. The first answer of each is left out: it may find nothing compiled, and nothing in PostgreSQL's memory.
-//   A3. Of changes the slowest counts: who follows a job sees each.
+//   A3. The processor's time of the command's processes, less that of Node's start, is told beside it: it is much the same on a machine that others use, too.
+//   A4. Of changes the slowest counts: who follows a job sees each.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +17,7 @@ import { count, figure, markdownTable } from './markdown.ts'
 import type { Options } from './options.ts'
 import type { Say } from './progress.ts'
 import type { LoneScenario, ScenarioResult } from './scenario.ts'
-import { median } from './statistics.ts'
+import { median, sum } from './statistics.ts'
 
 export const ask: LoneScenario = {
   summary: `get, trace, why, history, diff, graph and completion beside a journal of ${count(INSTALLATIONS)} installations`,
@@ -41,12 +42,17 @@ const COMMANDS = [
   ...[`graph exec/shop-50 ${OF}`, `__complete -- why ${OF} inst/shop-5`],
 ]
 
-interface Answer {
-  readonly command: string
+interface Times {
   /** Milliseconds beside Node's start (A1). */
   readonly ms: readonly number[]
+  /** Those of processors (A3). */
+  readonly cpuMs: readonly number[]
   /** Of Node's start. */
   readonly startMs: number
+}
+
+interface Answer extends Times {
+  readonly command: string
 }
 
 interface Following {
@@ -61,9 +67,9 @@ async function runAsk(_options: Options, say: Say): Promise<ScenarioResult> {
     const journal = await makeAskJournal(postgres.url)
     const answers: Answer[] = []
     for (const command of COMMANDS) {
-      const { ms, startMs } = await timesOf(wordsOf(command, journal.url))
-      answers.push({ command, ms, startMs })
-      say(`ask: ${command}: ${figure(median(ms))} ms`)
+      const times = await timesOf(wordsOf(command, journal.url))
+      answers.push({ command, ...times })
+      say(`ask: ${command}: ${figure(median(times.ms))} ms, ${figure(median(times.cpuMs))} ms of processors`)
     }
     const followed = await followAll(journal, say)
     const claims = [
@@ -101,29 +107,42 @@ function wordsOf(command: string, url: string): readonly string[] {
 }
 
 /** A1, A2. */
-async function timesOf(words: readonly string[]): Promise<Pick<Answer, 'ms' | 'startMs'>> {
+async function timesOf(words: readonly string[]): Promise<Times> {
   await timed(words)
-  const [starts, ms]: [number[], number[]] = [[], []]
+  const [starts, ms, cpuMs]: [number[], number[], number[]] = [[], [], []]
   for (let time = 0; time < TIMES; time++) {
     // Just before, and just after: a machine that others share is fast now and slow then.
     const before = await timed(START)
     const all = await timed(words)
-    starts.push((before + (await timed(START))) / 2)
-    ms.push(Math.max(0, all - (starts.at(-1) ?? 0)))
+    const after = await timed(START)
+    const startMs = (before.ms + after.ms) / 2
+    starts.push(startMs)
+    ms.push(Math.max(0, all.ms - startMs))
+    cpuMs.push(Math.max(0, all.cpuMs - (before.cpuMs + after.cpuMs) / 2))
   }
-  return { ms, startMs: median(starts) }
+  return { ms, cpuMs, startMs: median(starts) }
 }
 
+/** The shell tells what its children have used, with theirs. */
+const TOLD = '"$@" >/dev/null || exit; times'
+
 /** @throws when the command fails. */
-async function timed(words: readonly string[]): Promise<number> {
+async function timed(words: readonly string[]): Promise<{ readonly ms: number; readonly cpuMs: number }> {
   const begun = performance.now()
-  await new Promise<void>((done, fail) => {
-    execFile(process.execPath, [PAWL, ...words], { maxBuffer: 64 * 2 ** 20 }, (error, _stdout, stderr) => {
-      if (error === null) done()
+  const told = await new Promise<string>((done, fail) => {
+    execFile('sh', ['-c', TOLD, 'sh', process.execPath, PAWL, ...words], (error, stdout, stderr) => {
+      if (error === null) done(stdout)
       else fail(new Error(`pawl ${words[0] ?? ''}: ${stderr === '' ? error.message : stderr}`))
     })
   })
-  return performance.now() - begun
+  return { ms: performance.now() - begun, cpuMs: childrenCpuMs(told) }
+}
+
+/** Of the second line of `times`, such as `0m0.210000s 0m0.050000s`: user and system. Source: POSIX, "times". */
+function childrenCpuMs(told: string): number {
+  const parts = [...(told.trim().split('\n')[1] ?? '').matchAll(/(\d+)m([\d.]+)s/g)]
+  if (parts.length !== 2) throw new Error(`times: found '${told.trim()}', expected two lines of two times each`)
+  return sum(parts.map(([, minutes, seconds]) => (Number(minutes) * 60 + Number(seconds)) * 1000))
 }
 
 function section(answers: readonly Answer[], followed: readonly Following[], claims: readonly Claim[]): string {
@@ -135,8 +154,8 @@ function section(answers: readonly Answer[], followed: readonly Following[], cla
     '## Asking',
     `Milliseconds of ${TIMES} answers each, less what \`pawl --version\` takes just before and after (median ${figure(median(answers.map(({ startMs }) => startMs)))}).`,
     markdownTable(
-      ['command', 'median', 'quickest', 'slowest'],
-      answers.map(({ command, ms }) => row(`pawl ${command}`, ms)),
+      ['command', 'median', 'quickest', 'slowest', 'processors'],
+      answers.map(({ command, ms, cpuMs }) => [...row(`pawl ${command}`, ms), figure(median(cpuMs))]),
     ),
     'Milliseconds from the commit of a change to the line of `pawl trace -w` that tells it.',
     markdownTable(
