@@ -20,9 +20,14 @@ const LONGEST_MS = 10_000
 /** @returns of each change the milliseconds until it was told. @throws when one is not. */
 export async function watchLive(pawl: string, url: string, job: LiveJob): Promise<readonly number[]> {
   const client = new pg.Client({ connectionString: url })
+  // Its questions say so, too.
+  client.on('error', () => undefined)
   await client.connect()
   const words = ['trace', `inst/${job.name}`, '-n', job.namespace, '-w', '--database-url', url]
   const child = spawn(process.execPath, [pawl, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // It waits for a journal that goes away.
+  const end = () => void child.kill('SIGTERM')
+  process.once('exit', end)
   try {
     const told = tellingOf(child)
     await told(job.phase)
@@ -42,11 +47,12 @@ export async function watchLive(pawl: string, url: string, job: LiveJob): Promis
     }
     return taken
   } finally {
+    process.off('exit', end)
     if (child.exitCode === null) {
-      child.kill('SIGTERM')
+      end()
       await once(child, 'exit')
     }
-    await client.end()
+    await client.end().catch(() => undefined)
   }
 }
 

@@ -60,30 +60,32 @@ interface Following {
   readonly ms: readonly number[]
 }
 
-async function runAsk(_options: Options, say: Say): Promise<ScenarioResult> {
+async function runAsk(_options: Options, say: Say, interrupted: Promise<never>): Promise<ScenarioResult> {
   const postgres = await OwnPostgres.start()
   try {
-    say('ask: making the journal')
-    const journal = await makeAskJournal(postgres.url)
-    const answers: Answer[] = []
-    for (const command of COMMANDS) {
-      const times = await timesOf(wordsOf(command, journal.url))
-      answers.push({ command, ...times })
-      say(`ask: ${command}: ${figure(median(times.ms))} ms, ${figure(median(times.cpuMs))} ms of processors`)
-    }
-    const followed = await followAll(journal, say)
-    const claims = [
-      ...answers.map(({ command, ms }) =>
-        claimOf(`${command}: within ${LONGEST_MS} ms beside Node's start`, median(ms)),
-      ),
-      ...followed.map(({ items, ms }) =>
-        claimOf(`trace -w, ${count(items)} items: each change is told within ${LONGEST_MS} ms`, Math.max(...ms)),
-      ),
-    ]
-    return { failures: brokenClaims(claims), report: () => [section(answers, followed, claims)] }
+    return await Promise.race([measureOn(postgres, say), interrupted])
   } finally {
     await postgres.remove()
   }
+}
+
+async function measureOn(postgres: OwnPostgres, say: Say): Promise<ScenarioResult> {
+  say('ask: making the journal')
+  const journal = await makeAskJournal(postgres.url)
+  const answers: Answer[] = []
+  for (const command of COMMANDS) {
+    const times = await timesOf(wordsOf(command, journal.url))
+    answers.push({ command, ...times })
+    say(`ask: ${command}: ${figure(median(times.ms))} ms, ${figure(median(times.cpuMs))} ms of processors`)
+  }
+  const followed = await followAll(journal, say)
+  const claims = [
+    ...answers.map(({ command, ms }) => claimOf(`${command}: within ${LONGEST_MS} ms beside Node's start`, median(ms))),
+    ...followed.map(({ items, ms }) =>
+      claimOf(`trace -w, ${count(items)} items: each change is told within ${LONGEST_MS} ms`, Math.max(...ms)),
+    ),
+  ]
+  return { failures: brokenClaims(claims), report: () => [section(answers, followed, claims)] }
 }
 
 async function followAll({ url, live }: AskJournal, say: Say): Promise<readonly Following[]> {
