@@ -15,7 +15,7 @@ import type { LiveJob } from './ask-journal.ts'
 const CHANGES = 20
 /** V1: longer than any pause between two looks at a small tree. */
 const LONGEST_REST_MS = 500
-const LONGEST_MS = 10_000
+const LONGEST_MS = 30_000
 
 /** @returns of each change the milliseconds until it was told. @throws when one is not. */
 export async function watchLive(pawl: string, url: string, job: LiveJob): Promise<readonly number[]> {
@@ -59,11 +59,16 @@ export async function watchLive(pawl: string, url: string, job: LiveJob): Promis
 /** Waits for a line with a word (V2). */
 function tellingOf(child: ChildProcessByStdio<null, Readable, null>): (word: string) => Promise<void> {
   let hear: (line: string) => void = () => undefined
+  let fail: (error: Error) => void = () => undefined
   createInterface(child.stdout).on('line', (line) => hear(line))
+  child.once('exit', (code) => fail(new Error(`pawl trace -w ended with ${String(code)}`)))
   return async (word) => {
-    await new Promise<void>((done, fail) => {
-      const late = setTimeout(() => fail(new Error(`pawl trace -w told no '${word}' in ${LONGEST_MS} ms`)), LONGEST_MS)
-      child.once('exit', (code) => fail(new Error(`pawl trace -w ended with ${String(code)} before '${word}'`)))
+    await new Promise<void>((done, broken) => {
+      fail = broken
+      const late = setTimeout(
+        () => broken(new Error(`pawl trace -w told no '${word}' in ${LONGEST_MS} ms`)),
+        LONGEST_MS,
+      )
       hear = (line) => {
         if (!line.includes(`  ${word}`)) return
         clearTimeout(late)

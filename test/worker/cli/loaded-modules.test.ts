@@ -48,7 +48,7 @@ function load(args: readonly string[]): Loaded {
   return { modules: urls.length, packages, stderr: lines.slice(0, -1).join('\n') }
 }
 
-describe('a question to a database', () => {
+describe('a question to a database', { timeout: 120_000 }, () => {
   it.each([
     [['get', 'inst']],
     [['why', 'inst/shop']],
@@ -67,7 +67,7 @@ describe('a question to a database', () => {
   })
 })
 
-describe('a question to pawl api', () => {
+describe('a question to pawl api', { timeout: 120_000 }, () => {
   it('loads no database, and of Kubernetes nothing where the kubeconfig is plain', async () => {
     const { modules, packages, stderr } = load([...(await overApi({ token: 'abc' }))])
     expect(stderr).toContain('pawl api at http://127.0.0.1:1')
@@ -81,7 +81,7 @@ describe('a question to pawl api', () => {
   })
 })
 
-describe('a command that steers', () => {
+describe('a command that steers', { timeout: 120_000 }, () => {
   it('loads no database, and of Kubernetes nothing where the kubeconfig is plain', async () => {
     const file = await kubeconfig({ token: 'abc' })
     const { modules, packages, stderr } = load(['pause', 'inst/shop', '--kubeconfig', file])
@@ -91,7 +91,7 @@ describe('a command that steers', () => {
   })
 })
 
-describe('completion', () => {
+describe('completion', { timeout: 120_000 }, () => {
   it('of a word that is known loads no library at all but that of command lines', () => {
     const { packages } = load(['__complete', '--', 'why', 'in'])
     expect([...packages.keys()].filter((name) => !['', 'commander', 'croner'].includes(name))).toEqual([])

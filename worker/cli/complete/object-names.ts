@@ -10,7 +10,8 @@ import { namespaceOf } from '../kubeconfig.ts'
 import { openPerson } from '../person.ts'
 import { steeredNamed } from '../steer/open-object.ts'
 
-const MOST_MS = 1500
+/** With the time in which the client of a database is loaded. */
+const MOST_MS = 2000
 const MOST_NAMES = '500'
 
 /** @param given values of flags, by their long names. */
