@@ -10,7 +10,6 @@ import { namespaceOf } from '../kubeconfig.ts'
 import { openPerson } from '../person.ts'
 import { steeredNamed } from '../steer/open-object.ts'
 
-/** With the time in which the client of a database is loaded. */
 const MOST_MS = 2000
 const MOST_NAMES = '500'
 
@@ -26,6 +25,12 @@ export async function objectNames(kind: string, given: Readonly<Record<string, s
     ...(given['--api-service'] !== undefined && { apiService: given['--api-service'] }),
     ...(given['--data-dir'] !== undefined && { dataDir: given['--data-dir'] }),
   }
+  // The limit is for those who answer: to load what asks them is not their time.
+  if (flags.apiUrl === undefined && flags.apiService === undefined)
+    await Promise.all([
+      import('../../../activities/journal/read/reader.ts'),
+      import('../../../activities/journal/read/questions.ts'),
+    ])
   return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
 }
 
