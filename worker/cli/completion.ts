@@ -4,7 +4,7 @@ import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
 import { builtIn } from '../server/registry.ts'
-import { objectNames } from './complete/object-names.ts'
+import { itemNames, objectNames } from './complete/object-names.ts'
 import { SCRIPTS, type Shell, SHELLS } from './complete/scripts.ts'
 import { offered, type Shape, shapeOf, wishOf } from './complete/wishes.ts'
 
@@ -46,10 +46,14 @@ async function candidates(
   const command = await load(first)
   if (command === undefined) return []
   const [shape, left] = below(command, rest)
-  const { words: known, objects, flags } = wishOf(shape, left, kindNames())
+  const { words: known, objects, items, flags } = wishOf(shape, left, kindNames())
+  const current = left.at(-1) ?? ''
+  if (items !== undefined) {
+    const found = await itemNames(items.of, items.command, flags)
+    return found.filter((name) => name.startsWith(current) && !items.but.includes(name))
+  }
   if (objects === undefined) return known
   const found = await objectNames(objects.kind, flags)
-  const current = left.at(-1) ?? ''
   return found.map((name) => `${objects.before}${name}`).filter((word) => word.startsWith(current))
 }
 
