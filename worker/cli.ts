@@ -91,5 +91,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 const argv = process.argv.slice(2)
 const exitCode = await runProgram(await createProgram(argv[0]), argv)
+// A pipe takes 64 KB at once: the rest lies here until somebody reads, and is lost with the process.
+await Promise.all([drained(process.stdout), drained(process.stderr)])
 // Handlers and sockets of a command must not keep a finished one alive.
 process.exit(exitCode)
+
+async function drained(stream: NodeJS.WriteStream): Promise<void> {
+  await new Promise<void>((done) => stream.write('', () => done()))
+}

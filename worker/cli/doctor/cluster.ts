@@ -85,7 +85,7 @@ async function readRights(kube: KubeClient, namespace: string, signal: AbortSign
 function wantedRights() {
   const kinds = steeredKinds().flatMap(({ group, api, steering }) => [
     { group, resource: api.plural, verb: 'get', serves: 'all that steers' },
-    { group, resource: api.plural, verb: 'list', serves: 'delete' },
+    { group, resource: api.plural, verb: 'list', serves: 'delete, items by their names' },
     {
       group,
       resource: api.plural,
