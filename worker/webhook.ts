@@ -16,7 +16,7 @@ import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
 import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
 import { lifeOf } from './webhook/certificates.ts'
-import { bringConfiguration, wantedConfiguration } from './webhook/configuration.ts'
+import { bringConfiguration, wantedConfiguration, wantedMutation } from './webhook/configuration.ts'
 import { openFurther } from './webhook/further.ts'
 import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
@@ -115,8 +115,9 @@ async function first(
 async function configure(kube: KubeClient, { bundle }: Served): Promise<boolean> {
   let isWritten = false
   for (const { names, admissions } of asked) {
-    const wanted = wantedConfiguration(names, admissions, { ...settings, bundle })
-    if (await bringConfiguration(kube, wanted)) isWritten = true
+    const by = { ...settings, bundle }
+    for (const wanted of [wantedConfiguration(names, admissions, by), wantedMutation(names, admissions, by)])
+      if (wanted !== undefined && (await bringConfiguration(kube, wanted))) isWritten = true
   }
   return isWritten
 }

@@ -51,6 +51,10 @@ export const WEBHOOK_FLAGS = {
     ...{ takes: '<policy>', reads: 'text', otherwise: 'Fail' },
     text: 'what becomes of writes while the webhook does not answer: Fail refuses them, Ignore lets them pass',
   },
+  'record-policy': {
+    ...{ takes: '<policy>', reads: 'text', otherwise: 'Ignore' },
+    text: 'what becomes meanwhile of writes of which it records who has made them: Ignore lets them pass, Fail refuses them, so that the record is proof',
+  },
   timeout: {
     ...{ takes: '<duration>', reads: 'duration', otherwise: '10s' },
     text: 'how long the API server waits for an answer, 1s to 30s',
@@ -80,6 +84,7 @@ export interface WebhookSettings {
   readonly certificateMs: number
   readonly authorityMs: number
   readonly failurePolicy: FailurePolicy
+  readonly recordPolicy: FailurePolicy
   readonly timeoutSeconds: number
   readonly drainMs: number
   readonly healthHost: string
@@ -101,7 +106,8 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
     certificates: readCertificates(flags['certificate-secret'], flags['certificate-dir'], reached),
     certificateMs,
     authorityMs,
-    failurePolicy: readPolicy(flags['failure-policy']),
+    failurePolicy: readPolicy('failure-policy', flags['failure-policy']),
+    recordPolicy: readPolicy('record-policy', flags['record-policy']),
     timeoutSeconds: readTimeout(flags.timeout),
     drainMs: flags['drain-ms'],
     healthHost: flags['health-host'],
@@ -146,9 +152,9 @@ function lifetimes(certificate: number | undefined, authority: number | undefine
   return [certificate, authority]
 }
 
-function readPolicy(text: string): FailurePolicy {
+function readPolicy(flag: string, text: string): FailurePolicy {
   if (text === 'Fail' || text === 'Ignore') return text
-  throw new Error(`--failure-policy is "${text}"; expected Fail or Ignore`)
+  throw new Error(`--${flag} is "${text}"; expected Fail or Ignore`)
 }
 
 function readTimeout(ms: number | undefined): number {

@@ -127,9 +127,13 @@ export type {
   Admission,
   AdmissionOperation,
   AdmissionRequest,
+  AskedAnnotation,
+  AskedWrites,
+  FieldChange,
   FurtherRequest,
   FurtherRules,
   FurtherRulesModule,
+  Mutation,
   Problem,
 } from './run/admission.ts'
 export { problemText } from './run/admission.ts'

@@ -6,7 +6,7 @@ import { WINGS } from '../../../workflows/wings.gen.ts'
 
 const ASKED: AskedBy = {
   reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
-  ...{ failurePolicy: 'Fail', timeoutSeconds: 10, namespace: undefined, bundle: 'PEM' },
+  ...{ failurePolicy: 'Fail', recordPolicy: 'Ignore', timeoutSeconds: 10, namespace: undefined, bundle: 'PEM' },
 }
 
 function wanted(asked: Partial<AskedBy> = {}) {

@@ -4,6 +4,7 @@
 //   A1. A rule never throws, whatever stands in the object: a webhook that fails would refuse, or let pass, by its failure policy.
 //   A2. A rule sees one object and nothing else. What depends on others is told when a job begins.
 //   A3. No rule stands in the way of a deletion: what is being deleted, and what changes in metadata or status alone, is not asked about.
+//   A4. A mutation refuses nothing, is asked of dry runs as well, and changes nothing of what it has changed already: it may be asked twice.
 
 import type { Kind } from '../kind/kind.ts'
 import type { Signal } from './own-activities.ts'
@@ -35,6 +36,39 @@ export interface Admission {
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
   /** Loads the rules about what has to be read first; asked when `validate` has found nothing. The webhook alone makes the call. */
   readonly further?: () => Promise<FurtherRulesModule>
+  /** What is changed in objects before they are judged and stored. */
+  readonly mutations?: readonly Mutation[]
+}
+
+/** An annotation, with whatever value or with this one alone. */
+export type AskedAnnotation = string | { readonly annotation: string; readonly value: string }
+
+/**
+ * Which writes are asked about: those of which one of these is true, whatever else they change, and also those to what is being deleted. The API server
+ * judges by the same, in CEL.
+ */
+export interface AskedWrites {
+  /** One of these is there and was not, or with another value. */
+  readonly annotationsSet?: readonly AskedAnnotation[]
+  /** One of these was there and is not. */
+  readonly annotationsGone?: readonly AskedAnnotation[]
+}
+
+/** Pure (A1, A4). */
+export interface Mutation {
+  /** Of its entry in the configuration, between the kind and the domain: a DNS label, unique in the kind. */
+  readonly name: string
+  readonly asked: AskedWrites
+  /** What becomes of such writes while no webhook answers: they pass, or it is up to the operator (`--record-policy`). */
+  readonly whenAway: 'pass' | 'record-policy'
+  readonly mutate: (request: AdmissionRequest) => readonly FieldChange[]
+}
+
+export interface FieldChange {
+  /** From the object down, such as `['metadata', 'annotations', 'example.org/x']`; what is missing above is made. */
+  readonly path: readonly string[]
+  /** Undefined: the field goes. */
+  readonly value: unknown
 }
 
 /** What a module of such rules exports; kinds may share one, which is opened once. */

@@ -87,6 +87,8 @@ export interface WingAdmission {
   readonly domain: string
   /** An object with this label, of value `true`, is not asked about. */
   readonly skipLabel: string
+  /** Of the MutatingWebhookConfiguration; undefined: none of the wing's rules has mutations. No label keeps an object from these. */
+  readonly mutation?: { readonly configuration: string; readonly domain: string }
 }
 
 /** A kind, as it is addressed. */
