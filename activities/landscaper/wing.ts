@@ -34,6 +34,7 @@ import { withdrawExports } from './installation/withdraw-exports.ts'
 import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import { pauseActivities } from './pauses.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
+import { createTrust } from './trust.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
 
@@ -50,7 +51,10 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     }
     const defaultContexts = readDefaultContexts(flags)
     const kubeconfigs = new LatelyIssued()
-    const parts = { templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts }
+    const trust = createTrust(deps, flags['webhook-vouches'])
+    const parts = {
+      ...{ templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts, trust },
+    }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),
