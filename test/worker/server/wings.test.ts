@@ -37,6 +37,7 @@ describe('the flags of wings', () => {
       'target-sync',
       'registry-local',
       'verify-signatures',
+      'webhook-vouches',
       'target-allow',
     ])
   })

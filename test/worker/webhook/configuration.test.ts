@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { type AskedBy, wantedConfiguration } from '../../../worker/webhook/configuration.ts'
+import { type AskedBy, wantedConfiguration, wantedMutation } from '../../../worker/webhook/configuration.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'
 
@@ -61,5 +61,42 @@ describe('the configuration of the webhook', () => {
     expect(webhooks[0]?.['namespaceSelector']).toEqual({
       matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['team-a'] }],
     })
+  })
+})
+
+describe('the configuration of what is changed', () => {
+  const names = WINGS['landscaper']?.admission
+  const changes = (asked: Partial<AskedBy> = {}) =>
+    names && wantedMutation(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+
+  it('has an entry for what is set, and one for what goes, of the kinds that people steer', () => {
+    const { kind, name, webhooks = [] } = changes() ?? {}
+    expect([kind, name]).toEqual(['MutatingWebhookConfiguration', 'landscaper-mutation-webhook'])
+    expect(webhooks.map((one) => one.name)).toEqual(
+      ['deployitems', 'executions', 'installations'].flatMap((plural) =>
+        ['steered-by', 'steered-by-gone'].map((one) => `${plural}.${one}.mutation.landscaper.gardener.cloud`),
+      ),
+    )
+    expect(webhooks[0]).toMatchObject({
+      ...{ sideEffects: 'None', reinvocationPolicy: 'IfNeeded', objectSelector: {} },
+      clientConfig: { service: { path: '/mutate' } },
+    })
+  })
+
+  it('holds nothing up while nobody answers, but for what is set where the operator wants it', () => {
+    const policies = (recordPolicy: AskedBy['recordPolicy']) =>
+      new Set(
+        changes({ recordPolicy })?.webhooks.map(({ name, failurePolicy }) =>
+          [name.split('.')[1], failurePolicy].join(),
+        ),
+      )
+    expect(policies('Ignore')).toEqual(new Set(['steered-by,Ignore', 'steered-by-gone,Ignore']))
+    expect(policies('Fail')).toEqual(new Set(['steered-by,Fail', 'steered-by-gone,Ignore']))
+  })
+
+  it('is none where no rule changes anything', () => {
+    const rules = ADMISSIONS['landscaper']?.filter(({ mutations }) => mutations === undefined) ?? []
+    expect(rules).toHaveLength(1)
+    expect(names && wantedMutation(names, rules, ASKED)).toBeUndefined()
   })
 })
