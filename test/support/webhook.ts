@@ -20,6 +20,7 @@ import type { TestServers } from './servers.ts'
 
 const RBAC = 'rbac.authorization.k8s.io/v1'
 const CONFIGURATION = 'landscaper-validation-webhook'
+const MUTATION = 'landscaper-mutation-webhook'
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 // On a busy machine a process takes many seconds to start.
 const START_LIMIT_MS = 90_000
@@ -50,7 +51,7 @@ export class WebhookStage {
     await cluster.createNamespace()
     await home.createNamespace()
     const account = await makeAccount(servers, home, 'pawl-webhook')
-    await grant(home, `${CONFIGURATION}-${name}`)
+    await grant(home, name)
     return new WebhookStage({ cluster, home }, { account, dir: await mkdtemp(join(tmpdir(), 'pawl-webhook-')) })
   }
 
@@ -99,17 +100,22 @@ export class WebhookStage {
     return await readFile(join(this.#dir, `${name}.log`), 'utf8')
   }
 
-  /** The configuration that the process writes. */
+  /** The configurations that the process writes: by which it refuses, and by which it changes. */
   get configurationPath(): string {
     const name = `${CONFIGURATION}-${this.cluster.namespace}`
     return resourcePath({ apiVersion: ADMISSION, plural: 'validatingwebhookconfigurations' }, undefined, name)
   }
+  get mutationPath(): string {
+    const name = `${MUTATION}-${this.cluster.namespace}`
+    return resourcePath({ apiVersion: ADMISSION, plural: 'mutatingwebhookconfigurations' }, undefined, name)
+  }
 
   async close(): Promise<void> {
     for (const name of [...this.#running.keys()]) await this.stop(name)
-    await this.cluster.kube.request('DELETE', this.configurationPath).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    for (const path of [this.configurationPath, this.mutationPath])
+      await this.cluster.kube.request('DELETE', path).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error
+      })
     await Promise.all([this.cluster.kube.close(), this.home.kube.close()])
   }
 }
@@ -139,12 +145,12 @@ function objectsIn(text: string): readonly ShippedObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ShippedObject)
 }
 
-/** The shipped roles and bindings, whose configuration has the name that it has for one namespace. */
-async function grant({ kube, namespace }: Cluster, configuration: string): Promise<void> {
+/** The shipped roles and bindings, whose configurations have the names that they have for one namespace. */
+async function grant({ kube, namespace }: Cluster, of: string): Promise<void> {
   const roles = await readFile(new URL('../../deploy/rbac/webhook.yaml', import.meta.url), 'utf8')
   const bindings = await readFile(new URL('../../deploy/webhook.yaml', import.meta.url), 'utf8')
   const named = (text: string) => text.replaceAll(/^( +name: )pawl-webhook/gm, `$1${namespace}-webhook`)
-  for (const object of objectsIn(named(roles.replace(`- ${CONFIGURATION}\n`, `- ${configuration}\n`)))) {
+  for (const object of objectsIn(named(roles.replaceAll(/^( +- landscaper-[a-z]+-webhook)$/gm, `$1-${of}`)))) {
     await kube.request('POST', resourcePath({ apiVersion: RBAC, plural: 'clusterroles' }, undefined), { body: object })
   }
   for (const object of objectsIn(named(bindings)).filter(({ kind }) => kind.endsWith('RoleBinding'))) {

@@ -49,6 +49,6 @@ function operationsFor(object: Fields, path: readonly string[], value: unknown):
 
 function withField(object: Fields, [name = '', ...below]: readonly string[], value: unknown): Fields {
   if (below.length > 0) return { ...object, [name]: withField(fieldsOf(object[name]), below, value) }
-  const { [name]: _, ...others } = object
-  return value === undefined ? others : { ...object, [name]: value }
+  if (value !== undefined) return { ...object, [name]: value }
+  return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
 }
