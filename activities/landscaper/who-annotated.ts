@@ -13,11 +13,14 @@ const LONGEST_NAME = 100
 /** What stands behind a name that nothing proves. */
 export const NOT_VERIFIED = ' (not verified)'
 
-/** @param what the command line calls it in its record, which is believed where it gives the annotation's value as its reason. */
+/**
+ * @param what the command line calls it in its record, which is believed where it gives the annotation's value as its reason.
+ * @param value of an annotation that does not say the reason.
+ */
 export function whoAnnotated(
   object: KubeObject,
   annotation: string,
-  { what, trust }: { readonly what: string; readonly trust: Trust },
+  { what, trust, value }: { readonly what: string; readonly trust: Trust; readonly value?: string },
 ): { readonly by: string; readonly since?: string } {
   const { metadata } = object
   const { manager, time } =
@@ -27,7 +30,7 @@ export function whoAnnotated(
   const since = time !== undefined && { since: time }
   const proven = trust.isVouched ? recordedName(object, annotation) : undefined
   if (proven !== undefined) return { by: proven, ...since }
-  const person = personIn(metadata.annotations, annotation, what)
+  const person = personIn(metadata.annotations, annotation, { what, value })
   const by = person ?? (manager === undefined ? 'somebody' : `field manager ${manager.slice(0, LONGEST_NAME)}`)
   return { by: `${by}${NOT_VERIFIED}`, ...since }
 }
@@ -36,10 +39,10 @@ export function whoAnnotated(
 function personIn(
   annotations: Readonly<Record<string, string>> = {},
   annotation: string,
-  what: string,
+  { what, value }: { readonly what: string; readonly value: string | undefined },
 ): string | undefined {
   const asked = fieldsOf(parsed(annotations[ASKED_ANNOTATION]))
-  const isOfIt = asked['what'] === what && (textOf(asked['why']) || 'true') === annotations[annotation]
+  const isOfIt = asked['what'] === what && (value ?? (textOf(asked['why']) || 'true')) === annotations[annotation]
   const by = textOf(asked['by'])
   return isOfIt && by !== '' ? by.slice(0, LONGEST_NAME) : undefined
 }

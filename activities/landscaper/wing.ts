@@ -9,6 +9,7 @@ import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { foresight } from './deploy/run/foresee-items.ts'
+import { retryActivities } from './deploy/run/forget-retry.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
 import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
 import { sendActivities } from './deploy/run/send-items.ts'
@@ -93,6 +94,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...removedClusterActivities(deps),
     ...executionExports(deps),
     ...observeDeployItem(deps),
+    ...retryActivities(deps),
     ...answerActivities(deps, deployers),
     ...sendActivities(deps, deployers, sending),
     ...itemActivities(deps, deployers, sending),
