@@ -1,6 +1,6 @@
 // Who has paused and skipped, where the webhook records it and the worker is told to believe that: the user of the request, all the way down.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
 import { failing, installation, type LsObject, waiting } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
@@ -34,7 +34,7 @@ beforeAll(async () => {
     await alice('annotate', '--overwrite', 'installation', 'probe', `${PAUSED}=try-${(tries += 1)}`)
     return (await stage.cluster.get('installations', 'probe'))?.metadata.annotations?.[RECORD] !== undefined
   }
-  await expect.poll(isRecorded, { timeout: 30_000 }).toBe(true)
+  await vi.waitUntil(isRecorded, { timeout: 30_000, interval: 100 })
 }, 240_000)
 afterAll(async () => {
   await pawl.stop()
@@ -97,6 +97,29 @@ describe('an item that somebody has left out', () => {
     expect((await cluster.finished('part', status?.jobID)).status).toMatchObject({ phase: 'Failed' })
     const anew = (await cluster.get('deployitems', name))?.metadata.annotations
     expect([anew?.[SKIP], anew?.[RECORD]]).toEqual([undefined, undefined])
+  })
+})
+
+describe('an item that somebody has had tried again', () => {
+  it('says who, until its next job', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('anew', [{ name: 'one' }]), 'installations')
+    const first = await cluster.finished('anew')
+    const before = (await cluster.items('anew')).get('one')
+    const name = before?.metadata.name ?? ''
+    await alice('annotate', 'deployitem', name, 'landscaper.gardener.cloud/operation=retry')
+    const items = await cluster.untilItems('anew', ['one'], (one) => {
+      const { jobID, jobIDFinished } = one?.status ?? {}
+      return jobID !== first.status?.jobID && jobID === jobIDFinished
+    })
+    const retried = items.get('one')
+    expect(retried?.status?.phase).toBe('Succeeded')
+    expect(messageOf(retried, 'Retried')).toMatch(/^a job of it alone, asked for by alice@example\.com since /)
+    expect(retried?.metadata.annotations?.[RECORD]).toBeUndefined()
+
+    await cluster.trigger('anew')
+    await cluster.finished('anew', first.status?.jobID)
+    expect(messageOf(await cluster.get('deployitems', name), 'Retried')).toBeUndefined()
   })
 })
 

@@ -1,6 +1,6 @@
 // Who steers an object, recorded by the webhook as the API server knows it: what of it a client can forge, and what waits for a webhook that is away.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
 import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
 import { kubectlAs } from '../support/kubectl-as.ts'
@@ -34,7 +34,7 @@ beforeAll(async () => {
     return (await record('probe')) !== undefined
   }
   let tries = 0
-  await expect.poll(() => recorded(PAUSED, `try-${(tries += 1)}`), { timeout: 30_000 }).toBe(true)
+  await vi.waitUntil(() => recorded(PAUSED, `try-${(tries += 1)}`), { timeout: 30_000, interval: 100 })
 }, 240_000)
 afterAll(() => stage.close())
 

@@ -24,6 +24,8 @@ export interface ForgetRetryInput extends Observer {
   readonly jobID: string
   /** The version of the item that the pass knows. */
   readonly version: string
+  /** Of the item. */
+  readonly type?: string
 }
 
 export const retryActivities = (deps: LandscaperDeps) => ({
@@ -34,8 +36,9 @@ export const retryActivities = (deps: LandscaperDeps) => ({
    * @throws retryable failures of the API server and the journal.
    */
   async forgetRetry(input: ForgetRetryInput): Promise<DeployItemView | undefined> {
-    const { by, subject, jobID } = input
-    const version = await told(deps, input)
+    const { by, subject, jobID, type = '' } = input
+    // A deployer of others would never take back what is told of the job.
+    const version = isTypeBuiltIn(type) ? await told(deps, input) : input.version
     const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
     const write = withdraw({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
     const [answer] = await writeAll(deps, { ...by, step: 'forgetRetry', fieldManager: fieldManagerOf(by) }, [write])
@@ -65,8 +68,6 @@ async function told(deps: LandscaperDeps, { by, subject, jobID, version }: Forge
 }
 
 function retried(item: DeployItem, trust: Trust, now: string): Patch | 'done' {
-  // A deployer of others would never take it back.
-  if (!isTypeBuiltIn(item.spec.type)) return 'done'
   const { by, since } = whoAnnotated(item, OPERATION_ANNOTATION, { what: 'retry', trust, value: RETRY.value })
   const message = `a job of it alone, asked for by ${by}${since === undefined ? '' : ` since ${since}`}`
   const before: readonly Condition[] = item.status?.conditions ?? []
