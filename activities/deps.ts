@@ -7,6 +7,7 @@ import type {
   By,
   Controller,
   GroupKind,
+  JsonValue,
   Mode,
   RoutedEvent,
   Routing,
@@ -40,6 +41,8 @@ export interface Deps {
   readonly followed?: readonly WatchedKind[]
   /** Key of content hashes in the journal; kept outside of it. */
   readonly contentKey: Buffer | undefined
+  /** What a controller's wing tells its passes (`OpenWing.settings`); absent where no wing does. */
+  readonly wingSettings?: (controller: string) => JsonValue | undefined
   readonly now: () => Date
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>

@@ -1,6 +1,6 @@
 // What the activities of a wing are to the engine: opened when the worker starts with the wing on, closed when it ends.
 
-import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
+import type { FlagTable, FlagValues, JsonValue } from '../workflows/kit/index.ts'
 import type { BeforeEnd, Deps } from './deps.ts'
 import type { Foresight } from './run/foresight.ts'
 
@@ -20,6 +20,8 @@ export interface OpenWing<Made extends object = object> {
   readonly foresight?: Foresight
   /** For the own activities of its controllers in level mode, as `ActivityContext.parts`. */
   readonly parts?: unknown
+  /** For the passes of its controllers in level mode, as `LevelPass.settings`: what the flags say, without secrets, for it stays in histories. */
+  readonly settings?: JsonValue
   /** Gives back what `open` has made, when no activity is at work any more. */
   readonly close: () => Promise<void>
 }

@@ -160,13 +160,14 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
   }
   const journal = createGroupedJournal({ db, lax, report }, settings.cluster, routing)
   opened(() => journal.flushAll())
+  const wings = new Map<string, OpenWing>()
   const deps: Deps = {
     ...{ cluster: settings.cluster, kube, db, atWork, ...routing },
     journal,
     objects: new ObjectCache(),
     log,
+    wingSettings: (controller) => wings.get(wingOf(controller) ?? '')?.settings,
   }
-  const wings = new Map<string, OpenWing>()
   for (const [name, flags] of settings.wingFlags) {
     const wing = openWing(name, deps, flags)
     if (wing === undefined) continue

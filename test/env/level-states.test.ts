@@ -67,6 +67,18 @@ describe('what a pass observes', () => {
     expect(await subscriptions()).toEqual(['shop  ConfigMap n z'])
   })
 
+  it('leaves out what is lazy, which is subscribed to and found when it is asked for', async () => {
+    const lists = listed(map({}, { name: 'b' }))
+    const observed = await observe({ list: { ...list, lazy: true } })
+    expect(observed?.states).toEqual({})
+    expect(lists).toEqual([])
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n *'])
+    const query: LevelQuery = { ...maps, query: { ...list, lazy: true } }
+    expect(await act.refreshLevel({ ...base, state: 'list', query })).toMatchObject({
+      found: [{ metadata: { name: 'b' } }],
+    })
+  })
+
   it('is nothing when the target is gone or another one has its name', async () => {
     api.put(`${TARGETS}/shop`, shop({}, { uid: 'uid-new' }))
     expect(await observe({})).toBeUndefined()

@@ -14,8 +14,8 @@ const MOST_BYTES = 1_500_000
 export function fitStates(subject: Subject, observed: Observed): Observed {
   const bytes = bytesOf(observed)
   if (bytes <= MOST_BYTES) return observed
-  const { target, states, unreadable = {} } = observed
-  const rest = bytesOf({ target, states: {}, unreadable })
+  const { states, unreadable = {}, ...others } = observed
+  const rest = bytesOf({ ...others, states: {}, unreadable })
   if (rest > MOST_BYTES) throw tooLarge(`${placeOf(subject)} has ${kB(rest)}`, 'less in it')
   const sizes = Object.entries(states)
     .map(([state, value]) => ({ state, value, bytes: bytesOf(value) }))
@@ -29,7 +29,7 @@ export function fitStates(subject: Subject, observed: Observed): Observed {
     faults[state] = { code: code ?? 'StatesTooLarge', message, retryable: false }
   }
   const left = Object.entries(states).filter(([state]) => faults[state] === undefined)
-  return { target, states: Object.fromEntries(left), unreadable: faults }
+  return { ...others, states: Object.fromEntries(left), unreadable: faults }
 }
 
 /** @throws `StatesTooLarge` (final) for a state that is too large by itself. */

@@ -10,6 +10,7 @@ import {
   isSameGroupKind,
   type By,
   mayBeMarked,
+  narrowedTo,
   type LevelActivities,
   type LevelQuery,
   type LevelResource,
@@ -53,15 +54,17 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
   },
 
   /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
-  async refreshLevel({ by, subject, target: kind, state, query }) {
+  async refreshLevel({ by, subject, target: kind, state, query, narrowed = {} }) {
     const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
-    const selections = selected(query, readable(target, kind))
-    const found = await readState(deps, { by, subject, state, query, selections, target, kind }, false)
+    const selections = narrowedTo(selected(query, readable(target, kind)), narrowed)
+    // What is lazy may be under a subscription of this very pass (O2).
+    const fromStore = query.query.lazy === true
+    const found = await readState(deps, { by, subject, state, query, selections, target, kind }, fromStore)
     refuseTooLarge(subject, state, found)
     return found === undefined ? {} : { found }
   },
@@ -88,20 +91,23 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
+  const asked = requests.filter(({ query }) => query.query.lazy !== true)
   const read = await Promise.all(
-    requests.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
+    asked.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
   )
-  const states = requests.flatMap(({ state }, index) => {
+  const states = asked.flatMap(({ state }, index) => {
     const found = read[index]
     return found === undefined || !('value' in found) || found.value === undefined
       ? []
       : [[state, found.value] as const]
   })
-  const unreadable = requests.flatMap(({ state }, index) => {
+  const unreadable = asked.flatMap(({ state }, index) => {
     const found = read[index]
     return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
   })
+  const wing = deps.wingSettings?.(level.controller)
   return fitStates(subject, {
+    ...(wing !== undefined && { wing }),
     ...{ target, states: Object.fromEntries(states) },
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   })
@@ -115,6 +121,7 @@ function selected(query: LevelQuery, target: object): readonly Selection[] {
 }
 
 function subscriptionsOf({ query, selections }: StateRequest): readonly LevelSubscription[] {
+  if (query.query.quiet === true) return []
   return selections.flatMap((selection) => subscriptionOf(query.query, groupKindOf(query), selection) ?? [])
 }
 

@@ -1,5 +1,5 @@
-// Selectors by label that stand in an object: a map of labels, or a LabelSelector with matchLabels and matchExpressions, as the API server takes
-// them in a request. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector, and its validation of labels.
+// Selectors by label that stand in an object: a map of labels, a LabelSelector with matchLabels and matchExpressions, or a list of such expressions,
+// as the API server takes them in a request. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector, and its validation of labels.
 //
 //   S1. What is no selector, or an empty one, selects nothing: the target's author has not said what is meant.
 //   S2. No text of the target adds to the selector: keys and values are labels, or nothing is selected.
@@ -13,6 +13,7 @@ export function isLabelValue(text: unknown): text is string {
 
 /** The selector as requests have it; undefined when it selects nothing (S1, S2). */
 export function labelSelectorText(value: unknown): string | undefined {
+  if (Array.isArray(value)) return labelSelectorText({ matchExpressions: value })
   if (!isRecord(value)) return undefined
   const { matchLabels, matchExpressions } = value
   const isSelector = isRecord(matchLabels) || Array.isArray(matchExpressions)
@@ -20,6 +21,12 @@ export function labelSelectorText(value: unknown): string | undefined {
   const expressions = isSelector && Array.isArray(matchExpressions) ? matchExpressions.map(expression) : []
   const parts = [...pairs, ...expressions]
   return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
+}
+
+/** Whether there is none: nothing is there, or no part of one. */
+export function isEmptySelector(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
 }
 
 function equals([key, value]: readonly [string, unknown]): string | undefined {

@@ -4,7 +4,7 @@ import type { LevelResource, LevelTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
 import type { JsonObject } from './level.ts'
 import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
-import type { QueryData } from './query.ts'
+import type { Narrowed, QueryData } from './query.ts'
 import type { SecretGap } from './secret-values.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { TypedEntry } from './status-draft.ts'
@@ -36,11 +36,14 @@ export interface Observed {
   readonly states: Readonly<Record<string, unknown>>
   /** What the actions that ask for a state are told, by the name of the query; absent: all could be read. */
   readonly unreadable?: Readonly<Record<string, Fault>>
+  /** What the controller's wing is told by its flags, for passes; absent: nothing. */
+  readonly wing?: JsonValue
 }
 
 export interface RefreshInput extends LevelInput {
   readonly state: string
   readonly query: LevelQuery
+  readonly narrowed?: Narrowed
 }
 
 export interface CreateInput extends LevelInput {

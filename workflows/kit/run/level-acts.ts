@@ -75,7 +75,7 @@ export interface PatchOptions {
   readonly fenced?: boolean
 }
 
-/** What `kubectl describe` of the target shows. */
+/** What `kubectl describe` shows of the target, or of another object that it concerns. */
 export interface TargetEvent {
   readonly type: 'Normal' | 'Warning'
   /** One CamelCase word. */
@@ -83,6 +83,8 @@ export interface TargetEvent {
   readonly message: string
   /** Tells apart what is said in the same words about different occasions. Of one occasion it is said once. */
   readonly occasion?: string
+  /** The object that it is about, in its namespace. Default: the target. */
+  readonly about?: ObservedObject
 }
 
 /** What an action can do to the world. Each call is one idempotent activity; its failure becomes the action's fault. */
@@ -100,7 +102,7 @@ export interface LevelActs {
   remove(object: ObservedObject): Promise<void>
   /** Takes a finalizer off the object that was observed; one that is gone is success. */
   release(object: ObservedObject, finalizer: string): Promise<void>
-  /** Records an event on the target. Said again in the same words it is one event. */
+  /** Records an event on the target, or about another object. Said again in the same words it is one event. */
   event(event: TargetEvent): Promise<void>
 }
 

@@ -5,8 +5,10 @@
 //   Q2. A list holds what all selectors select. A single state is the one object that they select, or undefined: two are a fault.
 //   Q3. Owned means: the object's controlling owner has the target's uid; or it is marked as the target's where owner references do not
 //       reach (marks.ts). A list leaves out what is not owned; a single state that finds only what is not owned is a fault.
+//   Q4. Of several selectors of the target those that are empty are passed over; one at least has to select (label-selector.ts).
+//   Q5. A lazy state is subscribed to like any other, and read only where an action asks for it (`refresh`).
 
-import { isLabelValue, labelSelectorText } from './label-selector.ts'
+import { isEmptySelector, isLabelValue, labelSelectorText } from './label-selector.ts'
 import { OWNER_UID } from './marks.ts'
 import { path, type Path, textAt, valueAt } from '../kind/projection.ts'
 
@@ -27,8 +29,15 @@ export interface StateQuery {
   readonly namespace?: QueryTemplate
   /** Where the target has a list of namespaces to look in, `spec.namespaces`; or one. */
   readonly namespacesFrom?: string
-  /** Where the target has a selector: a map of labels, or one with matchLabels and matchExpressions, `spec.selector`. */
-  readonly labelsFrom?: string
+  /** Where the target has a list of the names that are meant, in each namespace. */
+  readonly namesFrom?: string
+  /**
+   * Where the target has a selector: a map of labels, one with matchLabels and matchExpressions, or a list of such expressions, `spec.selector`. Of
+   * several all have to select (Q4).
+   */
+  readonly labelsFrom?: string | readonly string[]
+  /** Something is selected only where the target has one of these texts at each path, `true` and `false` among them; absent counts as ''. */
+  readonly onlyIf?: Readonly<Record<string, readonly string[]>>
   readonly labels?: Readonly<Record<string, QueryTemplate>>
   /** Fields by which the API server can select, without a leading dot. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
@@ -42,6 +51,10 @@ export interface StateQuery {
   readonly view?: (object: never) => unknown
   /** Read again just before each action that asks for the state (`LevelPass.refresh`). */
   readonly fresh?: true
+  /** Q5 */
+  readonly lazy?: true
+  /** Its changes wake nobody: for what is looked at when something else has happened. */
+  readonly quiet?: true
 }
 
 /** A query whose templates are filled: what to ask the API server for, and what to leave out of its answer. */
@@ -54,18 +67,50 @@ export interface Selection {
   readonly controller: string | undefined
 }
 
+/** What a lazy list is narrowed to when it is asked for: the objects of these names, and those whose labels have one of these values. */
+export interface Narrowed {
+  readonly names?: readonly string[]
+  readonly labels?: Readonly<Record<string, readonly string[]>>
+}
+
 /** A query as it travels: a view is known by the names of controller and state. */
 export type QueryData = Omit<StateQuery, 'view'> & { readonly viewed?: true }
 
 /** What to ask the API server for, of each namespace that the query looks in; empty when nothing can be selected. */
 export function selectionsOf(query: QueryData, target: object): readonly Selection[] {
-  const { namespacesFrom, ...rest } = query
-  if (namespacesFrom === undefined) return [selectionOf(query, target) ?? []].flat()
-  const named = valueAt(target, referencePath(namespacesFrom))
-  const namespaces = [...new Set([named].flat())].filter((one): one is string => typeof one === 'string' && one !== '')
-  return namespaces.flatMap((namespace) =>
-    isNamespace(namespace) ? (selectionOf({ ...rest, namespace }, target) ?? []) : [],
-  )
+  const { namespacesFrom, namesFrom, ...rest } = query
+  const inNamespaces: readonly QueryData[] =
+    namespacesFrom === undefined
+      ? [rest]
+      : textsAt(target, namespacesFrom).flatMap((namespace) => (isNamespace(namespace) ? { ...rest, namespace } : []))
+  const named =
+    namesFrom === undefined
+      ? inNamespaces
+      : textsAt(target, namesFrom).flatMap((name) =>
+          isObjectName(name) ? inNamespaces.map((one) => ({ ...one, name })) : [],
+        )
+  return named.flatMap((one) => selectionOf(one, target) ?? [])
+}
+
+/** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
+export function narrowedTo(selections: readonly Selection[], { names, labels = {} }: Narrowed): readonly Selection[] {
+  const requirements = Object.entries(labels).map(([key, values]) => {
+    const known = values.filter(isLabelValue)
+    return known.length === 0 ? undefined : labelSelectorText([{ key, operator: 'In', values: known }])
+  })
+  if (requirements.includes(undefined)) return []
+  const labelled = selections.map((one) => ({
+    ...one,
+    labelSelector: [one.labelSelector, ...requirements].filter((part) => part !== '').join(','),
+  }))
+  if (names === undefined) return labelled
+  return [...new Set(names)].filter(isObjectName).flatMap((name) => labelled.map((one) => ({ ...one, name })))
+}
+
+/** The texts of a list, each once; or the one that is there. */
+function textsAt(target: object, reference: string): readonly string[] {
+  const found = valueAt(target, referencePath(reference))
+  return [...new Set([found].flat())].filter((one): one is string => typeof one === 'string' && one !== '')
 }
 
 /**
@@ -75,6 +120,7 @@ export function selectionsOf(query: QueryData, target: object): readonly Selecti
  * can have in this place. So a text of the target never becomes part of a path or adds to a selector.
  */
 export function selectionOf(query: QueryData, target: object): Selection | undefined {
+  if (!isAsked(query, target)) return undefined
   const parts = {
     // Only the query's author may mean all of them.
     namespace: query.namespace === ALL ? '' : filled(query.namespace ?? targetNamespace(target), target, isNamespace),
@@ -133,8 +179,19 @@ function selector(
   return pairs.includes(undefined) ? IMPOSSIBLE : pairs.join(',')
 }
 
-function selectorAt(reference: string, target: object): string {
-  return labelSelectorText(valueAt(target, referencePath(reference))) ?? IMPOSSIBLE
+/** Q4 */
+function selectorAt(references: string | readonly string[], target: object): string {
+  if (typeof references === 'string') return labelSelectorText(valueAt(target, referencePath(references))) ?? IMPOSSIBLE
+  const given = references.map((one) => valueAt(target, referencePath(one))).filter((one) => !isEmptySelector(one))
+  const texts = given.map(labelSelectorText)
+  return texts.length === 0 || texts.includes(undefined) ? IMPOSSIBLE : texts.join(',')
+}
+
+function isAsked({ onlyIf = {} }: QueryData, target: object): boolean {
+  return Object.entries(onlyIf).every(([at, texts]) => {
+    const value = valueAt(target, referencePath(at)) ?? ''
+    return typeof value !== 'object' && texts.includes(String(value))
+  })
 }
 
 /** Undefined when the target has no text at one of the references. */

@@ -14,6 +14,8 @@ export interface GivenPass<State, Target> {
   readonly state?: Partial<State>
   /** Answers of the controller's own activities, by their names. */
   readonly calls?: FakedCalls
+  /** What the controller's wing tells its passes. */
+  readonly settings?: JsonValue
   /** What goes wrong. */
   readonly fails?: FakedFaults
 }
@@ -49,6 +51,9 @@ export interface TestEvent {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly message: string
+  readonly occasion?: string
+  /** `Pod web-1`, when it is not the target. */
+  readonly about?: string
 }
 
 /** What came of a pass. */

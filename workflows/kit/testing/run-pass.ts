@@ -64,11 +64,22 @@ interface Surroundings {
   readonly state?: Readonly<Record<string, unknown>>
   readonly calls?: FakedCalls
   readonly fails?: FakedFaults
+  readonly settings?: JsonValue
 }
 
-/** A state that cannot be read is thrown at whoever asks for it, as in a run. */
-function readable(state: Record<string, unknown>, fails: FakedFaults['observe']): Record<string, unknown> {
+/** A state that cannot be read is thrown at whoever asks for it, as in a run, and so is a lazy one before it was read. */
+function readable(
+  { queries }: Pick<LevelController, 'queries'>,
+  state: Record<string, unknown>,
+  fails: FakedFaults['observe'],
+): Record<string, unknown> {
   const shown = { ...state }
+  for (const [name, { lazy }] of Object.entries(queries)) {
+    const get = (): never => {
+      throw new Error(`state ${name} is lazy: expected \`refresh\` before it is asked for`)
+    }
+    if (lazy === true) Object.defineProperty(shown, name, { enumerable: true, configurable: true, get })
+  }
   for (const name of Object.keys(state)) {
     const fault = faultsOf(fails, name)
     if (fault === undefined) continue
@@ -86,7 +97,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
   const writes: TestWrite[] = []
   const events: TestEvent[] = []
   const logged: string[] = []
-  const state = readable(cluster.state, fails.observe)
+  const state = readable(controller, cluster.state, fails.observe)
   const draft: AnyLevelPass['status'] = {}
   let target = given.target
   const { name, uid } = target.metadata
@@ -100,9 +111,10 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     now: new Date(),
     log: logOf(logged),
     state,
-    refresh: (name) => {
+    settings: given.settings,
+    refresh: (name, narrowed) => {
       throwIf(faultsOf(fails.refresh, name))
-      const found = cluster.look(name)
+      const found = cluster.look(name, narrowed)
       Object.defineProperty(state, name, { enumerable: true, configurable: true, writable: true, value: found })
       return Promise.resolve(found)
     },

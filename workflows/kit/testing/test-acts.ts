@@ -74,7 +74,8 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
         throwIf(faultsOf(fails.release, object))
         writes.push({ verb: 'release', object, finalizer })
       }),
-    event: (event) => promised(() => void events.push(event)),
+    event: ({ about, ...event }) =>
+      promised(() => void events.push({ ...event, ...(about && { about: `${about.kind} ${about.metadata.name}` }) })),
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { selectionOf, selectionsOf, type StateQuery } from '../../../../workflows/kit/index.ts'
+import { narrowedTo, selectionOf, selectionsOf, type StateQuery } from '../../../../workflows/kit/index.ts'
 
 const target = {
   metadata: { name: 'shop', namespace: 'ns', labels: { 'app.kubernetes.io/team': 'red' } },
@@ -46,6 +46,60 @@ describe('a query', () => {
 
   it('quotes in field selectors what separates them', () => {
     expect(select({ fields: { 'spec.nodeName': '${target.spec.bad}' } })?.fieldSelector).toBe('spec.nodeName=a\\,b\\=c')
+  })
+})
+
+describe('what a query finds at its target', () => {
+  const chooser = {
+    metadata: { name: 'one', namespace: 'ns' },
+    spec: {
+      level: 'pod',
+      still: true,
+      selector: { app: 'web' },
+      advanced: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }],
+      none: {},
+      wrong: [{ key: 'tier', operator: 'Near', values: ['a'] }],
+    },
+    status: { targets: ['a', 'b', '../c', 'a', 4] },
+  }
+  const selectorOf = (labelsFrom: StateQuery['labelsFrom']) =>
+    selectionOf({ kind: 'v1/Pod', many: true, ...(labelsFrom && { labelsFrom }) }, chooser)?.labelSelector
+
+  it('is a list of expressions too, and all of several selectors, of which those that are empty are passed over', () => {
+    expect(selectorOf('spec.advanced')).toBe('tier in (a,b)')
+    expect(selectorOf(['spec.selector', 'spec.advanced'])).toBe('app=web,tier in (a,b)')
+    expect(selectorOf(['spec.selector', 'spec.none', 'spec.missing'])).toBe('app=web')
+    expect(selectorOf(['spec.none', 'spec.missing'])).toBeUndefined()
+    expect(selectorOf(['spec.selector', 'spec.wrong'])).toBeUndefined()
+  })
+
+  it('are the objects of these names', () => {
+    const named = selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.targets' }, chooser)
+    expect(named.map(({ namespace, name }) => [namespace, name])).toEqual([
+      ['ns', 'a'],
+      ['ns', 'b'],
+    ])
+    expect(selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.missing' }, chooser)).toEqual([])
+  })
+
+  it('is nothing where the target has another text than is asked for; absent is the empty one', () => {
+    const found = (onlyIf: StateQuery['onlyIf']) =>
+      selectionsOf({ kind: 'v1/Pod', many: true, ...(onlyIf && { onlyIf }) }, chooser).length
+    expect(found({ 'spec.level': ['', 'pod'] })).toBe(1)
+    expect(found({ 'spec.level': ['node'] })).toBe(0)
+    expect(found({ 'spec.missing': [''] })).toBe(1)
+    expect(found({ 'spec.missing': [''], 'spec.level': ['node'] })).toBe(0)
+    expect(found({ 'spec.still': ['', 'false'] })).toBe(0)
+    expect(found({ 'spec.still': ['true'] })).toBe(1)
+  })
+
+  it('is narrowed to names and values of labels, and to none that would lead elsewhere', () => {
+    const all = selectionsOf({ kind: 'v1/Pod', many: true, labelsFrom: 'spec.selector' }, chooser)
+    expect(narrowedTo(all, {})).toEqual(all)
+    expect(narrowedTo(all, { names: ['a', '../b', 'a'] })).toEqual([{ ...all[0], name: 'a' }])
+    const labels = { 'example.com/of': ['x', 'y,z', 'w'] }
+    expect(narrowedTo(all, { labels })[0]?.labelSelector).toBe('app=web,example.com/of in (x,w)')
+    expect(narrowedTo(all, { labels: { 'example.com/of': [] } })).toEqual([])
   })
 })
 

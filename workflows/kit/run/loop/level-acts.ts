@@ -61,8 +61,8 @@ export function actsOf(controller: LevelController, base: Acting): LevelActs {
       const { resource } = observedPlace(controller, subject, object)
       await activities.releaseLevel({ ...base, resource, object: known(object), finalizer })
     },
-    async event(event) {
-      await activities.eventLevel({ ...base, event })
+    async event({ about, ...event }) {
+      await activities.eventLevel({ ...base, event: { ...event, ...(about && { about: known(about) }) } })
     },
   }
 }

@@ -2,6 +2,7 @@
 //
 //   P1. What `save` has written is not written again, and what comes after it is compared with it.
 //   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
+//   P3. A lazy state is there after `refresh`; who asks for it before has a bug.
 
 import { type AnyLevelPass, type LevelController, resourceOf } from '../define-level.ts'
 import type { By, Subject } from '../subject.ts'
@@ -36,13 +37,14 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const base = { by, subject, target: controller.target }
   const queries = queriesOf(controller)
-  const state = stateOf(Object.keys(queries), observed)
+  const state = stateOf(controller, observed)
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
   return {
     ...{ subject, by, state, status, act: actsOf(controller, base) },
     call: (activities) => ownCalls(controller, subject, activities),
     now: runTime(),
+    settings: observed.wing,
     log: actionLog({ controller: controller.name, object: placeOf(subject) }),
     get target() {
       return current
@@ -56,10 +58,10 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
       const metadata = { ...current.metadata, resourceVersion: written ?? version }
       current = { ...current, metadata, status: withNews(current['status'], news) }
     },
-    async refresh(name) {
+    async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
-      const { found } = await refreshLevel({ ...base, state: name, query })
+      const { found } = await refreshLevel({ ...base, state: name, query, ...(narrowed && { narrowed }) })
       Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
       return found
     },
@@ -73,7 +75,11 @@ function placeOf({ kind, namespace, name }: Subject): string {
 
 const PROPERTY = { enumerable: true, configurable: true }
 
-function stateOf(names: readonly string[], { states, unreadable = {} }: Observed): Record<string, unknown> {
+function stateOf(
+  { name: controller, queries }: Pick<LevelController, 'name' | 'queries'>,
+  { states, unreadable = {} }: Observed,
+): Record<string, unknown> {
+  const names = Object.keys(queries)
   // What was not found is undefined, also under a name that every object has (`constructor`).
   const state: Record<string, unknown> = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...states }
   for (const [name, { code, message, retryable }] of Object.entries(unreadable)) {
@@ -82,6 +88,13 @@ function stateOf(names: readonly string[], { states, unreadable = {} }: Observed
     }
     // P2
     Object.defineProperty(state, name, { ...PROPERTY, get })
+  }
+  // P3
+  for (const [name, { lazy }] of Object.entries(queries)) {
+    const get = (): never => {
+      throw new Error(`state ${name} of controller ${controller} is lazy: expected \`refresh\` before it is asked for`)
+    }
+    if (lazy === true) Object.defineProperty(state, name, { ...PROPERTY, get })
   }
   return state
 }
