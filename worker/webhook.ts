@@ -25,7 +25,8 @@ const config = readConfig()
 const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS), config)
 const asked = settings.wings.flatMap((wing) => {
   const [names, admissions] = [WINGS[wing]?.admission, ADMISSIONS[wing] ?? []]
-  return names === undefined || admissions.length === 0 ? [] : [{ names, admissions }]
+  const flags = settings.wingFlags.get(wing) ?? {}
+  return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
 // Often enough that all have a new certificate long before the former one ends.
 const lookMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
@@ -48,7 +49,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   let served: Served = initial
   const { host, port } = settings
   const admissions = asked.flatMap((one) => one.admissions)
-  const further = await openFurther(admissions, { limitMs: settings.timeoutSeconds * 800, log })
+  const further = await openFurther(asked, { kube, limitMs: settings.timeoutSeconds * 800, log })
   opened(() => further.close())
   const server = await serveReviews({ host, port, pair: served.serving, admissions, further: further.ask, log })
   opened(() => server.close())

@@ -7,12 +7,20 @@ import type { TestServers } from './servers.ts'
 
 const run = promisify(execFile)
 
-/** Who may do all, under this name. @returns the answer of a command of kubectl in the namespace. @throws with what it has printed. */
+export interface Kubectl {
+  /** @returns what a command has printed. @throws with that when it has failed. */
+  (...args: readonly string[]): Promise<string>
+  /** The same with what it was told beside, such as warnings. */
+  both(...args: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }>
+}
+
+/** Who may do all, under this name, in the namespace. */
 export function kubectlAs(
   { kubectlPath, kubeconfigPath }: Pick<TestServers, 'kubectlPath' | 'kubeconfigPath'>,
   namespace: string,
   user: string,
-): (...args: readonly string[]) => Promise<string> {
+): Kubectl {
   const as = [`--kubeconfig=${kubeconfigPath}`, `--as=${user}`, '--as-group=system:masters', '-n', namespace]
-  return async (...args) => (await run(kubectlPath, [...as, ...args])).stdout
+  const both: Kubectl['both'] = async (...args) => await run(kubectlPath, [...as, ...args])
+  return Object.assign(async (...args: readonly string[]) => (await both(...args)).stdout, { both })
 }

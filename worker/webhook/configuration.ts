@@ -5,6 +5,7 @@
 //   V2. What is being deleted is not asked about, nor what changes in metadata or status alone, so that a webhook that is down keeps nothing from going
 //       away and holds up nobody who wants something done with what is there.
 //   V3. Mutations are asked of what they say (asked-writes.ts). A webhook that is down keeps such writes back only where the operator wants it so.
+//   V4. What rules about metadata are asked of passes while no webhook answers: it may be the end of a deletion.
 
 import {
   type Admission,
@@ -15,7 +16,7 @@ import {
 } from '../../workflows/kit/index.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
-import { askedInCel } from './asked-writes.ts'
+import { askedInCel, newOrChangedInCel, NOT_BEING_DELETED } from './asked-writes.ts'
 import type { FailurePolicy, Reached } from './flags.ts'
 
 export const VALIDATE_PATH = '/validate'
@@ -64,10 +65,15 @@ export function wantedConfiguration(
     failurePolicy: asked.failurePolicy,
     objectSelector: { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
   }
-  const webhooks = admissions.map((admission): WebhookEntry => {
-    const { kind } = admission
-    const name = `${kind.plural}.${domain}`
-    return { name, rules: rulesOf(admission), matchConditions: conditionsOf(kind), ...shared }
+  const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
+    const { kind, metadata } = admission
+    const rules = rulesOf(admission)
+    const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
+    if (metadata === undefined) return [entry]
+    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.asked, kind) }]
+    // V4
+    const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
+    return [entry, { ...ofMetadata, ...shared, failurePolicy: 'Ignore' }]
   })
   return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
 }
@@ -85,14 +91,21 @@ export function wantedMutation(
   const shared = { ...sharedBy(asked, MUTATE_PATH), objectSelector: {}, reinvocationPolicy: 'IfNeeded' }
   const webhooks = all.map(([admission, one]): WebhookEntry => {
     const name = `${admission.kind.plural}.${one.name}.${domain}`
-    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.asked) }]
+    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.asked, admission.kind) }]
     return { name, rules: rulesOf(admission), matchConditions, failurePolicy: policyOf(one, asked), ...shared }
   })
   return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
 }
 
-function policyOf({ whenAway }: Mutation, { recordPolicy }: AskedBy): FailurePolicy {
-  return whenAway === 'pass' ? 'Ignore' : recordPolicy
+function policyOf({ whenAway }: Mutation, { failurePolicy, recordPolicy }: AskedBy): FailurePolicy {
+  switch (whenAway) {
+    case 'pass':
+      return 'Ignore'
+    case 'failure-policy':
+      return failurePolicy
+    case 'record-policy':
+      return recordPolicy
+  }
 }
 
 function nameFor(configuration: string, { namespace }: AskedBy): string {
@@ -122,14 +135,10 @@ function rulesOf({ kind, operations }: Admission) {
 }
 
 /** V2, in CEL. The process itself judges by the same (review.ts, R1). */
-function conditionsOf({ schema }: Kind) {
-  const changes = Object.keys(schema).flatMap((field) => {
-    const [now, before] = [`object.${field}`, `oldObject.${field}`]
-    return field === 'status' ? [] : [`has(${now}) != has(${before}) || (has(${now}) && ${now} != ${before})`]
-  })
+function conditionsOf(kind: Kind) {
   return [
-    { name: 'is-not-being-deleted', expression: '!has(object.metadata.deletionTimestamp)' },
-    { name: 'is-new-or-changed', expression: ['oldObject == null', ...changes].join(' || ') },
+    { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
+    { name: 'is-new-or-changed', expression: newOrChangedInCel(kind) },
   ]
 }
 

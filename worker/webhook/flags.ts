@@ -4,11 +4,11 @@ import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
 import { ANSWERING_FLAGS } from '../server/answering-flags.ts'
-import { type FlagTable, type GivenFlags, needed, readFlags } from '../server/flags.ts'
+import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
-import { wingsOn } from '../server/wings.ts'
+import { readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, wingsOn } from '../server/wings.ts'
 
-export const WEBHOOK_FLAGS = {
+const OWN_FLAGS = {
   kubeconfig: {
     ...{ takes: '<file>', reads: 'text', text: 'the cluster whose API server asks' },
     default: '$KUBECONFIG, else in-cluster or the usual file',
@@ -62,6 +62,9 @@ export const WEBHOOK_FLAGS = {
   ...ANSWERING_FLAGS,
 } as const satisfies FlagTable
 
+/** The webhook's own flags, then those of the wings that it has, too. */
+export const WEBHOOK_FLAGS: FlagTable = joinTables(OWN_FLAGS, WEBHOOK_WING_FLAGS)
+
 export interface Place {
   readonly namespace: string
   readonly name: string
@@ -75,6 +78,8 @@ export type Reached = { readonly service: Place } | { readonly url: string }
 export interface WebhookSettings {
   readonly kubeconfigPath: string | undefined
   readonly wings: readonly string[]
+  /** Values of the wings' flags that it has, by wing. */
+  readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   /** The only namespace that it is asked about; undefined: all. */
   readonly namespace: string | undefined
   readonly host: string
@@ -93,12 +98,14 @@ export interface WebhookSettings {
 
 /** @throws with the name of the flag, what was found and what was expected. */
 export function webhookSettings(given: GivenFlags, config: Config): WebhookSettings {
-  const flags = readFlags(WEBHOOK_FLAGS, given)
+  const flags = readFlags(OWN_FLAGS, given)
+  const wings = wingsOn(flags.wings)
   const reached = readReached(flags.service, flags.url)
   const [certificateMs, authorityMs] = lifetimes(flags['certificate-lifetime'], flags['authority-lifetime'])
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
-    wings: wingsOn(flags.wings),
+    wings,
+    wingFlags: readWingFlags(wings, given, WEBHOOK_WINGS),
     namespace: flags.namespace === undefined ? undefined : nameIn('namespace', flags.namespace),
     host: flags.host,
     port: flags.port,

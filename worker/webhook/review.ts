@@ -1,16 +1,15 @@
 // Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing. Or, in
 // another one, with what the mutations of the kind change.
 //
-//   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone.
+//   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone, but for what the kind's
+//       rules about metadata are asked of.
 //   R2. What no rule is about passes.
 //   R3. A mutation sees what those before it have changed, and refuses nothing.
 //
 // Source: admission.k8s.io/v1.
 
-import { isDeepStrictEqual } from 'node:util'
-
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
-import { isAskedAbout } from './asked-writes.ts'
+import { isAskedAbout, isNewOrChanged } from './asked-writes.ts'
 import { type Fields, isFields } from './fields.ts'
 import type { AskFurther } from './further.ts'
 import { type PatchOperation, patchOf } from './json-patch.ts'
@@ -18,6 +17,9 @@ import { type PatchOperation, patchOf } from './json-patch.ts'
 // An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
 const PROBLEMS_SHOWN = 20
 const FIELD_SHOWN = 200
+// The server drops what is beyond 4096 characters in all.
+const WARNINGS_SHOWN = 10
+const WARNING_SHOWN = 256
 
 interface Review {
   readonly apiVersion?: unknown
@@ -46,11 +48,9 @@ export async function answerReview(
   const review = reviewIn(body)
   if (review === undefined) return undefined
   const { request } = review
-  const problems = await problemsOf(request, admissions, further)
-  return answered(
-    review,
-    problems.length === 0 ? { allowed: true } : { allowed: false, status: refusal(request, problems) },
-  )
+  const { problems, warnings = [] } = await verdictOn(request, admissions, further)
+  if (problems.length > 0) return answered(review, { allowed: false, status: refusal(request, problems) })
+  return answered(review, { allowed: true, ...(warnings.length > 0 && { warnings: warnings.map(warningText) }) })
 }
 
 /** The answer to who asks what is to be changed; undefined when this is no review. */
@@ -74,19 +74,31 @@ function answered({ apiVersion, kind, request }: AskedReview, response: object):
   return { apiVersion, kind, response: { uid: request.uid, ...response } }
 }
 
-/** One more than is told, where there are more. */
-async function problemsOf(
+interface Verdict {
+  /** One more than is told, where there are more. */
+  readonly problems: readonly Problem[]
+  readonly warnings?: readonly string[]
+}
+
+async function verdictOn(
   request: ReviewRequest,
   admissions: readonly Admission[],
   further: AskFurther,
-): Promise<readonly Problem[]> {
+): Promise<Verdict> {
   const found = askedIn(request, admissions)
-  if (found === undefined || !isJudged(found.asked)) return []
+  if (found === undefined) return { problems: [] }
   const { admission, asked } = found
+  const { metadata } = admission
+  const isOfMetadata = metadata !== undefined && isAskedAbout(metadata.asked, asked.object, asked.old)
+  const ofMetadata = isOfMetadata ? first(metadata.validate(asked)) : []
+  if (ofMetadata.length > 0 || !isNewOrChanged(asked.object, asked.old)) return { problems: ofMetadata }
   const problems = first(admission.validate(asked))
-  if (problems.length > 0) return problems
+  if (problems.length > 0) return { problems }
   const { namespace } = request
-  return first(await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }))
+  const more = await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' })
+  if (more.problems.length > 0) return { problems: first(more.problems) }
+  const told = admission.warnings === undefined ? [] : first(admission.warnings(asked))
+  return { problems: [], warnings: [...told, ...more.warnings].slice(0, WARNINGS_SHOWN) }
 }
 
 /** R3. */
@@ -122,13 +134,19 @@ function askedIn(
   return { admission, asked: { operation, object, old, user: userOf(userInfo) } }
 }
 
-function first(all: Iterable<Problem>): readonly Problem[] {
-  const problems: Problem[] = []
-  for (const problem of all) {
-    problems.push(problem)
-    if (problems.length > PROBLEMS_SHOWN) break
+function first<One>(all: Iterable<One>): readonly One[] {
+  const found: One[] = []
+  for (const one of all) {
+    found.push(one)
+    if (found.length > PROBLEMS_SHOWN) break
   }
-  return problems
+  return found
+}
+
+/** As headers take it: one line of few characters. Source: Kubernetes, "Dynamic admission control: response". */
+function warningText(text: string): string {
+  const line = text.replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu, ' ')
+  return line.length > WARNING_SHOWN ? `${line.slice(0, WARNING_SHOWN - 1)}…` : line
 }
 
 /** By group and kind (R2). */
@@ -142,17 +160,6 @@ function userOf(info: ReviewRequest['userInfo']) {
     name: typeof info?.username === 'string' ? info.username : '',
     groups: groups.filter((one) => typeof one === 'string'),
   }
-}
-
-/** R1. */
-function isJudged({ object, old }: Asked): boolean {
-  const { metadata } = object
-  if (isFields(metadata) && typeof metadata['deletionTimestamp'] === 'string') return false
-  return old === undefined || !isDeepStrictEqual(judgedPart(object), judgedPart(old))
-}
-
-function judgedPart(object: Fields): Fields {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== 'metadata' && name !== 'status'))
 }
 
 /** What kubectl prints: the fields with what is wrong with them, as for what the schema refuses. */

@@ -132,11 +132,15 @@ export type {
   AskedAnnotation,
   AskedWrites,
   FieldChange,
+  FurtherContext,
   FurtherRequest,
   FurtherRules,
   FurtherRulesModule,
+  MetadataRules,
   Mutation,
+  ObjectReader,
   Problem,
+  ReadOptions,
 } from './run/admission.ts'
 export { problemText } from './run/admission.ts'
 export type {

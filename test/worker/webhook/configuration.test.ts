@@ -100,3 +100,24 @@ describe('the configuration of what is changed', () => {
     expect(names && wantedMutation(names, rules, ASKED)).toBeUndefined()
   })
 })
+
+describe('an entry for rules about metadata', () => {
+  it('stands beside that of the kind, and holds nothing up while nobody answers', () => {
+    const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
+    if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
+    const metadata = { asked: { finalizersGone: ['a/b'] }, validate: () => [] }
+    const { webhooks } = wantedConfiguration(names, [{ ...rules, metadata }], ASKED)
+    expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([
+      ['deployitems.validation.landscaper.gardener.cloud', 'Fail'],
+      ['deployitems.metadata.validation.landscaper.gardener.cloud', 'Ignore'],
+    ])
+    expect(webhooks[1]?.['matchConditions']).toEqual([
+      {
+        name: 'is-asked-about',
+        expression:
+          '(oldObject != null && has(oldObject.metadata.finalizers) && "a/b" in oldObject.metadata.finalizers && !(has(object.metadata.finalizers) && "a/b" in object.metadata.finalizers))',
+      },
+    ])
+    expect(webhooks[0]).toEqual(wantedConfiguration(names, [rules], ASKED).webhooks[0])
+  })
+})
