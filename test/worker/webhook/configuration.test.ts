@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { type AskedBy, wantedConfiguration, wantedMutation } from '../../../worker/webhook/configuration.ts'
+import type { Mutation } from '../../../workflows/kit/index.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'
 
@@ -119,5 +120,23 @@ describe('an entry for rules about metadata', () => {
       },
     ])
     expect(webhooks[0]).toEqual(wantedConfiguration(names, [rules], ASKED).webhooks[0])
+  })
+})
+
+describe('an entry for defaults', () => {
+  it('is asked of what is new or changed, and is as strict as the rules while nobody answers', () => {
+    const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
+    if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
+    const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }
+    const [entry] = wantedMutation(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
+    expect(entry).toMatchObject({
+      ...{ name: 'deployitems.label.mutation.landscaper.gardener.cloud', failurePolicy: 'Fail' },
+      matchConditions: [
+        {
+          expression:
+            '(!has(object.metadata.deletionTimestamp) && (oldObject == null || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))',
+        },
+      ],
+    })
   })
 })
