@@ -107,7 +107,7 @@ describe('a wing that is added as folders', () => {
       expect(stderr).toContain('Warning: nothing is in it')
       const patched = await kubectl.both('patch', 'parcel', 'empty', '--type=merge', '-p', '{"spec":{"size":2}}')
       expect(patched.stderr).toContain(`Warning: ${cluster.namespace} is far away`)
-      await cluster.delete('parcels', 'empty')
+      await kubectl('delete', 'parcel', 'empty', '--wait=false')
       const unseal = JSON.stringify({ metadata: { finalizers: null } })
       const path = resourcePath({ apiVersion: ZOO, plural: 'parcels' }, cluster.namespace, 'empty')
       const merge = { body: { metadata: { finalizers: null } }, contentType: 'application/merge-patch+json' } as const
