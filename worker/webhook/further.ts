@@ -93,7 +93,7 @@ function readerOf(kube: Pick<KubeClient, 'request'>): ObjectReader {
       try {
         return await kube.request<Read>('GET', path, {
           ...(query !== undefined && { query }),
-          ...(signal !== undefined && { signal: signal as AbortSignal }),
+          ...(signal !== undefined && { signal }),
         })
       } catch (error) {
         if (isNotFound(error)) return undefined

@@ -52,7 +52,7 @@ async function told(deps: LandscaperDeps, { by, subject, jobID, version }: Forge
   const { uid, namespace, name } = subject
   const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST
   const now = deps.now().toISOString()
-  const patchOf = (current: DeployItem): Patch | 'done' | 'superseded' =>
+  const patchOf = (current: DeployItem): Patch | 'superseded' =>
     current.metadata.uid === uid && targetView(current).jobID === jobID && isAsked(current, RETRY)
       ? retried(current, trust, now)
       : 'superseded'
@@ -67,13 +67,11 @@ async function told(deps: LandscaperDeps, { by, subject, jobID, version }: Forge
   return answer?.result === 'ok' ? answer.object.metadata.resourceVersion : version
 }
 
-function retried(item: DeployItem, trust: Trust, now: string): Patch | 'done' {
+function retried(item: DeployItem, trust: Trust, now: string): Patch {
   const { by, since } = whoAnnotated(item, OPERATION_ANNOTATION, { what: 'retry', trust, value: RETRY.value })
   const message = `a job of it alone, asked for by ${by}${since === undefined ? '' : ` since ${since}`}`
   const before: readonly Condition[] = item.status?.conditions ?? []
-  const { generation } = item.metadata
+  const { generation: observedGeneration } = item.metadata
   const change = { type: RETRIED_CONDITION, status: 'True', reason: 'RetriedByAnnotation', message } as const
-  const about = generation === undefined ? {} : { observedGeneration: generation }
-  const conditions = setCondition(before, { ...change, ...about }, now)
-  return conditions === before ? 'done' : { status: { conditions } }
+  return { status: { conditions: setCondition(before, { ...change, observedGeneration }, now) } }
 }
