@@ -3,7 +3,12 @@
 import type { Wing } from '../kit/index.ts'
 
 export const chaosWing = {
-  flags: {},
+  flags: {
+    'chaos-config': {
+      ...{ takes: '<file>', reads: 'text', default: 'none', inDev: 'as-given' },
+      text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
+    },
+  },
   workerRules: [],
   onlyWhenNamed: true,
   admission: {
