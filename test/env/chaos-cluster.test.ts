@@ -65,8 +65,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
   })
 
   it('disrupts a service at its own address and at those of its pods, also of later ones', async () => {
-    await createPod('web-1', { labels: { app: 'web' } })
-    await kube.request('PATCH', path('pods/web-1/status'), patch({ status: { podIP: '10.88.7.1' } }))
+    const first = await addressOf('web-1')
     const ports = [{ name: 'http', port: 80, targetPort: 8080 }]
     const body = { metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports } }
     const service = await kube.request<KubeObject>('POST', path('services'), { body })
@@ -75,10 +74,9 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     const injector = await stage.injected(args(...told), { env: inCluster('chaos-4') })
     const rules = () => inside(app, 'iptables', '-t', 'mangle', '-S', 'CHAOS-NET')
     expect(rules()).toContain(`-d ${clusterIP}/32 -p tcp -m tcp --dport 80 `)
-    expect(rules()).toContain('-d 10.88.7.1/32 -p tcp -m tcp --dport 8080 ')
-    await createPod('web-2', { labels: { app: 'web' } })
-    await kube.request('PATCH', path('pods/web-2/status'), patch({ status: { podIP: '10.88.7.2' } }))
-    await expect.poll(rules).toContain('-d 10.88.7.2/32 -p tcp -m tcp --dport 8080 ')
+    expect(rules()).toContain(`-d ${first}/32 -p tcp -m tcp --dport 8080 `)
+    const second = await addressOf('web-2')
+    await expect.poll(rules).toContain(`-d ${second}/32 -p tcp -m tcp --dport 8080 `)
     injector.kill('SIGTERM')
     expect(await injector.ended).toBe(0)
     expect(networkState(app)).not.toContain('CHAOS-NET')
@@ -93,13 +91,23 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
     await createPod('target', { spec: { nodeName: node, volumes } })
     await kube.request('PATCH', path('pods/target/status'), patch({ status: { podIP: ip, podIPs: [{ ip }] } }))
-    const told = ['pod-replacement', 'inject', '--level', 'pod', '--target-pod-ip', ip, '--delete-storage', '--force-delete']
+    const told = [
+      'pod-replacement',
+      'inject',
+      '--level',
+      'pod',
+      '--target-pod-ip',
+      ip,
+      '--delete-storage',
+      '--force-delete',
+    ]
     const context = ['--log-context-target-node-name', node, '--log-context-target-name', 'target']
     const injector = await stage.injected([...told, ...context], { env: inCluster('') })
     expect(await get('pods/target')).toBeUndefined()
     expect((await get('persistentvolumeclaims/data'))?.metadata.deletionTimestamp ?? 'gone').toBeTruthy()
     const isClosed = async () =>
-      ((await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`))['spec'] as { unschedulable?: boolean }).unschedulable
+      ((await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`))['spec'] as { unschedulable?: boolean })
+        .unschedulable
     expect(await isClosed()).toBe(true)
     injector.kill('SIGTERM')
     expect(await injector.ended, injector.lines.join('\n')).toBe(0)
@@ -134,6 +142,14 @@ async function createPod(name: string, { spec = {}, ...metadata }: Readonly<Reco
     spec: { containers: [{ name: 'app', image: 'none' }], automountServiceAccountToken: false, ...(spec as object) },
   }
   await kube.request('POST', path('pods'), { body })
+}
+
+/** Of a new pod of the service, once it has one. */
+async function addressOf(name: string): Promise<string> {
+  await createPod(name, { labels: { app: 'web' } })
+  const found = async () => ((await get(`pods/${name}`))?.['status'] as { readonly podIP?: string } | undefined)?.podIP
+  await expect.poll(found).toMatch(/^10\./)
+  return (await found()) ?? ''
 }
 
 /** As a kubelet says it. */
