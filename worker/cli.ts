@@ -1,4 +1,4 @@
-// The command line `pawl`: one file per command in cli/. Started by pawl.js, which picks the right Node.
+// The command line `pawl`: one file per command in cli/, and the programs that wings have. Started by pawl.js, which picks the right Node.
 
 import { Command } from 'commander'
 
@@ -67,7 +67,8 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .addHelpText('after', EXAMPLES)
   if (first === COMPLETE) {
     const { completeCommand } = await import('./cli/completion.ts')
-    return program.addCommand(completeCommand(Object.keys(COMMANDS), loadCommand))
+    const names = [...Object.keys(COMMANDS), ...(await wingPrograms()).map(({ name }) => name)]
+    return program.addCommand(completeCommand(names, loadCommand))
   }
   const names = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
   for (const name of names) {
@@ -75,7 +76,21 @@ async function createProgram(first: string | undefined): Promise<Command> {
     const command = isHelp(first) || name === first ? await loadCommand(name) : new Command(name)
     if (command !== undefined) program.addCommand(command)
   }
+  const programs = first !== undefined && Object.hasOwn(COMMANDS, first) ? [] : await wingPrograms()
+  for (const { name, summary } of programs) program.command(name).description(summary)
   return program
+}
+
+/** What wings have beside commands; their arguments are their own. */
+async function wingPrograms() {
+  return (await import('../activities/programs.gen.ts')).PROGRAMS
+}
+
+async function runByName([first, ...args]: readonly string[]): Promise<number | undefined> {
+  if (first === undefined || Object.hasOwn(COMMANDS, first)) return undefined
+  const { findProgram, runWingProgram } = await import('./program.ts')
+  const found = findProgram(first)
+  return found && (await runWingProgram(found, args))
 }
 
 /** It asks for help, or stands before a command. */
@@ -90,7 +105,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 const argv = process.argv.slice(2)
-const exitCode = await runProgram(await createProgram(argv[0]), argv)
+const exitCode = (await runByName(argv)) ?? (await runProgram(await createProgram(argv[0]), argv))
 // A pipe takes 64 KB at once: the rest lies here until somebody reads, and is lost with the process.
 await Promise.all([drained(process.stdout), drained(process.stderr)])
 // Handlers and sockets of a command must not keep a finished one alive.

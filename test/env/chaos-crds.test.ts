@@ -8,9 +8,12 @@ import { parse } from 'yaml'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
+import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
+import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
 import { Cluster } from '../support/cluster.ts'
 import { disrupting, DROP, REFUSED, TAKEN } from '../workflows/chaos/disruption/spec-cases.ts'
+import { cronSpec, rolloutSpec, TEMPLATE } from '../workflows/chaos/parents.ts'
 
 const FOLDER = fileURLToPath(new URL('../../deploy/crds/chaos/', import.meta.url))
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
@@ -60,5 +63,36 @@ describe('the CRD of Disruptions', () => {
 
   it('does not know fields that it does not have', async () => {
     expect(await create(disruptionKind, disrupting({ ...DROP, jitter: 1 }))).toContain('spec.jitter')
+  })
+})
+
+describe('the CRDs of what makes Disruptions', () => {
+  it.each<readonly [Kind, object]>([
+    [disruptionCronKind, cronSpec()],
+    [
+      disruptionCronKind,
+      cronSpec({ paused: true, delayedStartTolerance: '15m', reporting: { slackChannel: 'team-a' } }),
+    ],
+    [disruptionRolloutKind, rolloutSpec({ targetResource: { kind: 'statefulset', name: 'db' } })],
+  ])('take templates without a selector: %#', async (kind, spec) => {
+    expect(await create(kind, spec)).toBe('taken')
+  })
+
+  it.each<readonly [string, Kind, object]>([
+    ['spec.schedule', disruptionCronKind, cronSpec({ schedule: '' })],
+    ['spec.targetResource.kind', disruptionCronKind, cronSpec({ targetResource: { kind: 'daemonset', name: 'a' } })],
+    ['spec.disruptionTemplate', disruptionCronKind, cronSpec({ disruptionTemplate: { count: 1 } })],
+    [
+      'spec.disruptionTemplate.count',
+      disruptionRolloutKind,
+      rolloutSpec({ disruptionTemplate: { ...TEMPLATE, count: 0 } }),
+    ],
+    [
+      'spec.disruptionTemplate.containers',
+      disruptionRolloutKind,
+      rolloutSpec({ disruptionTemplate: { ...TEMPLATE, containers: ['a'], level: 'node' } }),
+    ],
+  ])('refuse %s', async (field, kind, spec) => {
+    expect(await create(kind, spec)).toContain(` is refused: ${field}: `)
   })
 })

@@ -1,0 +1,23 @@
+// A thread that is busy for a share of every tenth of a second, and sleeps the rest of it.
+
+import { workerData } from 'node:worker_threads'
+
+// Source: spec/chaos.md 3.8, "a 100 ms duty cycle".
+const CYCLE_MS = 100
+
+const { percentage } = workerData as { readonly percentage: number }
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+for (;;) {
+  const start = performance.now()
+  const worked = usedMs()
+  // By the time that it got: on CPUs which others want too it takes longer to be as busy.
+  while (usedMs() - worked < percentage && performance.now() - start < CYCLE_MS);
+  const rest = start + CYCLE_MS - performance.now()
+  if (rest > 0) Atomics.wait(never, 0, 0, rest)
+}
+
+function usedMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
