@@ -4,7 +4,6 @@ import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
 import { builtIn } from '../server/registry.ts'
-import { objectNames } from './complete/object-names.ts'
 import { SCRIPTS, type Shell, SHELLS } from './complete/scripts.ts'
 import { offered, type Shape, shapeOf, wishOf } from './complete/wishes.ts'
 
@@ -48,6 +47,7 @@ async function candidates(
   const [shape, left] = below(command, rest)
   const { words: known, objects, flags } = wishOf(shape, left, kindNames())
   if (objects === undefined) return known
+  const { objectNames } = await import('./complete/object-names.ts')
   const found = await objectNames(objects.kind, flags)
   const current = left.at(-1) ?? ''
   return found.map((name) => `${objects.before}${name}`).filter((word) => word.startsWith(current))

@@ -14,7 +14,8 @@ import {
   type Mutation,
   type WingAdmission,
 } from '../../workflows/kit/index.ts'
-import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
 import { askedInCel, newOrChangedInCel, NOT_BEING_DELETED } from './asked-writes.ts'
 import type { FailurePolicy, Reached } from './flags.ts'

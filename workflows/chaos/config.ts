@@ -128,73 +128,10 @@ export function readChaosConfig(document: unknown): {
 } {
   const problems: Problem[] = []
   const root = sectionIn(problems, '', isNothing(document) ? {} : document)
-  const [controller, injector, handler] = [
-    root.section('controller'),
-    root.section('injector'),
-    root.section('handler'),
-  ]
-  const safe = controller.section('safeMode')
-  const network = injector.section('networkDisruption')
-  const image = imageOf(injector)
-  const defaults = DEFAULT_CONFIG
   const config: ChaosConfig = {
-    controller: {
-      deleteOnly: controller.flag('deleteOnly', defaults.controller.deleteOnly),
-      enableSafeguards: controller.flag('enableSafeguards', defaults.controller.enableSafeguards),
-      enableObserver: controller.flag('enableObserver', defaults.controller.enableObserver),
-      expiredDisruptionGCDelayMs: off(controller.duration('expiredDisruptionGCDelay', -1)),
-      defaultDurationMs: controller.duration('defaultDuration', defaults.controller.defaultDurationMs),
-      maxDurationMs: positive(controller.duration('maxDuration', 0)),
-      finalizerDeletionDelayMs: controller.duration(
-        'finalizerDeletionDelay',
-        defaults.controller.finalizerDeletionDelayMs,
-      ),
-      disruptionDeletionTimeoutMs: controller.duration(
-        'disruptionDeletionTimeout',
-        defaults.controller.disruptionDeletionTimeoutMs,
-      ),
-      defaultCronDelayedStartToleranceMs: controller.duration(
-        'defaultCronDelayedStartTolerance',
-        defaults.controller.defaultCronDelayedStartToleranceMs,
-      ),
-      minimumCronFrequencyMs: controller.duration('minimumCronFrequency', defaults.controller.minimumCronFrequencyMs),
-      targetResourceMissingThresholdMs: controller.duration(
-        'targetResourceMissingThreshold',
-        defaults.controller.targetResourceMissingThresholdMs,
-      ),
-      disabledDisruptions: controller.texts('disabledDisruptions'),
-      safeMode: {
-        enable: safe.flag('enable', defaults.controller.safeMode.enable),
-        namespaceThreshold: safe.number('namespaceThreshold', defaults.controller.safeMode.namespaceThreshold),
-        clusterThreshold: safe.number('clusterThreshold', defaults.controller.safeMode.clusterThreshold),
-        allowNodeFailure: safe.flag('allowNodeFailure', defaults.controller.safeMode.allowNodeFailure),
-        allowNodeLevel: safe.flag('allowNodeLevel', defaults.controller.safeMode.allowNodeLevel),
-        environment: safe.text('environment', defaults.controller.safeMode.environment),
-        permittedUserGroups: safe.texts('permittedUserGroups'),
-      },
-    },
-    injector: {
-      image,
-      ...given('imagePullSecret', injector.text('imagePullSecrets', '')),
-      annotations: injector.textMap('annotations'),
-      labels: injector.textMap('labels'),
-      serviceAccount: injector.text('serviceAccount', defaults.injector.serviceAccount),
-      chaosNamespace: injector.text('chaosNamespace', defaults.injector.chaosNamespace),
-      logLevel: injector.text('logLevel', defaults.injector.logLevel),
-      tolerations: injector.records('tolerations'),
-      allowedHosts: network.records('allowedHosts'),
-      hostResolveIntervalMs: network.duration('hostResolveInterval', defaults.injector.hostResolveIntervalMs),
-      dnsPodResolvConf: network.text('dnsPodResolvConf', defaults.injector.dnsPodResolvConf),
-      dnsNodeResolvConf: network.text('dnsNodeResolvConf', defaults.injector.dnsNodeResolvConf),
-    },
-    handler: {
-      enabled: handler.flag('enabled', defaults.handler.enabled),
-      image: handler.text('image', defaults.handler.image),
-      timeoutMs: handler.duration('timeout', defaults.handler.timeoutMs),
-      maxTimeoutMs: handler.duration('maxTimeout', defaults.handler.maxTimeoutMs),
-      cpu: handler.section('resources').text('cpu', defaults.handler.cpu),
-      memory: handler.section('resources').text('memory', defaults.handler.memory),
-    },
+    controller: controllerOf(root.section('controller')),
+    injector: injectorOf(root.section('injector')),
+    handler: handlerOf(root.section('handler')),
   }
   if (config.injector.chaosNamespace !== CHAOS_NAMESPACE)
     problems.push({
@@ -205,12 +142,78 @@ export function readChaosConfig(document: unknown): {
   return { config, problems }
 }
 
-function imageOf(injector: Section): string {
-  return injector.text('image', DEFAULT_CONFIG.injector.image)
+function controllerOf(section: Section): ChaosConfig['controller'] {
+  const usual = DEFAULT_CONFIG.controller
+  const ms = (field: DurationField) => section.duration(field, usual[`${field}Ms`])
+  return {
+    deleteOnly: section.flag('deleteOnly', usual.deleteOnly),
+    enableSafeguards: section.flag('enableSafeguards', usual.enableSafeguards),
+    enableObserver: section.flag('enableObserver', usual.enableObserver),
+    expiredDisruptionGCDelayMs: off(section.duration('expiredDisruptionGCDelay', -1)),
+    defaultDurationMs: ms('defaultDuration'),
+    maxDurationMs: positive(section.duration('maxDuration', 0)),
+    finalizerDeletionDelayMs: ms('finalizerDeletionDelay'),
+    disruptionDeletionTimeoutMs: ms('disruptionDeletionTimeout'),
+    defaultCronDelayedStartToleranceMs: ms('defaultCronDelayedStartTolerance'),
+    minimumCronFrequencyMs: ms('minimumCronFrequency'),
+    targetResourceMissingThresholdMs: ms('targetResourceMissingThreshold'),
+    disabledDisruptions: section.texts('disabledDisruptions'),
+    safeMode: safeModeOf(section.section('safeMode')),
+  }
 }
 
-function given(field: 'imagePullSecret', value: string): object {
-  return value === '' ? {} : { [field]: value }
+type DurationField =
+  | 'defaultDuration'
+  | 'finalizerDeletionDelay'
+  | 'disruptionDeletionTimeout'
+  | 'defaultCronDelayedStartTolerance'
+  | 'minimumCronFrequency'
+  | 'targetResourceMissingThreshold'
+
+function safeModeOf(section: Section): ChaosConfig['controller']['safeMode'] {
+  const usual = DEFAULT_CONFIG.controller.safeMode
+  return {
+    enable: section.flag('enable', usual.enable),
+    namespaceThreshold: section.number('namespaceThreshold', usual.namespaceThreshold),
+    clusterThreshold: section.number('clusterThreshold', usual.clusterThreshold),
+    allowNodeFailure: section.flag('allowNodeFailure', usual.allowNodeFailure),
+    allowNodeLevel: section.flag('allowNodeLevel', usual.allowNodeLevel),
+    environment: section.text('environment', usual.environment),
+    permittedUserGroups: section.texts('permittedUserGroups'),
+  }
+}
+
+function injectorOf(section: Section): ChaosConfig['injector'] {
+  const usual = DEFAULT_CONFIG.injector
+  const network = section.section('networkDisruption')
+  const imagePullSecret = section.text('imagePullSecrets', '')
+  return {
+    image: section.text('image', usual.image),
+    ...(imagePullSecret !== '' && { imagePullSecret }),
+    annotations: section.textMap('annotations'),
+    labels: section.textMap('labels'),
+    serviceAccount: section.text('serviceAccount', usual.serviceAccount),
+    chaosNamespace: section.text('chaosNamespace', usual.chaosNamespace),
+    logLevel: section.text('logLevel', usual.logLevel),
+    tolerations: section.records('tolerations'),
+    allowedHosts: network.records('allowedHosts'),
+    hostResolveIntervalMs: network.duration('hostResolveInterval', usual.hostResolveIntervalMs),
+    dnsPodResolvConf: network.text('dnsPodResolvConf', usual.dnsPodResolvConf),
+    dnsNodeResolvConf: network.text('dnsNodeResolvConf', usual.dnsNodeResolvConf),
+  }
+}
+
+function handlerOf(section: Section): ChaosConfig['handler'] {
+  const usual = DEFAULT_CONFIG.handler
+  const resources = section.section('resources')
+  return {
+    enabled: section.flag('enabled', usual.enabled),
+    image: section.text('image', usual.image),
+    timeoutMs: section.duration('timeout', usual.timeoutMs),
+    maxTimeoutMs: section.duration('maxTimeout', usual.maxTimeoutMs),
+    cpu: resources.text('cpu', usual.cpu),
+    memory: resources.text('memory', usual.memory),
+  }
 }
 
 function off(ms: number): number | undefined {
@@ -279,5 +282,5 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function quoted(value: unknown): string {
-  return (JSON.stringify(value) ?? String(value)).slice(0, 60)
+  return JSON.stringify(value).slice(0, 60)
 }

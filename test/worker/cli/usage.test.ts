@@ -29,7 +29,7 @@ describe('the command pawl', () => {
     expect(pawl(['--version'])).toMatchObject({ status: 0, stderr: '' })
     expect(pawl(['dev', '--help']).stdout).toContain('--ephemeral')
     expect(pawl(['bridge', '--help']).stdout).toContain('--retention-days <days>')
-    expect(pawl(['worker', '--help']).stdout).toContain('--dispatch-slots <count>')
+    expect(pawl(['worker', '--help-all']).stdout).toContain('--dispatch-slots <count>')
   })
 
   it('says with exit code 1 that nothing runs', () => {

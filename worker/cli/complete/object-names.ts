@@ -1,7 +1,8 @@
 // Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server. Whatever goes wrong, there are none: a shell
 // shows no errors between two keys.
 
-import { type ObjectList, resourcePath } from '../../../activities/kube/client.ts'
+import type { ObjectList } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readConfig } from '../../server/config.ts'
 import { kindNamed } from '../ask/object-name.ts'
 import { asking, type AskFlags } from '../ask/open-journal.ts'
@@ -9,7 +10,7 @@ import { namespaceOf } from '../kubeconfig.ts'
 import { openPerson } from '../person.ts'
 import { steeredNamed } from '../steer/open-object.ts'
 
-const MOST_MS = 1500
+const MOST_MS = 2000
 const MOST_NAMES = '500'
 
 /** @param given values of flags, by their long names. */
@@ -24,6 +25,12 @@ export async function objectNames(kind: string, given: Readonly<Record<string, s
     ...(given['--api-service'] !== undefined && { apiService: given['--api-service'] }),
     ...(given['--data-dir'] !== undefined && { dataDir: given['--data-dir'] }),
   }
+  // The limit is for those who answer: to load what asks them is not their time.
+  if (flags.apiUrl === undefined && flags.apiService === undefined)
+    await Promise.all([
+      import('../../../activities/journal/read/reader.ts'),
+      import('../../../activities/journal/read/questions.ts'),
+    ])
   return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
 }
 

@@ -1,10 +1,10 @@
 // What the commands that steer have in common: the object that is meant, at the API server, and the person that asks, with his own rights.
 
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 
-import { type KubeClient, type KubeObject, type Resource, resourcePath } from '../../../activities/kube/client.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
+import type { KubeClient, KubeObject, Resource } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { type GroupKind, groupKindOf, type JobModeController } from '../../../workflows/kit/index.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { readConfig } from '../../server/config.ts'
@@ -15,6 +15,7 @@ import { nameOf, shown } from '../ask/texts.ts'
 import { namespaceOf } from '../kubeconfig.ts'
 import { openPerson, personName, type PersonFlags } from '../person.ts'
 import { parseOneOf } from '../usage.ts'
+import { yamlText } from '../yaml-text.ts'
 
 export type Steering = NonNullable<JobModeController['steering']>
 
@@ -81,21 +82,21 @@ export async function steer(
     const kinds = steeredKinds().filter(({ group }) => group === kind.group)
     const who = await personName(kube)
     const done = await act({ kube, kind, kinds, namespace, name, object, who, why })
-    process.stdout.write(written(done, flags.output, `${kind.kind.toLowerCase()}.${kind.group}/${name}`))
+    process.stdout.write(await written(done, flags.output, `${kind.kind.toLowerCase()}.${kind.group}/${name}`))
     process.exitCode = done.exitCode ?? 0
   } finally {
     await kube.close()
   }
 }
 
-function written({ lines, data }: Done, output: SteerFlags['output'], name: string): string {
+async function written({ lines, data }: Done, output: SteerFlags['output'], name: string): Promise<string> {
   switch (output) {
     case 'text':
       return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${shown(line, 4000)}\n`).join('')
     case 'json':
       return `${JSON.stringify(data, null, 2)}\n`
     case 'yaml':
-      return stringify(JSON.parse(JSON.stringify(data)))
+      return await yamlText(data)
     case 'name':
       return `${name}\n`
   }

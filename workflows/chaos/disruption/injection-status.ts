@@ -1,12 +1,12 @@
 // How much of a Disruption is injected, from what its chaos pods say. Source: seeds/chaos-controller.txt "Injection phase", step 5; spec/chaos.md 2.6.
 
-import type { InjectionStatus, TargetInjectionStatus } from '../contract.ts'
-import type { TargetInjections } from './kind.ts'
+import type { InjectionStatus } from '../contract.ts'
+import type { TargetInjection, TargetInjections } from './kind.ts'
 import type { ChaosPod } from './observed.ts'
 
 export interface StatusInput {
   readonly current: InjectionStatus
-  readonly pods: readonly Pick<ChaosPod, 'target' | 'kind' | 'isReady' | 'hasCompleted' | 'isDeleting'>[]
+  readonly pods: readonly Pick<ChaosPod, 'target' | 'does' | 'isReady' | 'hasCompleted' | 'isDeleting'>[]
   /** The kinds that are asked for. */
   readonly kinds: readonly string[]
   readonly targets: readonly string[]
@@ -32,7 +32,7 @@ export function injectedTargets({
   kinds,
   targets,
 }: Pick<StatusInput, 'pods' | 'kinds' | 'targets'>): readonly string[] {
-  const ready = new Set(pods.filter(({ isReady }) => isReady).map(({ target, kind }) => `${kind} ${target}`))
+  const ready = new Set(pods.filter(({ isReady }) => isReady).map(({ target, does }) => `${does} ${target}`))
   return targets.filter((target) => kinds.length > 0 && kinds.every((kind) => ready.has(`${kind} ${target}`)))
 }
 
@@ -63,7 +63,6 @@ function over(current: InjectionStatus): InjectionStatus {
 /**
  * What became of each kind on each target. `since` is the first injection, and stays.
  *
- * @param names of the chaos pods that are to be, by target and kind.
  * @param stuck the chaos pods that could not clean, by name.
  * @param at now, as Kubernetes writes times.
  */
@@ -74,39 +73,38 @@ export function targetInjectionsOf(
     kinds,
     pods,
     stuck,
-    names,
   }: {
     readonly before: TargetInjections
     readonly targets: readonly string[]
     readonly kinds: readonly string[]
-    readonly pods: readonly (Pick<ChaosPod, 'target' | 'kind' | 'isReady'> & {
+    readonly pods: readonly (Pick<ChaosPod, 'target' | 'does' | 'isReady'> & {
       readonly metadata: { readonly name: string }
     })[]
     readonly stuck: ReadonlySet<string>
-    readonly names: (target: string, kind: string) => string | undefined
   },
   at: string,
 ): TargetInjections {
-  const ofTarget = (target: string) =>
-    kinds.map((kind) => {
-      const known = before[target]?.[kind]
-      const pod = pods.find((one) => one.target === target && one.kind === kind)
-      const name = pod?.metadata.name ?? names(target, kind) ?? known?.injectorPodName
-      const isStuck = pod !== undefined && stuck.has(pod.metadata.name)
-      const injectionStatus: TargetInjectionStatus = isStuck
-        ? 'IsStuckOnRemoval'
-        : pod?.isReady === true
-          ? 'Injected'
-          : 'NotInjected'
-      const since = known?.since ?? (injectionStatus === 'Injected' ? at : undefined)
-      return [
-        kind,
-        {
-          injectionStatus,
-          ...(name !== undefined && { injectorPodName: name }),
-          ...(since !== undefined && { since }),
-        },
-      ] as const
-    })
+  const ofKind = (target: string, kind: string) => {
+    const pod = pods.find((one) => one.target === target && one.does === kind)
+    const isStuck = pod !== undefined && stuck.has(pod.metadata.name)
+    return injectionOf(before[target]?.[kind], pod, { isStuck, at })
+  }
+  const ofTarget = (target: string) => kinds.map((kind) => [kind, ofKind(target, kind)] as const)
   return Object.fromEntries([...targets].sort().map((target) => [target, Object.fromEntries(ofTarget(target))]))
+}
+
+function injectionOf(
+  known: TargetInjection | undefined,
+  pod: { readonly isReady: boolean; readonly metadata: { readonly name: string } } | undefined,
+  { isStuck, at }: { readonly isStuck: boolean; readonly at: string },
+): TargetInjection {
+  const isReady = pod?.isReady === true
+  const injectionStatus = isStuck ? 'IsStuckOnRemoval' : isReady ? 'Injected' : 'NotInjected'
+  const name = pod?.metadata.name ?? known?.injectorPodName
+  const since = known?.since ?? (injectionStatus === 'Injected' ? at : undefined)
+  return {
+    injectionStatus,
+    ...(name !== undefined && { injectorPodName: name }),
+    ...(since !== undefined && { since }),
+  }
 }

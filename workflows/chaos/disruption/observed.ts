@@ -1,12 +1,13 @@
 // What a pass sees of pods and nodes: as little as it decides by, for there may be thousands. The views are called by the activities that read.
 
 import type { ObservedObject } from '../../kit/index.ts'
-import type { Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
+import type { Namespace, Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
 import {
   CHAOS_POD_FINALIZER,
   DISRUPTION_KIND_LABEL,
   DISRUPTION_NAME_LABEL,
   DISRUPTION_NAMESPACE_LABEL,
+  EMERGENCY_STOP_ANNOTATION,
   HANDLER_CONTAINER,
   INJECTOR_CONTAINER,
   TARGET_LABEL,
@@ -34,19 +35,15 @@ export interface TargetContainer {
 }
 
 export function podView(pod: Pod): Target {
-  const { status, spec } = pod
-  const inits = status?.initContainerStatuses ?? []
+  const { phase = '', podIP = '', containerStatuses = [], initContainerStatuses: inits = [] } = pod.status ?? {}
   const waits = inits.some(({ name, state }) => name === HANDLER_CONTAINER && state?.running !== undefined)
+  const containers = [...runningOf(containerStatuses, {}), ...runningOf(inits, { isInit: true })]
   return {
     ...identityOf(pod),
     annotations: pod.metadata.annotations ?? {},
-    isRunning: status?.phase === 'Running',
-    waitsForInit: status?.phase === 'Pending' && waits,
-    node: spec?.nodeName ?? '',
-    ip: status?.podIP ?? '',
-    containers: [...runningOf(status?.containerStatuses ?? [], {}), ...runningOf(inits, { isInit: true })].sort(
-      (one, other) => compare(one.name, other.name),
-    ),
+    ...{ isRunning: phase === 'Running', waitsForInit: phase === 'Pending' && waits },
+    ...{ node: pod.spec?.nodeName ?? '', ip: podIP },
+    containers: containers.sort((one, other) => compare(one.name, other.name)),
   }
 }
 
@@ -63,7 +60,8 @@ export function nodeView(node: Node): Target {
 export interface ChaosPod extends ObservedObject {
   /** By its labels. */
   readonly target: string
-  readonly kind: string
+  /** Of `INJECTOR_KINDS`. */
+  readonly does: string
   readonly disruption: string
   readonly disruptionNamespace: string
   readonly phase: string
@@ -84,26 +82,41 @@ export interface ChaosPod extends ObservedObject {
 export type InjectorState = 'never' | 'waiting' | 'running' | 'startError' | 'completed' | 'failed'
 
 export function chaosPodView(pod: Pod): ChaosPod {
-  const { metadata, status } = pod
-  const labels = metadata.labels ?? {}
-  const containers = status?.containerStatuses ?? []
-  const codes = containers.map(({ state }) => state?.terminated?.exitCode)
+  const { metadata, status = {} } = pod
+  const { phase = 'Pending', reason = '', conditions = [], containerStatuses = [] } = status
+  const codes = containerStatuses.map(({ state }) => state?.terminated?.exitCode)
   return {
     ...identityOf(pod),
-    // A label has no room for every name; then the annotation has it.
-    target: metadata.annotations?.[TARGET_LABEL] ?? labels[TARGET_LABEL] ?? '',
-    kind: labels[DISRUPTION_KIND_LABEL] ?? '',
-    disruption: labels[DISRUPTION_NAME_LABEL] ?? '',
-    disruptionNamespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '',
-    phase: status?.phase ?? 'Pending',
-    isReady: (status?.conditions ?? []).some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+    ...madeAs(metadata),
+    ...{ phase, reason, injector: injectorState(containerStatuses) },
+    isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
     isDeleting: metadata.deletionTimestamp !== undefined,
     isHeld: (metadata.finalizers ?? []).includes(CHAOS_POD_FINALIZER),
-    reason: status?.reason ?? '',
-    injector: injectorState(containers),
     hasCompleted: codes.length > 0 && codes.every((code) => code === 0),
     isDisturbing: codes.length === 0 || codes.some((code) => code !== 0),
   }
+}
+
+/** What its labels say that it is for. */
+function madeAs({ labels = {}, annotations = {} }: Pod['metadata']) {
+  return {
+    // A label has no room for every name; then the annotation has it.
+    target: annotations[TARGET_LABEL] ?? labels[TARGET_LABEL] ?? '',
+    does: labels[DISRUPTION_KIND_LABEL] ?? '',
+    disruption: labels[DISRUPTION_NAME_LABEL] ?? '',
+    disruptionNamespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '',
+  }
+}
+
+export interface NamespaceView {
+  readonly name: string
+  /** Why everything has to stop, empty where nobody says so; undefined: nothing has to. */
+  readonly stop?: string
+}
+
+export function namespaceView({ metadata: { name, annotations = {} } }: Namespace): NamespaceView {
+  const stop = annotations[EMERGENCY_STOP_ANNOTATION]
+  return { name, ...(stop !== undefined && { stop }) }
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]

@@ -9,7 +9,7 @@ export type TargetHealth = 'cleanable' | 'gone' | 'not running' | 'node not read
 /** `skip`: nothing is asked; `release`: its finalizer goes; `stuck`: somebody has to look; `wait`: it still cleans. */
 export type Termination = 'skip' | 'release' | 'stuck' | 'wait'
 
-type Ending = Pick<ChaosPod, 'phase' | 'reason' | 'injector' | 'kind' | 'isDeleting' | 'isHeld'>
+type Ending = Pick<ChaosPod, 'phase' | 'reason' | 'injector' | 'does' | 'isDeleting' | 'isHeld'>
 
 /** @param health asked only where it matters (`needsHealth`); undefined counts as cleanable. */
 export function terminationOf(pod: Ending, health: TargetHealth | undefined): Termination {
@@ -27,13 +27,13 @@ export function needsHealth(pod: Ending): boolean {
 function earlyTermination({
   isDeleting,
   isHeld,
-  kind,
+  does,
   phase,
   reason,
   injector,
 }: Ending): 'skip' | 'release' | undefined {
   if (!isDeleting || !isHeld) return 'skip'
-  if (leavesNothing(kind) || phase === 'Succeeded' || phase === 'Pending') return 'release'
+  if (leavesNothing(does) || phase === 'Succeeded' || phase === 'Pending') return 'release'
   const neverBegan = injector === 'never' || injector === 'waiting' || injector === 'startError'
   if (phase === 'Failed' && (reason === 'DeadlineExceeded' || neverBegan)) return 'release'
   return undefined

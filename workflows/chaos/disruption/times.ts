@@ -1,6 +1,7 @@
 // When a Disruption begins and ends, from its spec and its creation. Milliseconds since the epoch. Source: spec/chaos.md 1.3.
 
 import { durationMs } from '../go-duration.ts'
+import { instantMs } from '../instant.ts'
 import type { Disruption, DisruptionSpec } from './kind.ts'
 
 /** What the times of a Disruption derive from. */
@@ -18,7 +19,7 @@ export interface DisruptionTimes {
 /** @param defaultMs how long it lasts when its spec does not say. */
 export function timesOf({ spec, metadata }: Timed, defaultMs: number): DisruptionTimes {
   const { createPods, inject } = spec.triggers ?? {}
-  const created = instant(metadata.creationTimestamp) ?? 0
+  const created = instantMs(metadata.creationTimestamp) ?? 0
   const atPods = Math.max(created, begins(createPods, created) ?? created)
   const atInjection = Math.max(created, begins(inject, atPods) ?? atPods)
   return { createPods: atPods, inject: atInjection, end: atInjection + durationOf(spec, defaultMs) }
@@ -34,21 +35,8 @@ type Trigger = NonNullable<NonNullable<DisruptionSpec['triggers']>['inject']>
 function begins(trigger: Trigger | undefined, from: number): number | undefined {
   if (trigger === undefined) return undefined
   const { notBefore, offset } = trigger
-  const at = instant(notBefore)
+  const at = instantMs(notBefore)
   if (at !== undefined) return at
   const after = offset === undefined || offset === '' ? undefined : durationMs(offset)
   return after === undefined ? undefined : from + after
-}
-
-/** A point in time as Kubernetes writes it; undefined for what is none. */
-export function instant(text: string | undefined): number | undefined {
-  // eslint-disable-next-line no-restricted-globals -- parses a text, asks no clock
-  const ms = Date.parse(text ?? '')
-  return Number.isNaN(ms) ? undefined : ms
-}
-
-/** As Kubernetes writes times. */
-export function timestamp(ms: number): string {
-  // eslint-disable-next-line no-restricted-globals -- formats a number, asks no clock
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { InjectionStatus } from '../../../../workflows/chaos/contract.ts'
+import type { TargetInjections } from '../../../../workflows/chaos/disruption/kind.ts'
 import {
   injectedTargets,
   injectionStatusOf,
@@ -11,8 +12,8 @@ import {
 const KINDS = ['network-disruption', 'cpu-pressure']
 type Pod = StatusInput['pods'][number]
 
-const pod = (target: string, kind: string, is: Partial<Pod> = {}): Pod => ({
-  ...{ target, kind, isReady: false, hasCompleted: false, isDeleting: false },
+const pod = (target: string, does: string, is: Partial<Pod> = {}): Pod => ({
+  ...{ target, does, isReady: false, hasCompleted: false, isDeleting: false },
   ...is,
 })
 const of = (target: string, is: Partial<Pod>) => KINDS.map((kind) => pod(target, kind, is))
@@ -76,15 +77,12 @@ describe('the injection status', () => {
 
 describe('what is told of each target', () => {
   const NOW = '2026-01-02T03:04:05Z'
-  const named = (target: string, kind: string, isReady: boolean) => ({
-    ...{ target, kind, isReady },
-    metadata: { name: `chaos-${target}-${kind}` },
+  const named = (target: string, does: string, isReady: boolean) => ({
+    ...{ target, does, isReady },
+    metadata: { name: `chaos-${target}-${does}` },
   })
-  const told = (before: object, pods: readonly ReturnType<typeof named>[], stuck: readonly string[] = []) =>
-    targetInjectionsOf(
-      { before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck), names: () => undefined },
-      NOW,
-    )
+  const told = (before: TargetInjections, pods: readonly ReturnType<typeof named>[], stuck: readonly string[] = []) =>
+    targetInjectionsOf({ before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck) }, NOW)
 
   it('is in order, with the first time that it was injected', () => {
     const first = told({}, [named('a', 'dns-disruption', true)])
@@ -96,7 +94,9 @@ describe('what is told of each target', () => {
       b: { 'dns-disruption': { injectionStatus: 'NotInjected' } },
     })
     const since = '2025-12-31T00:00:00Z'
-    const before = { a: { 'dns-disruption': { injectionStatus: 'Injected', injectorPodName: 'x', since } } }
+    const before: TargetInjections = {
+      a: { 'dns-disruption': { injectionStatus: 'Injected', injectorPodName: 'x', since } },
+    }
     expect(told(before, [])).toMatchObject({
       a: { 'dns-disruption': { injectionStatus: 'NotInjected', injectorPodName: 'x', since } },
     })

@@ -10,7 +10,7 @@ import {
 type Ending = Parameters<typeof terminationOf>[0]
 
 const running: Ending = {
-  ...{ phase: 'Running', reason: '', injector: 'running', kind: 'network-disruption' },
+  ...{ phase: 'Running', reason: '', injector: 'running', does: 'network-disruption' },
   ...{ isDeleting: true, isHeld: true },
 }
 const failed: Ending = { ...running, phase: 'Failed', injector: 'failed' }
@@ -34,9 +34,9 @@ const ROWS: readonly (readonly [string, Ending, TargetHealth | undefined, Termin
   ['runs at a target that is gone', running, 'gone', 'release'],
   ['runs on a node that is not ready', running, 'node not ready', 'release'],
   ['is unknown', { ...running, phase: 'Unknown' }, 'cleanable', 'wait'],
-  ['has failed a node', { ...failed, kind: 'node-failure' }, 'cleanable', 'release'],
-  ['has killed a container', { ...running, kind: 'container-failure' }, 'cleanable', 'release'],
-  ['has replaced a pod', { ...failed, kind: 'pod-replacement' }, 'cleanable', 'release'],
+  ['has failed a node', { ...failed, does: 'node-failure' }, 'cleanable', 'release'],
+  ['has killed a container', { ...running, does: 'container-failure' }, 'cleanable', 'release'],
+  ['has replaced a pod', { ...failed, does: 'pod-replacement' }, 'cleanable', 'release'],
 ]
 
 describe('a chaos pod that', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { instant, timesOf, timestamp } from '../../../../workflows/chaos/disruption/times.ts'
+import { timesOf } from '../../../../workflows/chaos/disruption/times.ts'
+import { instantMs, instantText } from '../../../../workflows/chaos/instant.ts'
 
 const CREATED = '2026-01-02T03:00:00Z'
 const at = (seconds: number) => Date.parse(CREATED) + seconds * 1000
@@ -31,9 +32,9 @@ describe('the times of a Disruption', () => {
   })
 
   it('are read and written as Kubernetes does', () => {
-    expect(timestamp(at(0) + 500)).toBe(CREATED)
-    expect(instant(CREATED)).toBe(at(0))
-    expect(instant(undefined)).toBeUndefined()
-    expect(instant('soon')).toBeUndefined()
+    expect(instantText(at(0) + 500)).toBe(CREATED)
+    expect(instantMs(CREATED)).toBe(at(0))
+    expect(instantMs(undefined)).toBeUndefined()
+    expect(instantMs('soon')).toBeUndefined()
   })
 })
