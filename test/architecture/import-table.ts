@@ -135,8 +135,8 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'what all activities need, and what a wing is to them, import the engine: no wing',
-    of: /^activities\/(?:deps|wing)\.ts$/,
+    sentence: 'what all activities need, and what a wing and a program of one is to them, import the engine: no wing',
+    of: /^activities\/(?:deps|wing|program)\.ts$/,
     may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight)\\.ts$', DEPS, KIT],
     packages: ANY,
   },
@@ -151,6 +151,30 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/wings\.gen\.ts$/,
     may: ['^activities/[^/]+/wing\\.ts$'],
     packages: NONE,
+  },
+  {
+    sentence: "the list of programs imports each wing's own list",
+    of: /^activities\/programs\.gen\.ts$/,
+    may: ['^activities/(?:program|[^/]+/programs)\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence: "a wing's list of programs imports what a program is, and by a call what it starts",
+    of: /^activities\/([^/]+)\/programs\.ts$/,
+    may: ['^activities/program\\.ts$'],
+    mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence: "an injector imports itself, what is planned for it, what a program is, the top of the wing and the engine",
+    of: /^activities\/([^/]+)\/injector\//,
+    may: [
+      '^activities/$1/(?:injector/|[^/]+\\.ts$)',
+      '^workflows/$1/injector/',
+      '^activities/(?:(?:run|kube|journal)/|program\\.ts$)',
+      ...[DEPS, KIT, WING],
+    ],
+    packages: ANY,
   },
   {
     sentence: "a wing's value imports the wing, what a wing is, and the engine",
@@ -241,7 +265,7 @@ export const TABLE: readonly Row[] = [
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [
       '^worker/',
-      '^activities/(?:journal|kube|run)/',
+      '^activities/(?:(?:journal|kube|run)/|programs\\.gen\\.ts$)',
       KIT,
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],
@@ -252,6 +276,12 @@ export const TABLE: readonly Row[] = [
       'the development set-up imports its folder, what processes share, and the migrations that it runs at start',
     of: /^worker\/dev(?:\/|\.)/,
     may: ['^worker/dev(?:/|\\.)', '^worker/server/', '^worker/migrate\\.ts$', '^activities/(?:journal|kube|run)/', KIT],
+    packages: ANY,
+  },
+  {
+    sentence: 'the main of the programs of wings imports their list, and what processes share',
+    of: /^worker\/program\.ts$/,
+    may: ['^worker/server/', '^activities/(?:program|programs\\.gen)\\.ts$'],
     packages: ANY,
   },
   {

@@ -34,6 +34,7 @@ const BUILDERS: Readonly<Record<string, Field>> = {
   integer: kit.integer('x'),
   int64: kit.int64('x'),
   decimal: kit.decimal('x'),
+  intOrString: kit.intOrString('x'),
   flag: kit.flag('x'),
   list: kit.list('x', kit.text('y')),
   mapOf: kit.mapOf('x', kit.text('y')),

@@ -1,6 +1,7 @@
 // Which wings a process serves, and the flags that they bring. The wings are those of the registry.
 
 import { WINGS as SAYING } from '../../workflows/wings.gen.ts'
+import type { Wing } from '../../workflows/kit/index.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, readFlags } from './flags.ts'
 import { WINGS } from './registry.ts'
 import { SWITCH_FLAGS } from './switches.ts'
@@ -17,13 +18,19 @@ export const DEV_WING_FLAGS: FlagTable = Object.fromEntries(
 /** For processes that run controllers of users alone. */
 const NONE = 'none'
 
+type Saying = Readonly<Record<string, Pick<Wing, 'onlyWhenNamed'>>>
+
 /**
- * The wings that are on, in the order in which they are named; all without the flag, and none of them for `none`.
+ * The wings that are on, in the order in which they are named; without the flag all but those that have to be named, and none for `none`.
  *
  * @throws UsageError with what was found and what was expected when a name is no wing, or is there twice.
  */
-export function wingsOn(text: string | undefined, known: readonly string[] = WINGS): readonly string[] {
-  if (text === undefined) return known
+export function wingsOn(
+  text: string | undefined,
+  known: readonly string[] = WINGS,
+  saying: Saying = SAYING,
+): readonly string[] {
+  if (text === undefined) return known.filter((wing) => isUsual(wing, saying))
   if (text.trim() === NONE) return []
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !known.includes(name))
@@ -34,9 +41,17 @@ export function wingsOn(text: string | undefined, known: readonly string[] = WIN
   return names
 }
 
-/** Whether these are not all wings. */
-export function isPartOfWings(wings: readonly string[]): boolean {
-  return wings.length < WINGS.length
+/** Whether these lack a wing that is on where none is named. */
+export function isPartOfWings(
+  wings: readonly string[],
+  known: readonly string[] = WINGS,
+  saying: Saying = SAYING,
+): boolean {
+  return wingsOn(undefined, known, saying).some((wing) => !wings.includes(wing))
+}
+
+function isUsual(wing: string, saying: Saying): boolean {
+  return !Object.hasOwn(saying, wing) || saying[wing]?.onlyWhenNamed === undefined
 }
 
 /**

@@ -39,6 +39,7 @@ export {
   flag,
   int64,
   integer,
+  intOrString,
   list,
   mapOf,
   oneOf,
@@ -53,6 +54,7 @@ export type {
   Field,
   FieldOptions,
   Fields,
+  IntOrStringOptions,
   JsonSchema,
   JsonValue,
   ListOptions,
@@ -212,8 +214,8 @@ export { isWithoutNamespace } from './kind/kubernetes-plurals.ts'
 export { checkJobQueries, jobQueryProblem } from './run/job-query.ts'
 export { labelSelectorText } from './run/label-selector.ts'
 export { pickFields } from './run/pick-fields.ts'
-export { isObjectName, selectionOf, selectionsOf } from './run/query.ts'
-export type { QueryData, QueryTemplate, Selection, StateQuery } from './run/query.ts'
+export { isObjectName, narrowedTo, selectionOf, selectionsOf } from './run/query.ts'
+export type { Narrowed, QueryData, QueryTemplate, Selection, StateQuery } from './run/query.ts'
 export type { RunSinks, Thrown } from './run/thrown.ts'
 export { REPLAY_QUEUE } from './run/recorded.ts'
 export type { Recorded, RecordedCall, RecordedFailure, RecordingSinks } from './run/recorded.ts'

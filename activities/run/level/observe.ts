@@ -10,6 +10,7 @@ import {
   isSameGroupKind,
   type By,
   mayBeMarked,
+  narrowedTo,
   type LevelActivities,
   type LevelQuery,
   type LevelResource,
@@ -53,14 +54,14 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
   },
 
   /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
-  async refreshLevel({ by, subject, target: kind, state, query }) {
+  async refreshLevel({ by, subject, target: kind, state, query, narrowed = {} }) {
     const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
-    const selections = selected(query, readable(target, kind))
+    const selections = narrowedTo(selected(query, readable(target, kind)), narrowed)
     // What is lazy may be under a subscription of this very pass (O2).
     const fromStore = query.query.lazy === true
     const found = await readState(deps, { by, subject, state, query, selections, target, kind }, fromStore)
@@ -120,6 +121,7 @@ function selected(query: LevelQuery, target: object): readonly Selection[] {
 }
 
 function subscriptionsOf({ query, selections }: StateRequest): readonly LevelSubscription[] {
+  if (query.query.quiet === true) return []
   return selections.flatMap((selection) => subscriptionOf(query.query, groupKindOf(query), selection) ?? [])
 }
 

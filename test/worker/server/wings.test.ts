@@ -15,6 +15,14 @@ describe('the flag --wings', () => {
     expect([isPartOfWings(wingsOn(undefined)), isPartOfWings([])]).toEqual([false, true])
   })
 
+  it('has to name a wing that is on only then, and lacks nothing without it', () => {
+    const saying = { chess: { onlyWhenNamed: true } } as const
+    expect(wingsOn(undefined, KNOWN, saying)).toEqual(['landscaper'])
+    expect(wingsOn('chess', KNOWN, saying)).toEqual(['chess'])
+    const parts = [['landscaper'], ['landscaper', 'chess'], ['chess'], []]
+    expect(parts.map((wings) => isPartOfWings(wings, KNOWN, saying))).toEqual([false, false, true, true])
+  })
+
   it.each([
     ['chess,chaos', '--wings names "chaos"; expected wings of landscaper, chess, or none'],
     ['', '--wings names ""; expected wings of landscaper, chess, or none'],

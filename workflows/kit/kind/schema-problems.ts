@@ -98,9 +98,18 @@ function defaultProblems(schema: JsonSchema): readonly string[] {
 
 /** What was expected of a value that does not fit; undefined when it does. Rules are the API server's to check. */
 function valueProblem(schema: JsonSchema, value: JsonValue): string | undefined {
+  if (schema['x-kubernetes-int-or-string'] === true)
+    return Number.isInteger(value) || typeof value === 'string'
+      ? contentProblem(schema, value)
+      : 'a whole number or a text'
   if (schema.type === undefined) return undefined
   if (!isOfType(schema.type, value))
     return schema.type === 'integer' ? 'a whole number' : `a value of type ${schema.type}`
+  return contentProblem(schema, value)
+}
+
+/** The same of a value of the right type. */
+function contentProblem(schema: JsonSchema, value: JsonValue): string | undefined {
   if (typeof value === 'string') return textProblem(schema, value)
   if (typeof value === 'number') return numberProblem(schema, value)
   if (Array.isArray(value)) return itemsProblem(schema, value as readonly JsonValue[])

@@ -25,6 +25,7 @@ export interface JsonSchema {
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[]
   readonly 'x-kubernetes-preserve-unknown-fields'?: true
   readonly 'x-kubernetes-embedded-resource'?: true
+  readonly 'x-kubernetes-int-or-string'?: true
 }
 
 /** A rule in CEL about a value, `self`; one that names `oldSelf` is about changes of it. */
@@ -51,6 +52,14 @@ export interface TextOptions extends FieldOptions<string> {
 export interface NumberOptions extends FieldOptions<number> {
   readonly minimum?: number
   readonly maximum?: number
+}
+
+/** Of a number the bounds hold, of a text the rest. */
+export interface IntOrStringOptions extends FieldOptions<number | string> {
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly pattern?: string
+  readonly maxLength?: number
 }
 
 export interface ListOptions<Value> extends FieldOptions<readonly Value[]> {
@@ -154,6 +163,14 @@ export function int64<const O extends NumberOptions = object>(description: strin
 /** A number that need not be whole. */
 export function decimal<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
   return field({ type: 'number' }, description, options)
+}
+
+/** A whole number or a text, as Kubernetes has them for counts and ports: `3`, or `30%`. Rules have to ask which it is: `type(self) == int`. */
+export function intOrString<const O extends IntOrStringOptions = object>(
+  description: string,
+  options?: O,
+): Made<number | string, O> {
+  return field({ 'x-kubernetes-int-or-string': true }, description, options)
 }
 
 export function flag<const O extends FieldOptions<boolean> = object>(

@@ -4,7 +4,7 @@ import type { LevelResource, LevelTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
 import type { JsonObject } from './level.ts'
 import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
-import type { QueryData } from './query.ts'
+import type { Narrowed, QueryData } from './query.ts'
 import type { SecretGap } from './secret-values.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { TypedEntry } from './status-draft.ts'
@@ -43,6 +43,7 @@ export interface Observed {
 export interface RefreshInput extends LevelInput {
   readonly state: string
   readonly query: LevelQuery
+  readonly narrowed?: Narrowed
 }
 
 export interface CreateInput extends LevelInput {

@@ -4,6 +4,7 @@
 import type { ObjectMeta } from '../kind/kind.ts'
 import type { JsonValue } from '../kind/schema.ts'
 import type { ActionLog, OwnActivities } from './own-activities.ts'
+import type { Narrowed } from './query.ts'
 import type { By, Subject } from './subject.ts'
 import type { LevelActs, StatusOf } from './level-acts.ts'
 
@@ -22,8 +23,8 @@ export interface LevelPass<State, Target> {
   readonly target: Target
   /** What the queries found at the start of the pass. */
   readonly state: State
-  /** Reads one state again; for states marked `fresh`, and after writes. */
-  refresh<Name extends keyof State>(name: Name): Promise<State[Name]>
+  /** Reads one state again; for states marked `fresh` or `lazy`, and after writes. A list may be narrowed to some of what it selects. */
+  refresh<Name extends keyof State>(name: Name, narrowed?: Narrowed): Promise<State[Name]>
   readonly act: LevelActs
   /** The activities of the controller: `await pass.call(quotes).fetchQuote({ symbol })`. A failure is the action's fault. */
   readonly call: <Calls extends object>(activities: OwnActivities<Calls>) => Calls

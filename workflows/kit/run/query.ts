@@ -36,7 +36,7 @@ export interface StateQuery {
    * several all have to select (Q4).
    */
   readonly labelsFrom?: string | readonly string[]
-  /** Something is selected only where the target has one of these texts at each path; absent counts as ''. */
+  /** Something is selected only where the target has one of these texts at each path, `true` and `false` among them; absent counts as ''. */
   readonly onlyIf?: Readonly<Record<string, readonly string[]>>
   readonly labels?: Readonly<Record<string, QueryTemplate>>
   /** Fields by which the API server can select, without a leading dot. */
@@ -53,6 +53,8 @@ export interface StateQuery {
   readonly fresh?: true
   /** Q5 */
   readonly lazy?: true
+  /** Its changes wake nobody: for what is looked at when something else has happened. */
+  readonly quiet?: true
 }
 
 /** A query whose templates are filled: what to ask the API server for, and what to leave out of its answer. */
@@ -63,6 +65,12 @@ export interface Selection {
   readonly labelSelector: string
   readonly fieldSelector: string
   readonly controller: string | undefined
+}
+
+/** What a lazy list is narrowed to when it is asked for: the objects of these names, and those whose labels have one of these values. */
+export interface Narrowed {
+  readonly names?: readonly string[]
+  readonly labels?: Readonly<Record<string, readonly string[]>>
 }
 
 /** A query as it travels: a view is known by the names of controller and state. */
@@ -82,6 +90,21 @@ export function selectionsOf(query: QueryData, target: object): readonly Selecti
           isObjectName(name) ? inNamespaces.map((one) => ({ ...one, name })) : [],
         )
   return named.flatMap((one) => selectionOf(one, target) ?? [])
+}
+
+/** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
+export function narrowedTo(selections: readonly Selection[], { names, labels = {} }: Narrowed): readonly Selection[] {
+  const requirements = Object.entries(labels).map(([key, values]) => {
+    const known = values.filter(isLabelValue)
+    return known.length === 0 ? undefined : labelSelectorText([{ key, operator: 'In', values: known }])
+  })
+  if (requirements.includes(undefined)) return []
+  const labelled = selections.map((one) => ({
+    ...one,
+    labelSelector: [one.labelSelector, ...requirements].filter((part) => part !== '').join(','),
+  }))
+  if (names === undefined) return labelled
+  return [...new Set(names)].filter(isObjectName).flatMap((name) => labelled.map((one) => ({ ...one, name })))
 }
 
 /** The texts of a list, each once; or the one that is there. */
@@ -165,7 +188,10 @@ function selectorAt(references: string | readonly string[], target: object): str
 }
 
 function isAsked({ onlyIf = {} }: QueryData, target: object): boolean {
-  return Object.entries(onlyIf).every(([at, texts]) => texts.includes(textAt(target, referencePath(at)) ?? ''))
+  return Object.entries(onlyIf).every(([at, texts]) => {
+    const value = valueAt(target, referencePath(at)) ?? ''
+    return typeof value !== 'object' && texts.includes(String(value))
+  })
 }
 
 /** Undefined when the target has no text at one of the references. */

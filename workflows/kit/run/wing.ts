@@ -75,6 +75,8 @@ export interface Wing {
    * such a controller looks at.
    */
   readonly switches?: Readonly<Record<string, string>>
+  /** A process serves it only where `--wings` names it; undefined: also where the flag is not given. Its controllers ask for queues of their own. */
+  readonly onlyWhenNamed?: true
   /** Under which names the API server asks the webhook about the wing's kinds (admission.ts); undefined: about none. */
   readonly admission?: WingAdmission
 }

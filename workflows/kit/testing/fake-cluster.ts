@@ -10,7 +10,7 @@ import { groupKindOf } from '../kind/group-kind.ts'
 import { isChildOf, ownerReferenceOf } from '../run/owners.ts'
 import { metadataOf } from './stored-objects.ts'
 import { isThere, mergedFields } from './written-fields.ts'
-import { type Selection, selectionsOf, type StateQuery } from '../run/query.ts'
+import { type Narrowed, type Selection, selectionsOf, type StateQuery } from '../run/query.ts'
 
 export interface FakeCluster {
   /** The states, those that were not given empty. */
@@ -23,7 +23,7 @@ export interface FakeCluster {
   readonly whose: (object: Named) => 'ours' | 'nobody' | { readonly owner: string }
   readonly remove: (object: ObservedObject) => void
   /** The state as it is now. */
-  readonly look: (name: string) => unknown
+  readonly look: (name: string, narrowed?: Narrowed) => unknown
 }
 
 export function fakeCluster(
@@ -71,11 +71,16 @@ export function fakeCluster(
       return whose === 'nobody' && given.has(key) ? 'ours' : whose
     },
     remove: (object) => void objects.delete(keyOf(object, target)),
-    look(name) {
+    look(name, { names, labels = {} } = {}) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined)
         throw new Error(`there is no state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
-      const found = [...objects].flatMap(([key, object]) => (isShown(name, query, key, object) ? [object] : []))
+      const isMeant = ({ metadata }: JsonObject) =>
+        (names?.includes(metadata.name) ?? true) &&
+        Object.entries(labels).every(([key, values]) => values.includes(metadata.labels?.[key] ?? ''))
+      const found = [...objects].flatMap(([key, object]) =>
+        isShown(name, query, key, object) && isMeant(object) ? [object] : [],
+      )
       state[name] = query.many === true ? found : found[0]
       return state[name]
     },

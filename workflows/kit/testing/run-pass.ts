@@ -112,9 +112,9 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     log: logOf(logged),
     state,
     settings: given.settings,
-    refresh: (name) => {
+    refresh: (name, narrowed) => {
       throwIf(faultsOf(fails.refresh, name))
-      const found = cluster.look(name)
+      const found = cluster.look(name, narrowed)
       Object.defineProperty(state, name, { enumerable: true, configurable: true, writable: true, value: found })
       return Promise.resolve(found)
     },

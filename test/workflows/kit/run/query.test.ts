@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { selectionOf, selectionsOf, type StateQuery } from '../../../../workflows/kit/index.ts'
+import { narrowedTo, selectionOf, selectionsOf, type StateQuery } from '../../../../workflows/kit/index.ts'
 
 const target = {
   metadata: { name: 'shop', namespace: 'ns', labels: { 'app.kubernetes.io/team': 'red' } },
@@ -54,6 +54,7 @@ describe('what a query finds at its target', () => {
     metadata: { name: 'one', namespace: 'ns' },
     spec: {
       level: 'pod',
+      still: true,
       selector: { app: 'web' },
       advanced: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }],
       none: {},
@@ -88,6 +89,17 @@ describe('what a query finds at its target', () => {
     expect(found({ 'spec.level': ['node'] })).toBe(0)
     expect(found({ 'spec.missing': [''] })).toBe(1)
     expect(found({ 'spec.missing': [''], 'spec.level': ['node'] })).toBe(0)
+    expect(found({ 'spec.still': ['', 'false'] })).toBe(0)
+    expect(found({ 'spec.still': ['true'] })).toBe(1)
+  })
+
+  it('is narrowed to names and values of labels, and to none that would lead elsewhere', () => {
+    const all = selectionsOf({ kind: 'v1/Pod', many: true, labelsFrom: 'spec.selector' }, chooser)
+    expect(narrowedTo(all, {})).toEqual(all)
+    expect(narrowedTo(all, { names: ['a', '../b', 'a'] })).toEqual([{ ...all[0], name: 'a' }])
+    const labels = { 'example.com/of': ['x', 'y,z', 'w'] }
+    expect(narrowedTo(all, { labels })[0]?.labelSelector).toBe('app=web,example.com/of in (x,w)')
+    expect(narrowedTo(all, { labels: { 'example.com/of': [] } })).toEqual([])
   })
 })
 

@@ -58,10 +58,10 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
       const metadata = { ...current.metadata, resourceVersion: written ?? version }
       current = { ...current, metadata, status: withNews(current['status'], news) }
     },
-    async refresh(name) {
+    async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
-      const { found } = await refreshLevel({ ...base, state: name, query })
+      const { found } = await refreshLevel({ ...base, state: name, query, ...(narrowed && { narrowed }) })
       Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
       return found
     },

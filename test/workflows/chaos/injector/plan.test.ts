@@ -1,0 +1,121 @@
+// What is planned for each kind beside the network. Source: spec/chaos.md 3.7 and 3.8.
+
+import { describe, expect, it } from 'vitest'
+
+import { commandText } from '../../../../workflows/chaos/injector/command.ts'
+import {
+  cpuPercentage,
+  type DiskFacts,
+  planContainerFailure,
+  planCpuPressure,
+  planDiskPressure,
+  planDns,
+  planMemoryPressure,
+  planNodeFailure,
+} from '../../../../workflows/chaos/injector/plan.ts'
+
+describe('the plan of', () => {
+  it.each([
+    [true, 'SIGKILL'],
+    [false, 'SIGTERM'],
+  ])('a container failure, forced %s, is a signal that nothing undoes', (forced, signal) => {
+    const main = { pid: 7, startTime: '100' }
+    expect(planContainerFailure({ kind: 'container-failure', forced }, main)).toEqual({
+      apply: [{ do: 'signal', signal, process: main }],
+      undo: [],
+    })
+  })
+
+  it.each([
+    [true, 'o'],
+    [false, 'c'],
+  ])('D15: a node failure with shutdown %s waits before it pulls the trigger', (shutdown, letter) => {
+    const { apply } = planNodeFailure({ kind: 'node-failure', shutdown }, { enable: '/s', trigger: '/t' })
+    expect(apply.map(commandText)).toEqual(["write '1' to /s", 'wait 31000 ms', `write '${letter}' to /t`])
+  })
+
+  it.each([
+    [{ cpus: 2 }, 4, 50],
+    [{ cpus: 3 }, 2, 100],
+    [{ cpus: 1 }, 3, 33],
+    [{ percent: 70 }, 8, 70],
+  ])('CPU pressure of %j on %d CPUs keeps each busy for %d percent', (count, cpus, percentage) => {
+    expect(cpuPercentage(count, cpus)).toBe(percentage)
+    const { apply, undo } = planCpuPressure({ kind: 'cpu-pressure', count }, { joins: ['/cg/cgroup.procs'], cpus })
+    expect(apply.map(commandText)).toEqual([
+      `start cpu-pressure-stress: cpu-pressure-stress --percentage ${percentage}`,
+    ])
+    expect(undo.map(commandText)).toEqual(['end cpu-pressure-stress'])
+  })
+
+  it('memory pressure needs a limit', () => {
+    const spec = { kind: 'memory-pressure', targetPercent: 76, rampMs: 600_000 } as const
+    expect(planMemoryPressure(spec, { joins: [], limitBytes: undefined, usageFile: '/u' })).toEqual({
+      unsupported: ['the memory of the target has no limit, of which 76% could be taken'],
+    })
+    expect(planMemoryPressure(spec, { joins: [], limitBytes: 1000, usageFile: '/u' })).toMatchObject({
+      apply: [
+        {
+          args: [
+            ...['memory-pressure-stress', '--target-percent', '76', '--ramp-duration', '10m0s'],
+            ...['--limit-bytes', '1000', '--usage-file', '/u'],
+          ],
+        },
+      ],
+    })
+  })
+
+  it('disk pressure writes limits and restores what was there, in either version of control groups', () => {
+    const spec = { kind: 'disk-pressure', path: '/data', readBytesPerSec: 1024, writeBytesPerSec: 2048 } as const
+    const first: DiskFacts = {
+      device: '254:0',
+      files: { version: 1, read: '/r', write: '/w' },
+      before: { read: 4096, write: undefined },
+    }
+    const one = planDiskPressure(spec, first)
+    expect(one.apply.map(commandText)).toEqual(["write '254:0 1024' to /r", "write '254:0 2048' to /w"])
+    expect(one.undo.map(commandText)).toEqual(["write '254:0 4096' to /r", "write '254:0 0' to /w"])
+    const two = planDiskPressure(spec, { ...first, files: { version: 2, max: '/io.max' } })
+    expect(two.apply.map(commandText)).toEqual([
+      "write '254:0 rbps=1024' to /io.max",
+      "write '254:0 wbps=2048' to /io.max",
+    ])
+    expect(two.undo.map(commandText)).toEqual([
+      "write '254:0 rbps=4096' to /io.max",
+      "write '254:0 wbps=max' to /io.max",
+    ])
+  })
+
+  it('a disruption of DNS starts its responder before anybody is led to it', () => {
+    const records = [{ hostname: 'a.example', type: 'A', value: '1.2.3.4', ttl: 5 }] as const
+    const spec = { kind: 'dns-disruption', records, port: 53, protocol: 'both' } as const
+    const facts = { responderIp: '10.0.0.9', upstreams: ['10.0.0.10:53'] }
+    const { apply, undo } = planDns(spec, { ...facts, container: { version: 2, path: 'pod/c1' } })
+    const match = '-m cgroup --path pod/c1 -m comment --comment pawl-chaos -j CHAOS-DNS'
+    expect(apply.map(commandText)).toEqual([
+      'start dns-responder: dns-responder --records a.example:A:1.2.3.4:5 --udp-port 5353 --tcp-port 5354 --upstream 10.0.0.10:53',
+      [
+        ...['iptables-restore --noflush -w <<EOF', '*nat', ':CHAOS-DNS - [0:0]'],
+        '-A CHAOS-DNS -s 10.0.0.9 -j RETURN',
+        '-A CHAOS-DNS -p udp --dport 53 -j DNAT --to-destination 10.0.0.9:5353',
+        '-A CHAOS-DNS -p tcp --dport 53 -j DNAT --to-destination 10.0.0.9:5354',
+        ...[`-I OUTPUT 1 -p udp --dport 53 ${match}`, `-I OUTPUT 1 -p tcp --dport 53 ${match}`],
+        ...['COMMIT', 'EOF'],
+      ].join('\n'),
+    ])
+    expect(undo.map(commandText)).toEqual([
+      `iptables -w -t nat -D OUTPUT -p udp --dport 53 ${match}`,
+      `iptables -w -t nat -D OUTPUT -p tcp --dport 53 ${match}`,
+      ...['iptables -w -t nat -F CHAOS-DNS', 'iptables -w -t nat -X CHAOS-DNS', 'end dns-responder'],
+    ])
+  })
+
+  it('a disruption of DNS that cannot tell containers apart also meets what comes from outside', () => {
+    const spec = { kind: 'dns-disruption', records: [], port: 5300, protocol: 'tcp' } as const
+    const { apply } = planDns(spec, { responderIp: '10.0.0.9', upstreams: [] })
+    const text = apply.map(commandText).join('\n')
+    expect(text).toContain('-I PREROUTING 1 -p tcp --dport 5300 -m comment')
+    expect(text).toContain('--to-destination 10.0.0.9:5353')
+    expect(text).not.toContain('udp')
+  })
+})

@@ -1,0 +1,33 @@
+// The kind dns. Wire format: spec/chaos.md 1.6. Of its two spellings, the object; the list `spec.dns[]` of 2021 is refused by the schema, for a field
+// that may be either has no schema at all.
+
+import { integer, list, oneOf, record, required, text, type ValueOf } from '../../../kit/index.ts'
+
+export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SRV'] as const
+
+const dnsRecord = record('One answer.', {
+  hostname: required(text('The name that is asked for.', { minLength: 1, maxLength: 253 })),
+  record: required(
+    record('What is answered.', {
+      type: required(oneOf('The type that is asked for.', RECORD_TYPES)),
+      value: required(
+        text(
+          'Addresses separated by commas, or NXDOMAIN, DROP, SERVFAIL or RANDOM; of MX, SRV and TXT as in zone files.',
+          {
+            minLength: 1,
+          },
+        ),
+      ),
+      ttl: integer('How long the answer may be kept, in seconds.', { minimum: 0 }),
+    }),
+  ),
+})
+
+export const dnsField = record('Answers questions for names with something else; at level pod.', {
+  records: required(list('The answers.', dnsRecord, { minItems: 1, maxItems: 1024 })),
+  port: integer('The port that name servers are asked on; default 53.', { minimum: 0, maximum: 65535 }),
+  protocol: oneOf('How they are asked; default both.', ['udp', 'tcp', 'both', '']),
+})
+
+export type DnsDisruption = ValueOf<typeof dnsField>
+export type DnsRecord = ValueOf<typeof dnsRecord>

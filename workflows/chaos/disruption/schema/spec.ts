@@ -1,0 +1,160 @@
+// The spec of a Disruption, which crons and rollouts have as a template, too. Wire format: spec/chaos.md 1.2.
+
+import {
+  flag,
+  integer,
+  intOrString,
+  list,
+  mapOf,
+  oneOf,
+  record,
+  required,
+  text,
+  timestamp,
+  type ValueOf,
+} from '../../../kit/index.ts'
+import { durationField } from '../../go-duration.ts'
+import { diskFailureField } from './disk-failure.ts'
+import { dnsField } from './dns.ts'
+import { containerFailureField, nodeFailureField, podReplacementField } from './failures.ts'
+import { grpcField } from './grpc.ts'
+import { networkField } from './network.ts'
+import { cpuPressureField, diskPressureField, memoryPressureField } from './pressure.ts'
+
+const requirement = record('One requirement on labels.', {
+  key: required(text('The key of the label.', { maxLength: 317 })),
+  operator: required(oneOf('What is required of it.', ['In', 'NotIn', 'Exists', 'DoesNotExist'])),
+  values: list('The values, of In and NotIn.', text('A value.', { maxLength: 63 }), { maxItems: 256 }),
+})
+
+const targeting = {
+  count: required(
+    intOrString('How many targets: a number, or a share of those that match, rounded up, such as 30%.', {
+      ...{ minimum: 1, maxLength: 4 },
+      pattern: '^(100|[1-9][0-9]?)%$',
+    }),
+  ),
+  selector: mapOf('Labels that targets have.', text('The value of a label.', { maxLength: 63 })),
+  advancedSelector: list('Requirements on labels that targets meet as well.', requirement, { maxItems: 128 }),
+  filter: record('What targets have to have beside labels.', {
+    annotations: mapOf('Annotations that targets have.', text('The value of an annotation.')),
+  }),
+  level: oneOf('What targets are: pods of the namespace (the default), or nodes.', ['pod', 'node', '']),
+  containers: list('Only these containers of the pods; default: all.', text('The name of a container.'), {
+    maxItems: 256,
+  }),
+  staticTargeting: flag('Whether targets are chosen once; by default they follow the selector over time.'),
+  allowDisruptedTargets: flag('Whether targets may be taken that another Disruption disturbs in other ways.'),
+}
+
+const trigger = (description: string) =>
+  record(
+    description,
+    {
+      notBefore: timestamp('Not before this point in time.'),
+      offset: durationField('Not before this much time has gone by.'),
+    },
+    {
+      rules: [
+        {
+          rule: "!has(self.notBefore) || !has(self.offset) || (type(self.offset) == string && self.offset == '')",
+          message: 'expected notBefore or offset, not both',
+        },
+      ],
+    },
+  )
+
+const timing = {
+  duration: durationField("How long it lasts; default: the operators'."),
+  maxRuns: integer('How many times chaos pods are made at most.', { minimum: 1 }),
+  triggers: record('When it begins.', {
+    inject: trigger('When targets are disturbed; offset counts from when chaos pods are made.'),
+    createPods: trigger('When chaos pods are made; offset counts from the creation of the Disruption.'),
+  }),
+  pulse: record(
+    'Disturbs and pauses in turns.',
+    {
+      activeDuration: durationField('How long it disturbs, at least 500ms.'),
+      dormantDuration: durationField('How long it pauses, at least 500ms.'),
+      initialDelay: durationField('How long it waits before the first turn.'),
+    },
+    {
+      rules: [
+        {
+          rule: 'has(self.activeDuration) == has(self.dormantDuration)',
+          message: 'expected activeDuration and dormantDuration, or neither',
+        },
+      ],
+    },
+  ),
+}
+
+const threshold = (description: string) => integer(description, { minimum: 1, maximum: 100 })
+
+const safety = {
+  dryRun: flag('Whether nothing is disturbed, though chaos pods run.'),
+  onInit: flag('Whether pods are disturbed before their containers start.'),
+  unsafeMode: record('Which safety nets are taken away.', {
+    disableAll: flag('All of them.'),
+    disableCountTooLarge: flag('The one against too many targets.'),
+    disableNeitherHostNorPort: flag('The one against a network without hosts and Services.'),
+    disableSpecificContainDisk: flag('The one against disks of single containers.'),
+    allowRootDiskFailure: flag('The one against failures of the root disk.'),
+    config: record('Changed limits of safety nets.', {
+      countTooLarge: record(
+        'Of the one against too many targets.',
+        {
+          namespaceThreshold: threshold('Percent of the pods of the namespace.'),
+          clusterThreshold: threshold('Percent of the pods, or nodes, of the cluster.'),
+        },
+        {
+          rules: [
+            {
+              rule: 'has(self.namespaceThreshold) || has(self.clusterThreshold)',
+              message: 'expected namespaceThreshold or clusterThreshold',
+            },
+          ],
+        },
+      ),
+    }),
+  }),
+}
+
+export const reportingField = record('Who is told of it.', {
+  slackChannel: text('A channel in Slack.', { maxLength: 80, pattern: '^([a-z0-9_-]+|C[A-Z0-9]+)?$' }),
+  slackUserEmail: text('The address of somebody in Slack.', { maxLength: 320 }),
+  purpose: text('What it is for.', { minLength: 10 }),
+  minNotificationType: oneOf('Only what is at least this; default Success.', [
+    ...(['Info', 'Success', 'Completion', 'Warning', 'Error', ''] as const),
+  ]),
+})
+
+const kinds = {
+  network: networkField,
+  nodeFailure: nodeFailureField,
+  containerFailure: containerFailureField,
+  cpuPressure: cpuPressureField,
+  memoryPressure: memoryPressureField,
+  diskPressure: diskPressureField,
+  diskFailure: diskFailureField,
+  grpc: grpcField,
+  dns: dnsField,
+  podReplacement: podReplacementField,
+}
+
+const specFields = { ...targeting, ...timing, ...safety, reporting: reportingField, ...kinds }
+
+export const specField = record(
+  'What is disturbed, how, and for how long. It does not change, but for count with dynamic targeting.',
+  specFields,
+)
+
+export const templateField = record(
+  'The spec of each Disruption. Its selector may be empty: that of the target resource comes in.',
+  specFields,
+)
+
+export type DisruptionSpec = ValueOf<typeof specField>
+export type Reporting = ValueOf<typeof reportingField>
+export type LabelRequirement = ValueOf<typeof requirement>
+export type Trigger = ValueOf<ReturnType<typeof trigger>>

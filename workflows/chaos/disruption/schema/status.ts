@@ -1,0 +1,48 @@
+// The status of a Disruption: what the seed asks for (targets, specHash, injectionStatus), and what clients of today read. Wire format: spec/chaos.md 1.7.
+
+import {
+  conditionsField,
+  flag,
+  integer,
+  list,
+  mapOf,
+  oneOf,
+  record,
+  text,
+  timestamp,
+  type ValueOf,
+} from '../../../kit/index.ts'
+import { INJECTION_STATUSES, TARGET_INJECTION_STATUSES } from '../../contract.ts'
+
+const targetInjection = record('One kind on one target.', {
+  injectorPodName: text('The chaos pod.'),
+  injectionStatus: oneOf('What became of it.', TARGET_INJECTION_STATUSES),
+  since: timestamp('When it was injected first.'),
+})
+
+const counter = (description: string) => integer(description, { minimum: 0 })
+
+export const statusField = record('What came of it.', {
+  specHash: text('The hash of the spec that is carried out; it is set once.'),
+  injectionStatus: oneOf('How much of it is injected.', INJECTION_STATUSES),
+  targets: list('The pods or nodes that are disturbed, in order.', text('The name of a target.')),
+  ignoredTargets: list(
+    'With static targeting: targets that were lost, which are not replaced.',
+    text('The name of a target.'),
+  ),
+  targetInjections: mapOf('What became of each target.', mapOf('By the name of the kind.', targetInjection)),
+  selectedTargetsCount: counter('How many targets are chosen.'),
+  ignoredTargetsCount: counter('How many match and are not chosen.'),
+  injectedTargetsCount: counter('How many targets are disturbed in every way that is asked for.'),
+  desiredTargetsCount: counter('How many targets there should be.'),
+  runCount: counter('How many times chaos pods were made.'),
+  isStuckOnRemoval: flag('Whether a chaos pod could not clean up, which somebody has to do by hand.'),
+  isInjected: flag('Left over from earlier versions; injectionStatus says it.'),
+  cleanedAt: timestamp('When the last chaos pod was gone.'),
+  conditions: conditionsField,
+})
+
+export type DisruptionStatus = ValueOf<typeof statusField>
+export type TargetInjection = ValueOf<typeof targetInjection>
+/** By target, then by the name of the kind. */
+export type TargetInjections = NonNullable<DisruptionStatus['targetInjections']>

@@ -1,0 +1,95 @@
+// Durations as Go's time package has them: text such as `1h30m`, or in JSON a number of nanoseconds. Exact: nanoseconds in 64 bits are more than
+// a double holds, so they are bigints here, and never leave the code as such.
+
+import { intOrString } from '../kit/index.ts'
+
+const UNITS = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+} as const
+const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n]
+const LONGEST_TEXT = 100
+
+const PART = '(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h)'
+const WHOLE = new RegExp(`^[-+]?(?:0|(?:${PART})+)$`)
+
+/** What is expected where a duration is wrong, for people. */
+export const EXPECTED_DURATION = 'a duration such as 1m30s'
+
+/**
+ * A duration in nanoseconds; undefined for what is none, or beyond 64 bits. An empty text is none.
+ *
+ * Source: Go's time.ParseDuration.
+ */
+export function parseGoDuration(value: unknown): bigint | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? bounded(BigInt(value)) : undefined
+  if (typeof value !== 'string' || value.length > LONGEST_TEXT || !WHOLE.test(value)) return undefined
+  const parts = [...value.matchAll(/([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/g)]
+  const sum = parts.reduce(
+    (total, [, whole = '', fraction = '', unit = 's']) => total + partOf(whole, fraction, unit),
+    0n,
+  )
+  return bounded(value.startsWith('-') ? -sum : sum)
+}
+
+/** A duration in milliseconds, with what is less as a fraction; undefined as above. */
+export function durationMs(value: unknown): number | undefined {
+  const ns = parseGoDuration(value)
+  return ns === undefined ? undefined : Number(ns) / 1e6
+}
+
+/** As Go writes it: `1h0m0s`, `1.5s`, `100ms`, `0s`. Source: Go's time.Duration.String. */
+export function formatGoDuration(ns: bigint): string {
+  if (ns === 0n) return '0s'
+  if (ns < 0n) return `-${formatGoDuration(-ns)}`
+  if (ns < UNITS.us) return `${ns}ns`
+  if (ns < UNITS.ms) return `${decimal(ns, UNITS.us)}µs`
+  if (ns < UNITS.s) return `${decimal(ns, UNITS.ms)}ms`
+  const [hours, minutes, rest] = [ns / UNITS.h, (ns / UNITS.m) % 60n, ns % UNITS.m]
+  const seconds = `${decimal(rest, UNITS.s)}s`
+  if (hours > 0n) return `${hours}h${minutes}m${seconds}`
+  return minutes > 0n ? `${minutes}m${seconds}` : seconds
+}
+
+/** A duration in the form that Go writes; undefined for what is none. */
+export function normalGoDuration(value: unknown): string | undefined {
+  const ns = parseGoDuration(value)
+  return ns === undefined ? undefined : formatGoDuration(ns)
+}
+
+/** Whole milliseconds as Go writes them. */
+export function goDurationOfMs(ms: number): string {
+  return formatGoDuration(BigInt(Math.round(ms)) * UNITS.ms)
+}
+
+/** A field of a kind that holds one: text, or a whole number of nanoseconds. An empty text stands for none. */
+export function durationField(description: string) {
+  return intOrString(description, {
+    pattern: `^([-+]?(0|(${PART.replaceAll('(?:', '(')})+))?$`,
+    maxLength: LONGEST_TEXT,
+  })
+}
+
+function partOf(whole: string, fraction: string, unit: string): bigint {
+  const size = UNITS[unit as keyof typeof UNITS]
+  const ofFraction = fraction === '' ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length)
+  return BigInt(whole === '' ? 0 : whole) * size + ofFraction
+}
+
+function bounded(ns: bigint): bigint | undefined {
+  return ns < LEAST || ns > MOST ? undefined : ns
+}
+
+function decimal(value: bigint, unit: bigint): string {
+  const digits = String(unit).length - 1
+  const fraction = String(value % unit)
+    .padStart(digits, '0')
+    .replace(/0+$/, '')
+  return `${value / unit}${fraction === '' ? '' : `.${fraction}`}`
+}

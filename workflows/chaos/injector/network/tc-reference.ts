@@ -1,0 +1,220 @@
+// The backend of the reference design: shaping by a tree of queueing disciplines, netem among them. Source: spec/chaos.md 3.6 and 8.2.
+//
+//   T1. Commands go operation by operation, within one operation interface by interface.
+//   T2. A filter's priority is its name: unique in the disruption, counted up from 1001; lower ones are asked first.
+//   T3. A group that passes is asked before every group that is disrupted, also after its addresses have changed.
+
+import type { Command, GoneAnswer, Plan, RunCommand, Unsupported } from '../command.ts'
+import { CONTAINER_MARK, REFERENCE_PRIOMAP, RULE_COMMENT } from '../marks.ts'
+import { type FilterGroup, filterGroups, type GroupFilter, type NetworkAsk, networkRefusals } from './filters.ts'
+import { RULE_GONE } from './iptables.ts'
+import { disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
+
+/** Filters that are there, with their priorities. */
+export interface PlacedGroup {
+  readonly of: string
+  readonly passes: boolean
+  readonly placed: readonly (GroupFilter & { readonly priority: number })[]
+}
+
+export interface PlacedFilters {
+  readonly groups: readonly PlacedGroup[]
+  /** The priority of the next filter. */
+  readonly next: number
+}
+
+export type ReferencePlan = Plan & { readonly placed: PlacedFilters }
+
+const FIRST_PRIORITY = 1001
+const FLAT_PRIOMAP = Array.from({ length: 16 }, () => '0').join(' ')
+/** tc's answer when a root or a filter is not there. */
+const TC_GONE: readonly GoneAnswer[] = [{ code: 2 }]
+const USUAL_QLEN = 1000
+
+/** Plans the tree, the filters and the marking of the container's packets. */
+export function planReference(ask: NetworkAsk): ReferencePlan | Unsupported {
+  const { common, facts } = ask
+  const groups = filterGroups(ask)
+  const count = groups.reduce((sum, { filters }) => sum + filters.length, 0)
+  const refused = [
+    ...networkRefusals(ask),
+    ...(count > MAX_FILTERS ? [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] : []),
+  ]
+  if (refused.length > 0) return { unsupported: refused }
+  const interfaces = disrupted(facts.interfaces, common.level)
+  const short = interfaces.filter(({ qlen }) => qlen === 0).map(({ name }) => name)
+  const { commands, placed } = place(groups, FIRST_PRIORITY)
+  const marking = isOfContainer(ask) ? markContainer(ask) : { apply: [], undo: [] }
+  return {
+    apply: [
+      ...short.map((name) => setQlen(name, USUAL_QLEN)),
+      ...tree(
+        ask,
+        interfaces.map(({ name }) => name),
+      ),
+      ...short.map((name) => setQlen(name, 0)),
+      ...commands,
+      ...marking.apply,
+    ],
+    undo: [
+      ...interfaces.map(({ name }): Command => tc(`qdisc del dev ${name} root`, TC_GONE)),
+      ...short.map((name) => setQlen(name, 0)),
+      ...marking.undo,
+    ],
+    placed,
+  }
+}
+
+/** What brings the filters up to date after names have got other addresses; nothing when none has. */
+export function updateReference(
+  before: PlacedFilters,
+  ask: NetworkAsk,
+): { readonly commands: readonly Command[]; readonly placed: PlacedFilters } | Unsupported {
+  const wanted = filterGroups(ask)
+  const count = wanted.reduce((sum, { filters }) => sum + filters.length, 0)
+  if (count > MAX_FILTERS)
+    return { unsupported: [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] }
+  const changed = wanted.map((group, index) => !isSame(group, before.groups[index]))
+  const firstPassing = wanted.findIndex(({ passes }, index) => passes && changed[index] === true)
+  // T3: what follows has to be asked later again.
+  const again = wanted.map((_, index) => changed[index] === true || (firstPassing !== -1 && index > firstPassing))
+  const removed = before.groups.filter((_, index) => again[index] === true).flatMap(({ placed }) => placed)
+  const fresh = place(
+    wanted.filter((_, index) => again[index] === true),
+    before.next,
+  )
+  const added = [...fresh.placed.groups]
+  const groups = wanted.map((_, index) => (again[index] === true ? added.shift() : before.groups[index]))
+  return {
+    commands: [...removed.flatMap(({ interfaces, priority }) => removeFilter(interfaces, priority)), ...fresh.commands],
+    placed: { groups: groups.filter((group) => group !== undefined), next: fresh.placed.next },
+  }
+}
+
+function isSame(group: FilterGroup, placed: PlacedGroup | undefined): boolean {
+  const plain = placed?.placed.map(({ match, interfaces }) => ({ match, interfaces }))
+  return JSON.stringify(plain) === JSON.stringify(group.filters)
+}
+
+function removeFilter(interfaces: readonly string[], priority: number): readonly Command[] {
+  return interfaces.map((name) => tc(`filter delete dev ${name} priority ${priority}`, TC_GONE))
+}
+
+function place(groups: readonly FilterGroup[], first: number) {
+  let next = first
+  const placed = groups.map(({ of, passes, filters }) => ({
+    ...{ of, passes },
+    placed: filters.map((filter) => ({ ...filter, priority: next++ })),
+  }))
+  const commands = placed.flatMap(({ passes, placed: filters }) =>
+    filters.flatMap(({ match, interfaces, priority }) =>
+      interfaces.map((name) => addFilter({ name, priority, match, band: passes ? '1:1' : '1:4' })),
+    ),
+  )
+  return { commands, placed: { groups: placed, next } }
+}
+
+interface AddedFilter {
+  readonly name: string
+  readonly priority: number
+  readonly match: PacketMatch | 'arp'
+  readonly band: string
+}
+
+function addFilter({ name, priority, match, band }: AddedFilter): Command {
+  const protocol = match === 'arp' ? 'arp' : 'ip'
+  const keys = match === 'arp' ? '' : `${flowerKeys(match)} `
+  return tc(`filter add dev ${name} protocol ${protocol} priority ${priority} parent 1:0 flower ${keys}flowid ${band}`)
+}
+
+function flowerKeys({ protocol, flow, ip, port, connState }: PacketMatch): string {
+  const side = flow === 'egress' ? 'dst' : 'src'
+  return [
+    `ip_proto ${protocol}`,
+    ...(ip === undefined ? [] : [`${side}_ip ${ip.includes('/') ? ip : `${ip}/32`}`]),
+    ...(port === undefined ? [] : [`${side}_port ${port}`]),
+    ...(connState === undefined ? [] : [`ct_state +trk+${connState}`]),
+  ].join(' ')
+}
+
+/** Packets of one container are told apart only in a pod whose containers run already. */
+function isOfContainer({ common }: NetworkAsk): boolean {
+  return common.level === 'pod' && !common.onInit
+}
+
+function tree(ask: NetworkAsk, names: readonly string[]): readonly Command[] {
+  const operations = [
+    `root handle 1: prio bands 4 priomap ${REFERENCE_PRIOMAP}`,
+    ...(isOfContainer(ask) ? [`parent 1:4 handle 2: prio bands 2 priomap ${FLAT_PRIOMAP}`] : []),
+  ].map((what) => (name: string) => tc(`qdisc add dev ${name} ${what}`))
+  const filter = ask.facts.hasFwFilter ? 'fw' : 'flower'
+  const byMark = (name: string) =>
+    tc(`filter add dev ${name} protocol ip parent 2:0 handle ${CONTAINER_MARK} ${filter} flowid 2:2`)
+  const all = [...operations, ...(isOfContainer(ask) ? [byMark] : []), ...effects(ask)]
+  return all.flatMap((operation) => names.map(operation))
+}
+
+function effects(ask: NetworkAsk): readonly ((name: string) => Command)[] {
+  const { bandwidthLimit: limit } = ask.spec
+  const first = isOfContainer(ask) ? { parent: '2:2', handle: 3 } : { parent: '1:4', handle: 2 }
+  const netem = netemArguments(ask)
+  const below = netem === '' ? first : { parent: `${first.handle}:`, handle: first.handle + 1 }
+  const add =
+    ({ parent, handle }: typeof first, what: string) =>
+    (name: string) =>
+      tc(`qdisc add dev ${name} parent ${parent} handle ${handle}: ${what}`)
+  return [
+    ...(netem === '' ? [] : [add(first, `netem ${netem}`)]),
+    // tc takes a bare number for bits; the reference's limit is eight times as strong as it says.
+    ...(limit === 0 ? [] : [add(below, `tbf rate ${limit}bps latency 50ms burst ${limit}`)]),
+  ]
+}
+
+function netemArguments({ spec }: NetworkAsk): string {
+  return [
+    ...(spec.delayMs === 0 ? [] : [`delay ${spec.delayMs}ms ${jitterMs(spec.delayMs, spec.delayJitter)}ms`]),
+    ...(spec.drop === 0 ? [] : [`loss ${spec.drop}%`]),
+    ...(spec.duplicate === 0 ? [] : [`duplicate ${spec.duplicate}%`]),
+    ...(spec.corrupt === 0 ? [] : [`corrupt ${spec.corrupt}%`]),
+  ].join(' ')
+}
+
+/** Source: spec/chaos.md 3.6: ten percent when none is said, and never nothing. */
+function jitterMs(delayMs: number, percent: number): number {
+  return Math.max(1, Math.floor((delayMs * (percent === 0 ? 10 : percent)) / 100))
+}
+
+function markContainer({ facts: { container } }: NetworkAsk): Plan {
+  const rule = (action: string, table: string, what: string): RunCommand => ({
+    ...{ do: 'run', in: 'target' },
+    argv: ['iptables', '-w', '-t', table, ...action.split(' '), ...what.split(' ')],
+    ...(action.startsWith('-D') ? { gone: RULE_GONE } : {}),
+  })
+  // Makes the kernel follow connections in the namespace, which ct_state reads.
+  const tracking = `-m state --state NEW,ESTABLISHED -m comment --comment ${RULE_COMMENT}`
+  const match = container?.version === 2 ? `--path ${container.path}` : `--cgroup ${CONTAINER_MARK}`
+  const marking = `${container === undefined ? '' : `-m cgroup ${match} `}-m comment --comment ${RULE_COMMENT} -j MARK --set-mark ${CONTAINER_MARK}`
+  const classid = container?.version === 1 ? container.classidFile : undefined
+  return {
+    apply: [
+      rule('-I OUTPUT 1', 'nat', tracking),
+      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: CONTAINER_MARK } as const]),
+      rule('-I POSTROUTING 1', 'mangle', marking),
+    ],
+    undo: [
+      rule('-D OUTPUT', 'nat', tracking),
+      rule('-D POSTROUTING', 'mangle', marking),
+      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: '0', mayBeGone: true } as const]),
+    ],
+  }
+}
+
+function setQlen(name: string, qlen: number): Command {
+  // An interface that is gone with its pod has no queue to restore.
+  const gone = [{ code: 1, says: 'Cannot find device' }]
+  return { do: 'run', in: 'target', argv: ['ip', 'link', 'set', 'dev', name, 'txqueuelen', String(qlen)], gone }
+}
+
+function tc(line: string, gone?: readonly GoneAnswer[]): Command {
+  return { do: 'run', in: 'target', argv: ['tc', ...line.split(' ')], ...(gone === undefined ? {} : { gone }) }
+}

@@ -1,0 +1,189 @@
+// What an injector is going to do to one target beside its network, and how that is undone: from what it is told and what it has found, and
+// from nothing else. Source: spec/chaos.md 3.7 and 3.8.
+
+import { formatGoDuration } from '../go-duration.ts'
+import type { Command, Plan, ProcessRef, Unsupported } from './command.ts'
+import type { CpuCount, DnsRecord, KindSpec } from './invocation.ts'
+import { CONTAINER_MARK, DNS_CHAIN, RULE_COMMENT } from './marks.ts'
+import { CHAIN_GONE, RULE_GONE } from './network/iptables.ts'
+import type { ContainerMatch } from './network/network-spec.ts'
+
+type SpecOf<Kind extends KindSpec['kind']> = Extract<KindSpec, { readonly kind: Kind }>
+
+/** A signal to the container's first process; the kubelet starts the container again. */
+export function planContainerFailure({ forced }: SpecOf<'container-failure'>, main: ProcessRef): Plan {
+  return { apply: [{ do: 'signal', signal: forced ? 'SIGKILL' : 'SIGTERM', process: main }], undo: [] }
+}
+
+export interface SysrqFiles {
+  /** /proc/sys/kernel/sysrq, as it is mounted. */
+  readonly enable: string
+  /** /proc/sysrq-trigger, as it is mounted. */
+  readonly trigger: string
+}
+
+/** As long as the pod needs to be seen ready, and its logs to be sent. Source: spec/chaos.md 3.8. */
+const BEFORE_NODE_FAILURE_MS = 31_000
+
+export function planNodeFailure({ shutdown }: SpecOf<'node-failure'>, files: SysrqFiles): Plan {
+  return {
+    apply: [
+      { do: 'write', path: files.enable, text: '1' },
+      { do: 'wait', ms: BEFORE_NODE_FAILURE_MS },
+      { do: 'write', path: files.trigger, text: shutdown ? 'o' : 'c' },
+    ],
+    undo: [],
+  }
+}
+
+export interface CpuFacts {
+  /** cgroup.procs of the container's groups that account for CPU. */
+  readonly joins: readonly string[]
+  /** CPUs on which the container may run. */
+  readonly cpus: number
+}
+
+export function planCpuPressure({ count }: SpecOf<'cpu-pressure'>, facts: CpuFacts): Plan {
+  const args = ['cpu-pressure-stress', '--percentage', String(cpuPercentage(count, facts.cpus))]
+  return {
+    apply: [{ do: 'start', as: 'cpu-pressure-stress', args, joins: facts.joins }],
+    undo: [{ do: 'end', as: 'cpu-pressure-stress' }],
+  }
+}
+
+/** How busy each CPU is to be, 0 to 100. */
+export function cpuPercentage(count: CpuCount, cpus: number): number {
+  return 'percent' in count ? count.percent : Math.min(100, Math.floor((count.cpus / cpus) * 100))
+}
+
+export interface MemoryFacts {
+  readonly joins: readonly string[]
+  /** Undefined: the container may take all. */
+  readonly limitBytes: number | undefined
+  /** The file in which the kernel says how much is in use. */
+  readonly usageFile: string
+}
+
+export function planMemoryPressure(spec: SpecOf<'memory-pressure'>, facts: MemoryFacts): Plan | Unsupported {
+  if (facts.limitBytes === undefined)
+    return { unsupported: [`the memory of the target has no limit, of which ${spec.targetPercent}% could be taken`] }
+  const args = [
+    ...['memory-pressure-stress', '--target-percent', String(spec.targetPercent)],
+    ...['--ramp-duration', formatGoDuration(BigInt(Math.round(spec.rampMs)) * 1_000_000n)],
+    ...['--limit-bytes', String(facts.limitBytes), '--usage-file', facts.usageFile],
+  ]
+  return {
+    apply: [{ do: 'start', as: 'memory-pressure-stress', args, joins: facts.joins }],
+    undo: [{ do: 'end', as: 'memory-pressure-stress' }],
+  }
+}
+
+export interface DiskFacts {
+  /** The whole disk, as `major:minor`. */
+  readonly device: string
+  readonly files:
+    | { readonly version: 1; readonly read: string; readonly write: string }
+    | { readonly version: 2; readonly max: string }
+  /** The limits that are there already, in bytes in a second; undefined: none. */
+  readonly before: { readonly read: number | undefined; readonly write: number | undefined }
+}
+
+export function planDiskPressure(spec: SpecOf<'disk-pressure'>, facts: DiskFacts): Plan {
+  const limits = { read: spec.readBytesPerSec, write: spec.writeBytesPerSec }
+  const asked = (['read', 'write'] as const).filter((way) => limits[way] !== undefined)
+  return {
+    apply: asked.map((way) => throttle(facts, way, limits[way])),
+    undo: asked.map((way) => ({ ...throttle(facts, way, facts.before[way]), mayBeGone: true })),
+  }
+}
+
+function throttle({ device, files }: DiskFacts, way: 'read' | 'write', limit: number | undefined) {
+  return files.version === 1
+    ? { do: 'write' as const, path: files[way], text: `${device} ${limit ?? 0}` }
+    : { do: 'write' as const, path: files.max, text: `${device} ${way === 'read' ? 'rbps' : 'wbps'}=${limit ?? 'max'}` }
+}
+
+export interface DnsFacts {
+  /** Where the responder is reached from the target: the address of the injector's pod. */
+  readonly responderIp: string
+  /** To whom it hands on what it does not answer, as `address:port`. */
+  readonly upstreams: readonly string[]
+  readonly container?: ContainerMatch
+}
+
+/** Ports of the responder. Source: spec/chaos.md 3.7. */
+const UDP_PORT = 5353
+const TCP_PORT_BESIDE_UDP = 5354
+
+export function planDns(spec: SpecOf<'dns-disruption'>, facts: DnsFacts): Plan {
+  const ports = {
+    ...(spec.protocol === 'tcp' ? {} : { udp: UDP_PORT }),
+    ...(spec.protocol === 'udp' ? {} : { tcp: spec.protocol === 'both' ? TCP_PORT_BESIDE_UDP : UDP_PORT }),
+  }
+  const jumps = Object.keys(ports).flatMap((protocol) => dnsJumps(spec.port, protocol, facts.container))
+  const { container } = facts
+  const classid = container?.version === 1 ? container.classidFile : undefined
+  return {
+    apply: [
+      { do: 'start', as: 'dns-responder', args: responderArgs(spec, facts, ports), joins: [] },
+      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: CONTAINER_MARK } as const]),
+      redirect(spec.port, ports, facts, jumps),
+    ],
+    undo: [
+      ...jumps.map(({ chain, rule }) => nat(`-D ${chain} ${rule}`)),
+      ...[nat(`-F ${DNS_CHAIN}`), nat(`-X ${DNS_CHAIN}`)],
+      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: '0', mayBeGone: true } as const]),
+      { do: 'end', as: 'dns-responder' },
+    ],
+  }
+}
+
+type Ports = Readonly<Partial<Record<'udp' | 'tcp', number>>>
+
+function responderArgs(
+  { records }: SpecOf<'dns-disruption'>,
+  { upstreams }: DnsFacts,
+  ports: Ports,
+): readonly string[] {
+  return [
+    ...['dns-responder', '--records', records.map(recordText).join(';')],
+    ...Object.entries(ports).flatMap(([protocol, port]) => [`--${protocol}-port`, String(port)]),
+    ...upstreams.flatMap((upstream) => ['--upstream', upstream]),
+  ]
+}
+
+function recordText({ hostname, type, value, ttl }: DnsRecord): string {
+  return [hostname, type, value, ttl].join(':')
+}
+
+function dnsJumps(port: number, protocol: string, container: ContainerMatch | undefined) {
+  const of = container?.version === 2 ? `--path ${container.path}` : `--cgroup ${CONTAINER_MARK}`
+  const match = container === undefined ? '' : `-m cgroup ${of} `
+  const rule = `-p ${protocol} --dport ${port} ${match}-m comment --comment ${RULE_COMMENT} -j ${DNS_CHAIN}`
+  return (container === undefined ? ['OUTPUT', 'PREROUTING'] : ['OUTPUT']).map((chain) => ({ chain, rule }))
+}
+
+/** All in one transaction. What the responder asks itself is let through. */
+function redirect(
+  port: number,
+  ports: Ports,
+  { responderIp }: DnsFacts,
+  jumps: readonly { readonly chain: string; readonly rule: string }[],
+): Command {
+  const rules = [
+    `:${DNS_CHAIN} - [0:0]`,
+    `-A ${DNS_CHAIN} -s ${responderIp} -j RETURN`,
+    ...Object.entries(ports).map(
+      ([protocol, to]) =>
+        `-A ${DNS_CHAIN} -p ${protocol} --dport ${port} -j DNAT --to-destination ${responderIp}:${to}`,
+    ),
+    ...jumps.map(({ chain, rule }) => `-I ${chain} 1 ${rule}`),
+  ]
+  const input = ['*nat', ...rules, 'COMMIT', ''].join('\n')
+  return { do: 'run', in: 'target', argv: ['iptables-restore', '--noflush', '-w'], input }
+}
+
+function nat(line: string): Command {
+  const gone = line.startsWith('-D') ? RULE_GONE : CHAIN_GONE
+  return { do: 'run', in: 'target', argv: ['iptables', '-w', '-t', 'nat', ...line.split(' ')], gone }
+}
