@@ -43,35 +43,55 @@ export async function* followObjects(
   path: string,
   options: FollowOptions,
 ): AsyncGenerator<Followed> {
-  const { signal, backoffMs = BACKOFF_MS, random = Math.random, relistMs = RELIST_MS } = options
-  let version: string | undefined
-  let listDueAt = 0
-  let failures = 0
-  while (!signal.aborted) {
+  const { signal, backoffMs = BACKOFF_MS, random = Math.random } = options
+  const position: Position = { version: undefined, listDueAt: 0, failures: 0 }
+  while (!isOver(signal)) {
+    let leastMs = 0
+    let failure: unknown
     try {
-      if (version === undefined || performance.now() >= listDueAt) {
-        const listed = await list(kube, path, options)
-        version = listed.version
-        listDueAt = performance.now() + relistMs
-        yield { type: 'listed', objects: listed.objects }
-      }
-      for await (const message of watch(kube, path, { ...options, version, random })) {
-        version = String(message.resourceVersion)
-        failures = 0
-        if (message.type === 'event') yield { type: 'event', eventType: message.eventType, object: message.object }
-      }
-      // A server that accepts and cuts at once meets the back-off, too.
-      await pause(delayAfter(failures++, backoffMs, random()), signal)
+      yield* followOnce(kube, path, options, position)
     } catch (error) {
-      if (signal.aborted) return
-      if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason })) version = undefined
-      const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
-      const delayMs = Math.max(delayAfter(failures++, backoffMs, random()), leastMs)
-      yield { type: 'interrupted', error, delayMs }
-      await pause(delayMs, signal)
+      if (isOver(signal)) return
+      failure = error
+      if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason }))
+        position.version = undefined
+      leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
     }
+    // A server that accepts and cuts at once meets the back-off, too.
+    const delayMs = Math.max(leastMs, delayAfter(position.failures++, backoffMs, random()))
+    if (failure !== undefined) yield { type: 'interrupted', error: failure, delayMs }
+    await pause(delayMs, signal)
   }
 }
+
+interface Position {
+  version: string | undefined
+  listDueAt: number
+  failures: number
+}
+
+/** Until the server ends the watch. */
+async function* followOnce(
+  kube: Pick<KubeClient, 'request' | 'stream'>,
+  path: string,
+  options: FollowOptions,
+  position: Position,
+): AsyncGenerator<Followed> {
+  const { relistMs = RELIST_MS } = options
+  if (position.version === undefined || performance.now() >= position.listDueAt) {
+    const { objects, version } = await list(kube, path, options)
+    position.version = version
+    position.listDueAt = performance.now() + relistMs
+    yield { type: 'listed', objects }
+  }
+  for await (const message of watch(kube, path, options, position.version)) {
+    position.version = String(message.resourceVersion)
+    position.failures = 0
+    if (message.type === 'event') yield { type: 'event', eventType: message.eventType, object: message.object }
+  }
+}
+
+const isOver = (signal: AbortSignal): boolean => signal.aborted
 
 async function list(kube: Pick<KubeClient, 'request'>, path: string, { query, signal }: FollowOptions) {
   const objects: KubeObject[] = []
@@ -88,7 +108,8 @@ async function list(kube: Pick<KubeClient, 'request'>, path: string, { query, si
 async function* watch(
   kube: Pick<KubeClient, 'stream'>,
   path: string,
-  { query, signal, version, random }: FollowOptions & { readonly version: string; readonly random: () => number },
+  { query, signal, random = Math.random }: FollowOptions,
+  version: string,
 ) {
   const connection = new AbortController()
   const [shortest, longest] = WATCH_SECONDS

@@ -5,10 +5,7 @@ import { KubeError } from './errors.ts'
 import { parseStatus, type StatusAnswer } from './watch-stream.ts'
 
 /** Of an answer with another status than 200; reads the beginning of its body. */
-export async function watchRefusal(
-  path: string,
-  { statusCode, headers, body }: StreamedResponse,
-): Promise<KubeError> {
+export async function watchRefusal(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
   const status = parseStatus(await beginningOf(body))
   const seconds = Number(headers['retry-after'])
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : status.retryAfterMs

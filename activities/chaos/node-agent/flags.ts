@@ -1,0 +1,91 @@
+// The command line of the node agent.
+
+import { parseArgs } from 'node:util'
+
+import { PROCESSES_ANNOTATION } from '../../../workflows/chaos/node-agent/processes-annotation.ts'
+
+export interface AgentFlags {
+  /** Names of the nodes whose kubelet it stands for; undefined: all. */
+  readonly nodes: ReadonlySet<string> | undefined
+  readonly namespace: string
+  readonly kubeconfig: string | undefined
+  /** Undefined: the injector of this package. */
+  readonly injector: readonly string[] | undefined
+  readonly state: string
+  /** Nothing is started. */
+  readonly isPlayed: boolean
+  readonly processesAnnotation: string
+  readonly hostIP: string
+  readonly podIP: string
+  /** What becomes of injectors when the agent ends. */
+  readonly atEnd: 'leave' | 'stop'
+}
+
+export const USAGE = `Usage: pawl node-agent --nodes NAMES|all [flags]
+
+Stands for the kubelet of chaos pods where there is none: starts the injector of each
+as a process of this machine and tells phase, readiness and container state.
+
+  --nodes NAMES|all          nodes whose chaos pods it runs, separated by commas (required)
+  --namespace NAME           where chaos pods are (chaos-engineering)
+  --kubeconfig FILE          of the API server ($KUBECONFIG, else the service account of the pod)
+  --injector COMMAND         program and arguments, separated by spaces, that the pod's arguments
+                             follow; "COMMAND sweep" undoes what a killed one has left (pawl injector)
+  --state FOLDER             where it keeps what it has started (/run/pawl-node-agent)
+  --play ready               starts nothing: pods are ready at once, and end well
+  --processes-annotation KEY annotation of target pods with the processes that stand for their
+                             containers, such as {"app": 1234} (${PROCESSES_ANNOTATION})
+  --host-ip ADDRESS          status.hostIP of the pods (127.0.0.1)
+  --pod-ip ADDRESS           status.podIP of the pods (that of the host)
+  --at-end leave|stop        what becomes of injectors when the agent ends (leave): those that are
+                             left are taken up by the next agent with this folder
+`
+
+/** @throws with the flag, what was found and what was expected. */
+export function readFlags(args: readonly string[], env: Readonly<Record<string, string | undefined>>): AgentFlags {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false })
+  const hostIP = values['host-ip'] ?? '127.0.0.1'
+  return {
+    nodes: nodesIn(values.nodes),
+    namespace: values.namespace ?? 'chaos-engineering',
+    kubeconfig: values.kubeconfig ?? (env['KUBECONFIG'] === '' ? undefined : env['KUBECONFIG']),
+    injector: values.injector === undefined ? undefined : commandIn(values.injector),
+    state: values.state ?? '/run/pawl-node-agent',
+    isPlayed: oneOf('play', values.play, ['ready']) !== undefined,
+    processesAnnotation: values['processes-annotation'] ?? PROCESSES_ANNOTATION,
+    hostIP,
+    podIP: values['pod-ip'] ?? hostIP,
+    atEnd: oneOf('at-end', values['at-end'], ['leave', 'stop']) ?? 'leave',
+  }
+}
+
+const TEXT = { type: 'string' } as const
+const OPTIONS = {
+  ...{ nodes: TEXT, namespace: TEXT, kubeconfig: TEXT, injector: TEXT, state: TEXT, play: TEXT },
+  ...{ 'processes-annotation': TEXT, 'host-ip': TEXT, 'pod-ip': TEXT, 'at-end': TEXT },
+}
+
+function nodesIn(text: string | undefined): ReadonlySet<string> | undefined {
+  if (text === 'all') return undefined
+  const names = (text ?? '').split(',').filter((name) => name !== '')
+  if (names.length === 0)
+    throw new Error(`--nodes: found ${text === undefined ? 'nothing' : `'${text}'`}, expected names of nodes, or all`)
+  return new Set(names)
+}
+
+function commandIn(text: string): readonly string[] {
+  const words = text.split(' ').filter((word) => word !== '')
+  if (words.length === 0) throw new Error(`--injector: found '${text}', expected a program`)
+  return words
+}
+
+function oneOf<Value extends string>(
+  flag: string,
+  found: string | undefined,
+  known: readonly Value[],
+): Value | undefined {
+  if (found === undefined) return undefined
+  const value = known.find((one) => one === found)
+  if (value === undefined) throw new Error(`--${flag}: found '${found}', expected ${known.join(' or ')}`)
+  return value
+}
