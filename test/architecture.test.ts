@@ -29,6 +29,8 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
     ...['activities/landscaper/bounded/tenant-data.ts', 'worker/cli/ask/why.ts', 'worker/cli/plan/rehearsal.ts'],
     ...['activities/landscaper/deploy/deployers.gen.ts', 'activities/landscaper/deploy/objects/apply.ts'],
     ...['activities/landscaper/deploy/mock/deployer.ts', 'activities/landscaper/render/names.ts'],
+    ...['activities/programs.gen.ts', 'activities/chaos/programs.ts', 'activities/chaos/injector/injector.ts'],
+    'worker/program.ts',
     ...['activities/chaos/pods.ts', 'worker/cli/gen.ts', 'worker/dev/part.ts'],
     ...['worker/bridge.ts', 'migrations/0001.ts', 'examples/cronjob/plan.ts'],
   ].map((path) => [rowOf(parseModule(path, ''))?.sentence ?? path, path]),

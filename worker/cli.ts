@@ -1,4 +1,4 @@
-// The command line `pawl`: one file per command in cli/. Started by pawl.js, which picks the right Node.
+// The command line `pawl`: one file per command in cli/, and the programs that wings have. Started by pawl.js, which picks the right Node.
 
 import { Command } from 'commander'
 
@@ -57,12 +57,26 @@ async function createProgram(first: string | undefined): Promise<Command> {
     return program.addCommand(completeCommand(Object.keys(COMMANDS), loadCommand))
   }
   const names = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
+  for (const { name, summary } of first === undefined || isHelp(first) ? await wingPrograms() : [])
+    program.command(name).description(summary)
   for (const name of names) {
     // To refuse a word, or to say a version, their names are enough.
     const command = isHelp(first) || name === first ? await loadCommand(name) : new Command(name)
     if (command !== undefined) program.addCommand(command)
   }
   return program
+}
+
+/** What wings have beside commands; their arguments are their own. */
+async function wingPrograms() {
+  return (await import('../activities/programs.gen.ts')).PROGRAMS
+}
+
+async function runByName([first, ...args]: readonly string[]): Promise<number | undefined> {
+  if (first === undefined || Object.hasOwn(COMMANDS, first)) return undefined
+  const { findProgram, runWingProgram } = await import('./program.ts')
+  const found = findProgram(first)
+  return found && (await runWingProgram(found, args))
 }
 
 /** It asks for help, or stands before a command. */
@@ -77,6 +91,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 const argv = process.argv.slice(2)
-const exitCode = await runProgram(await createProgram(argv[0]), argv)
+const exitCode = (await runByName(argv)) ?? (await runProgram(await createProgram(argv[0]), argv))
 // Handlers and sockets of a command must not keep a finished one alive.
 process.exit(exitCode)

@@ -11,6 +11,7 @@ import { crdFileName, crdYaml } from './gen/crd.ts'
 import { deployerLists } from './gen/deployers.ts'
 import { foldersWith } from './server/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
+import { programFiles } from './gen/program-index.ts'
 import { roleFiles } from './gen/rbac.ts'
 import { webhookRoles } from './gen/webhook-rbac.ts'
 import { DEFAULT_SECRET } from './server/webhook-secret.ts'
@@ -70,6 +71,7 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     ['workflows/admission.gen.ts', admissionIndex(admissions)],
     ['workflows/controllers.gen.ts', controllerIndex(controllers)],
     ...wingFiles(wings),
+    ...(await programFiles(root)),
   ])
 }
 

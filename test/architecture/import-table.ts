@@ -166,7 +166,8 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "an injector imports itself, what is planned for it, what a program is, the top of the wing and the engine",
+    sentence:
+      'an injector imports itself, what is planned for it, what a program is, the top of the wing and the engine',
     of: /^activities\/([^/]+)\/injector\//,
     may: [
       '^activities/$1/(?:injector/|[^/]+\\.ts$)',

@@ -10,7 +10,8 @@ import type { Wing } from '../../workflows/kit/index.ts'
 import type { GeneratedFiles } from './output.ts'
 
 // The published package has JavaScript where the checkout has TypeScript.
-const FILE = `wing${extname(import.meta.filename)}`
+const EXTENSION = extname(import.meta.filename)
+const FILE = `wing${EXTENSION}`
 const ENGINE: Readonly<Record<'workflows' | 'activities', ReadonlySet<string>>> = {
   workflows: new Set(['kit']),
   activities: new Set(['journal', 'kube', 'run']),
@@ -86,14 +87,19 @@ function member({ wing, name }: Entry): string {
   return key === name ? name : `${key}: ${name}`
 }
 
-/** What each wing.ts exports below a folder, by wing. By reading: the activities are much to load. */
-async function wingModules(root: string, layer: 'workflows' | 'activities'): Promise<ReadonlyMap<string, string>> {
+/** What each file of that name exports below a folder, by wing. By reading: the activities are much to load. */
+export async function wingModules(
+  root: string,
+  layer: 'workflows' | 'activities',
+  module = 'wing',
+): Promise<ReadonlyMap<string, string>> {
+  const file = `${module}${EXTENSION}`
   const entries = existsSync(join(root, layer)) ? await readdir(join(root, layer), { withFileTypes: true }) : []
   const wings = entries.filter((entry) => entry.isDirectory() && !ENGINE[layer].has(entry.name))
   const found = new Map<string, string>()
   for (const { name: wing } of wings) {
-    const path = join(root, layer, wing, FILE)
-    if (existsSync(path)) found.set(wing, exportedValue(`${layer}/${wing}/${FILE}`, await readFile(path, 'utf8')))
+    const path = join(root, layer, wing, file)
+    if (existsSync(path)) found.set(wing, exportedValue(`${layer}/${wing}/${file}`, await readFile(path, 'utf8')))
   }
   return found
 }
@@ -102,7 +108,7 @@ function exportedValue(path: string, source: string): string {
   const names = [...source.matchAll(/^export const (\w+)/gm)].flatMap(([, name]) => name ?? [])
   const [name] = names
   if (name !== undefined && names.length === 1) return name
-  throw new Error(`${path} exports ${names.join(', ') || 'no value'}; expected one value, the wing`)
+  throw new Error(`${path} exports ${names.join(', ') || 'no value'}; expected one value`)
 }
 
 async function valueOf(path: string, name: string): Promise<unknown> {

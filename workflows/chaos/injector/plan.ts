@@ -4,9 +4,9 @@
 import { formatGoDuration } from '../go-duration.ts'
 import type { Command, Plan, ProcessRef, Unsupported } from './command.ts'
 import type { CpuCount, DnsRecord, KindSpec } from './invocation.ts'
-import { CONTAINER_MARK, DNS_CHAIN, RULE_COMMENT } from './marks.ts'
+import { DNS_CHAIN, RULE_COMMENT } from './marks.ts'
 import { CHAIN_GONE, RULE_GONE } from './network/iptables.ts'
-import type { ContainerMatch } from './network/network-spec.ts'
+import { classidPlan, containerKeys, type ContainerMatch } from './network/network-spec.ts'
 
 type SpecOf<Kind extends KindSpec['kind']> = Extract<KindSpec, { readonly kind: Kind }>
 
@@ -108,7 +108,8 @@ export interface DnsFacts {
   readonly responderIp: string
   /** To whom it hands on what it does not answer, as `address:port`. */
   readonly upstreams: readonly string[]
-  readonly container?: ContainerMatch
+  /** None: they cannot be told apart. */
+  readonly containers: readonly ContainerMatch[]
 }
 
 /** Ports of the responder. Source: spec/chaos.md 3.7. */
@@ -120,19 +121,18 @@ export function planDns(spec: SpecOf<'dns-disruption'>, facts: DnsFacts): Plan {
     ...(spec.protocol === 'tcp' ? {} : { udp: UDP_PORT }),
     ...(spec.protocol === 'udp' ? {} : { tcp: spec.protocol === 'both' ? TCP_PORT_BESIDE_UDP : UDP_PORT }),
   }
-  const jumps = Object.keys(ports).flatMap((protocol) => dnsJumps(spec.port, protocol, facts.container))
-  const { container } = facts
-  const classid = container?.version === 1 ? container.classidFile : undefined
+  const jumps = Object.keys(ports).flatMap((protocol) => dnsJumps(spec.port, protocol, facts.containers))
+  const classids = classidPlan(facts.containers)
   return {
     apply: [
       { do: 'start', as: 'dns-responder', args: responderArgs(spec, facts, ports), joins: [] },
-      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: CONTAINER_MARK } as const]),
+      ...classids.apply,
       redirect(spec.port, ports, facts, jumps),
     ],
     undo: [
       ...jumps.map(({ chain, rule }) => nat(`-D ${chain} ${rule}`)),
       ...[nat(`-F ${DNS_CHAIN}`), nat(`-X ${DNS_CHAIN}`)],
-      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: '0', mayBeGone: true } as const]),
+      ...classids.undo,
       { do: 'end', as: 'dns-responder' },
     ],
   }
@@ -156,11 +156,13 @@ function recordText({ hostname, type, value, ttl }: DnsRecord): string {
   return [hostname, type, value, ttl].join(':')
 }
 
-function dnsJumps(port: number, protocol: string, container: ContainerMatch | undefined) {
-  const of = container?.version === 2 ? `--path ${container.path}` : `--cgroup ${CONTAINER_MARK}`
-  const match = container === undefined ? '' : `-m cgroup ${of} `
-  const rule = `-p ${protocol} --dport ${port} ${match}-m comment --comment ${RULE_COMMENT} -j ${DNS_CHAIN}`
-  return (container === undefined ? ['OUTPUT', 'PREROUTING'] : ['OUTPUT']).map((chain) => ({ chain, rule }))
+function dnsJumps(port: number, protocol: string, containers: readonly ContainerMatch[]) {
+  const keys = containers.length === 0 ? [''] : containerKeys(containers).map((key) => `${key} `)
+  const chains = containers.length === 0 ? ['OUTPUT', 'PREROUTING'] : ['OUTPUT']
+  return keys.flatMap((key) => {
+    const rule = `-p ${protocol} --dport ${port} ${key}-m comment --comment ${RULE_COMMENT} -j ${DNS_CHAIN}`
+    return chains.map((chain) => ({ chain, rule }))
+  })
 }
 
 /** All in one transaction. What the responder asks itself is let through. */

@@ -75,12 +75,21 @@ describe('the backend of iptables and HTB', () => {
   })
 
   it('disrupts all of a pod in which containers cannot be told apart', () => {
-    const ask = networkAsk({ spec: { drop: 5 } })
-    const { interfaces, resolved, services, hasFwFilter } = ask.facts
-    const facts = { interfaces, resolved, services, hasFwFilter }
-    const plan = planIptables({ ...ask, facts })
+    const plan = planIptables(networkAsk({ spec: { drop: 5 }, facts: { containers: [] } }))
     if (isUnsupported(plan)) throw new Error(plan.unsupported.join())
     expect(plan.apply.map(commandText).join()).not.toContain('cgroup')
+  })
+
+  it('disrupts several containers of a pod by one chain', () => {
+    const containers = [
+      { version: 2, path: 'pod1/a' },
+      { version: 2, path: 'pod1/b' },
+    ] as const
+    const found = rules({ spec: { drop: 5, hosts: [host({ protocol: 'udp' })] }, facts: { containers } })
+    expect(found.filter((line) => line.includes('cgroup'))).toEqual([
+      '-A CHAOS-NET -p udp -m cgroup --path pod1/a -m statistic --mode random --probability 0.05 -j DROP',
+      '-A CHAOS-NET -p udp -m cgroup --path pod1/b -m statistic --mode random --probability 0.05 -j DROP',
+    ])
   })
 
   it('replaces its rules when a name has another address, and only then', () => {

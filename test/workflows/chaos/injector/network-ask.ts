@@ -33,7 +33,7 @@ export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskPa
         { name: 'eth0', qlen: 1000 },
       ],
       ...{ gateway: { ip: '10.1.0.1', link: 'eth0' }, nodeIp: '10.0.0.2' },
-      ...{ container: { version: 2, path: 'kubepods/pod1/c1' }, resolved: {}, services: {}, hasFwFilter: true },
+      ...{ containers: [{ version: 2, path: 'kubepods/pod1/c1' }], resolved: {}, services: {}, hasFwFilter: true },
       ...facts,
     },
   }

@@ -90,7 +90,7 @@ describe('the plan of', () => {
     const records = [{ hostname: 'a.example', type: 'A', value: '1.2.3.4', ttl: 5 }] as const
     const spec = { kind: 'dns-disruption', records, port: 53, protocol: 'both' } as const
     const facts = { responderIp: '10.0.0.9', upstreams: ['10.0.0.10:53'] }
-    const { apply, undo } = planDns(spec, { ...facts, container: { version: 2, path: 'pod/c1' } })
+    const { apply, undo } = planDns(spec, { ...facts, containers: [{ version: 2, path: 'pod/c1' }] })
     const match = '-m cgroup --path pod/c1 -m comment --comment pawl-chaos -j CHAOS-DNS'
     expect(apply.map(commandText)).toEqual([
       'start dns-responder: dns-responder --records a.example:A:1.2.3.4:5 --udp-port 5353 --tcp-port 5354 --upstream 10.0.0.10:53',
@@ -112,7 +112,7 @@ describe('the plan of', () => {
 
   it('a disruption of DNS that cannot tell containers apart also meets what comes from outside', () => {
     const spec = { kind: 'dns-disruption', records: [], port: 5300, protocol: 'tcp' } as const
-    const { apply } = planDns(spec, { responderIp: '10.0.0.9', upstreams: [] })
+    const { apply } = planDns(spec, { responderIp: '10.0.0.9', upstreams: [], containers: [] })
     const text = apply.map(commandText).join('\n')
     expect(text).toContain('-I PREROUTING 1 -p tcp --dport 5300 -m comment')
     expect(text).toContain('--to-destination 10.0.0.9:5353')

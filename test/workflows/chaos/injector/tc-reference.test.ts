@@ -166,7 +166,7 @@ describe('the reference backend', () => {
   })
 
   it('marks by control group of version 1 where that is what the machine has', () => {
-    const facts = { container: { version: 1, classidFile: '/cg/net_cls/c1/net_cls.classid' } as const }
+    const facts = { containers: [{ version: 1, classidFile: '/cg/net_cls/c1/net_cls.classid' } as const] }
     const { apply, undo } = planned({ spec: { drop: 10 }, facts })
     expect(apply.slice(-2).map(commandText)).toEqual([
       "write '0x00020002' to /cg/net_cls/c1/net_cls.classid",

@@ -5,10 +5,10 @@
 //   H3. The classes are there before packets are sent to them.
 
 import type { Command, Plan, RunCommand, Unsupported } from '../command.ts'
-import { CONTAINER_MARK, NETWORK_CHAIN, ROOT_HANDLE, RULE_COMMENT } from '../marks.ts'
+import { NETWORK_CHAIN, ROOT_HANDLE, RULE_COMMENT } from '../marks.ts'
 import { filterGroups, type NetworkAsk, networkRefusals } from './filters.ts'
 import { CHAIN_GONE, RULE_GONE } from './iptables.ts'
-import { disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
+import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
 
 /** Of the classes: what is not limited, and what is. */
 const FREE = `${ROOT_HANDLE}1`
@@ -25,11 +25,11 @@ export function planIptables(ask: NetworkAsk): Plan | Unsupported {
   if (refused.length > 0) return { unsupported: refused }
   const names = interfaces.map(({ name }) => name)
   const classes = spec.bandwidthLimit === 0 ? { apply: [], undo: [] } : limitBandwidth(ask, interfaces)
-  const classid = facts.container?.version === 1 ? facts.container.classidFile : undefined
+  const classids = isOfContainers(ask) ? classidPlan(facts.containers) : { apply: [], undo: [] }
   return {
     apply: [
       ...classes.apply,
-      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: CONTAINER_MARK } as const]),
+      ...classids.apply,
       restore([...chainRules(ask), ...names.map((name) => `-I POSTROUTING 1 ${jump(name)}`)]),
     ],
     undo: [
@@ -37,7 +37,7 @@ export function planIptables(ask: NetworkAsk): Plan | Unsupported {
       iptables(`-F ${NETWORK_CHAIN}`),
       iptables(`-X ${NETWORK_CHAIN}`),
       ...classes.undo,
-      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: '0', mayBeGone: true } as const]),
+      ...classids.undo,
     ],
   }
 }
@@ -72,13 +72,16 @@ function tooMany(ask: NetworkAsk): readonly string[] {
 /** The chain, as iptables-restore takes it: naming it empties it. */
 function chainRules(ask: NetworkAsk): readonly string[] {
   const all = disrupted(ask.facts.interfaces, ask.common.level).length
+  const containers = isOfContainers(ask) ? containerKeys(ask.facts.containers).map((key) => `${key} `) : ['']
   const rules = filterGroups(ask).flatMap(({ passes, filters }) =>
     filters.flatMap(({ match, interfaces }) => {
       if (match === 'arp') return []
       const keys = [...(interfaces.length < all ? interfaces.map((name) => `-o ${name} `) : [''])]
       return keys.flatMap((key) => {
         const packets = `-A ${NETWORK_CHAIN} ${key}${matchKeys(match)}`
-        return passes ? [`${packets} -j RETURN`] : hits(ask).map((hit) => `${packets} ${containerKeys(ask)}${hit}`)
+        return passes
+          ? [`${packets} -j RETURN`]
+          : containers.flatMap((container) => hits(ask).map((hit) => `${packets} ${container}${hit}`))
       })
     }),
   )
@@ -96,9 +99,8 @@ function hits({ spec }: NetworkAsk): readonly string[] {
   ]
 }
 
-function containerKeys({ common, facts: { container } }: NetworkAsk): string {
-  if (container === undefined || common.level === 'node' || common.onInit) return ''
-  return container.version === 2 ? `-m cgroup --path ${container.path} ` : `-m cgroup --cgroup ${CONTAINER_MARK} `
+function isOfContainers({ common, facts }: NetworkAsk): boolean {
+  return facts.containers.length > 0 && common.level === 'pod' && !common.onInit
 }
 
 /** Answers go to who has asked: of ingress the address is that of the client, the port is the target's own. */

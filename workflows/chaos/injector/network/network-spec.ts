@@ -1,6 +1,8 @@
 // What a network disruption is told, and what it has to know of the target.
 
+import type { Plan } from '../command.ts'
 import type { ConnState, Flow, HostRule, NetworkSpec, ServiceRule } from '../invocation.ts'
+import { CONTAINER_MARK } from '../marks.ts'
 
 export interface NetworkInterface {
   readonly name: string
@@ -31,8 +33,8 @@ export interface NetworkFacts {
   readonly interfaces: readonly NetworkInterface[]
   readonly gateway?: { readonly ip: string; readonly link: string }
   readonly nodeIp?: string
-  /** Absent: nothing here can tell containers apart, the disruption is of the whole pod. */
-  readonly container?: ContainerMatch
+  /** Of the containers that are disrupted. None: they cannot be told apart here, the disruption is of the whole pod. */
+  readonly containers: readonly ContainerMatch[]
   /** Addresses of each name that is said in a host; literals need none. */
   readonly resolved: Readonly<Record<string, readonly string[]>>
   /** Addresses of each service, by `namespace/name`. */
@@ -121,4 +123,24 @@ function hash(text: string): number {
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35)
   return (value ^ (value >>> 16)) >>> 0
+}
+
+/** As iptables matches them, each once: containers of version 1 have the same mark. */
+export function containerKeys(containers: readonly ContainerMatch[]): readonly string[] {
+  return [
+    ...new Set(
+      containers.map((one) =>
+        one.version === 2 ? `-m cgroup --path ${one.path}` : `-m cgroup --cgroup ${CONTAINER_MARK}`,
+      ),
+    ),
+  ]
+}
+
+/** What puts containers of version 1 under their mark, and what takes it off them. */
+export function classidPlan(containers: readonly ContainerMatch[]): Plan {
+  const files = containers.flatMap((one) => (one.version === 1 ? [one.classidFile] : []))
+  return {
+    apply: files.map((path) => ({ do: 'write', path, text: CONTAINER_MARK })),
+    undo: files.map((path) => ({ do: 'write', path, text: '0', mayBeGone: true })),
+  }
 }

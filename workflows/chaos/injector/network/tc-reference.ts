@@ -8,7 +8,7 @@ import type { Command, GoneAnswer, Plan, RunCommand, Unsupported } from '../comm
 import { CONTAINER_MARK, REFERENCE_PRIOMAP, RULE_COMMENT } from '../marks.ts'
 import { type FilterGroup, filterGroups, type GroupFilter, type NetworkAsk, networkRefusals } from './filters.ts'
 import { RULE_GONE } from './iptables.ts'
-import { disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
+import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
 
 /** Filters that are there, with their priorities. */
 export interface PlacedGroup {
@@ -44,7 +44,7 @@ export function planReference(ask: NetworkAsk): ReferencePlan | Unsupported {
   const interfaces = disrupted(facts.interfaces, common.level)
   const short = interfaces.filter(({ qlen }) => qlen === 0).map(({ name }) => name)
   const { commands, placed } = place(groups, FIRST_PRIORITY)
-  const marking = isOfContainer(ask) ? markContainer(ask) : { apply: [], undo: [] }
+  const marking = isOfContainer(ask) ? markContainers(ask) : { apply: [], undo: [] }
   return {
     apply: [
       ...short.map((name) => setQlen(name, USUAL_QLEN)),
@@ -184,7 +184,7 @@ function jitterMs(delayMs: number, percent: number): number {
   return Math.max(1, Math.floor((delayMs * (percent === 0 ? 10 : percent)) / 100))
 }
 
-function markContainer({ facts: { container } }: NetworkAsk): Plan {
+function markContainers({ facts: { containers } }: NetworkAsk): Plan {
   const rule = (action: string, table: string, what: string): RunCommand => ({
     ...{ do: 'run', in: 'target' },
     argv: ['iptables', '-w', '-t', table, ...action.split(' '), ...what.split(' ')],
@@ -192,19 +192,19 @@ function markContainer({ facts: { container } }: NetworkAsk): Plan {
   })
   // Makes the kernel follow connections in the namespace, which ct_state reads.
   const tracking = `-m state --state NEW,ESTABLISHED -m comment --comment ${RULE_COMMENT}`
-  const match = container?.version === 2 ? `--path ${container.path}` : `--cgroup ${CONTAINER_MARK}`
-  const marking = `${container === undefined ? '' : `-m cgroup ${match} `}-m comment --comment ${RULE_COMMENT} -j MARK --set-mark ${CONTAINER_MARK}`
-  const classid = container?.version === 1 ? container.classidFile : undefined
+  const keys = containers.length === 0 ? [''] : containerKeys(containers).map((key) => `${key} `)
+  const markings = keys.map((key) => `${key}-m comment --comment ${RULE_COMMENT} -j MARK --set-mark ${CONTAINER_MARK}`)
+  const classids = classidPlan(containers)
   return {
     apply: [
       rule('-I OUTPUT 1', 'nat', tracking),
-      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: CONTAINER_MARK } as const]),
-      rule('-I POSTROUTING 1', 'mangle', marking),
+      ...classids.apply,
+      ...markings.map((marking) => rule('-I POSTROUTING 1', 'mangle', marking)),
     ],
     undo: [
       rule('-D OUTPUT', 'nat', tracking),
-      rule('-D POSTROUTING', 'mangle', marking),
-      ...(classid === undefined ? [] : [{ do: 'write', path: classid, text: '0', mayBeGone: true } as const]),
+      ...markings.map((marking) => rule('-D POSTROUTING', 'mangle', marking)),
+      ...classids.undo,
     ],
   }
 }

@@ -1,0 +1,219 @@
+// Puts an injector together: finds its target, makes its injections, and lets it live.
+
+import { rm } from 'node:fs/promises'
+
+import { HANDLER_CONTAINER } from '../../../workflows/chaos/contract.ts'
+import type { Invocation, TargetContainer } from '../../../workflows/chaos/injector/invocation.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { ProgramStart } from '../../program.ts'
+import { Children } from './children.ts'
+import { systemClock } from './clock.ts'
+import { findContainer, type FoundContainer } from './containers.ts'
+import { dryExecutor, type Executor, type Machine, realExecutor, type Scope } from './executor.ts'
+import type { Finding } from './finding.ts'
+import { type LifeActions, live } from './lifecycle.ts'
+import { type Log, textOf } from './log.ts'
+import { createInjection, type Injection, type Prepared } from './one-injection.ts'
+import { type Containers, isOfNetwork, prepare } from './prepare.ts'
+import { lookupName } from './resolve-hosts.ts'
+import type { Settings } from './settings.ts'
+import { runProgram } from './shell.ts'
+import { sweepNotes } from './sweep.ts'
+import { UndoLog } from './undo-log.ts'
+
+export interface Beginning {
+  readonly start: ProgramStart
+  readonly settings: Settings
+  readonly invocation: Invocation
+  readonly log: Log
+  readonly becomeReady: () => Promise<void>
+}
+
+/** Kinds that are not done again to a target. Source: spec/chaos.md 3.4 (6). */
+const ONCE: ReadonlySet<string> = new Set(['grpc-disruption', 'node-failure', 'pod-replacement'])
+
+/** The target, as it is now: its containers are replaced when they are started again. */
+interface Target {
+  told: readonly TargetContainer[]
+  found: readonly FoundContainer[]
+}
+
+export async function begin(beginning: Beginning): Promise<number> {
+  const { start, settings, invocation, log } = beginning
+  const { common, spec } = invocation
+  const { proc } = settings
+  const children = new Children({ proc, env: start.env, self: start.self })
+  const machine: Machine = { proc, run: runProgram, clock: systemClock, children }
+  const undoLog = new UndoLog(settings.stateFolder)
+  await rm(settings.readinessFile, { force: true })
+  if (common.metricsSink === 'datadog') log.warn('metrics are not sent to datadog, only logged')
+  const target: Target = { told: common.targetContainers, found: [] }
+  try {
+    await findTarget(beginning, target)
+  } catch (error) {
+    log.error('the target was not found', { error: textOf(error) })
+    return 1
+  }
+  const executor = common.dryRun ? dryExecutor(log) : realExecutor(machine)
+  const cluster = openCluster(settings)
+  const finding = findingOf(beginning, cluster)
+  const actions = actionsOf(beginning, { target, executor, cluster })
+  const injections = injectionsOf(beginning, { target, executor, finding, undoLog })
+  const keys = injections.map(({ key }) => key)
+  // What this injector has left, should it have been killed before.
+  const { left } = await sweepNotes(
+    { machine, undoLog, log },
+    ({ owner, key }) => (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key),
+  )
+  if (left.length > 0) log.error('what an earlier injector of this pod has left cannot be undone', { left })
+  try {
+    return await live({
+      injections,
+      ...{ clock: systemClock, log, end: start.end, pulse: common.pulse, actions },
+      ...{ initialDelayMs: common.pulseInitialDelayMs, isRepeatable: !ONCE.has(spec.kind) },
+      deadline: momentOf(common.deadline),
+      notBefore: momentOf(common.notInjectedBefore),
+    })
+  } finally {
+    await cluster?.close()
+  }
+}
+
+function momentOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text)
+}
+
+/** Of a node, its first process stands for all. @throws with the container that is not there. */
+async function findTarget({ settings, invocation, log }: Beginning, target: Target): Promise<void> {
+  const { common, spec } = invocation
+  const isOfNode = common.level === 'node' || spec.kind === 'pod-replacement'
+  const told = isOfNode ? [{ name: 'node', id: 'process://1' }] : target.told
+  target.found = await Promise.all(told.map((one) => findContainer(settings.proc, one))).catch((error: unknown) => {
+    if (!common.dryRun) throw error
+    log.warn('dry run: goes on without a target', { error: textOf(error) })
+    return []
+  })
+}
+
+interface Making {
+  readonly target: Target
+  readonly executor: Executor
+  readonly finding: Finding
+  readonly undoLog: UndoLog
+}
+
+/** One for each container, or one for all where these share what is disturbed. */
+function injectionsOf(beginning: Beginning, { target, executor, finding, undoLog }: Making): readonly Injection[] {
+  const { settings, invocation, log } = beginning
+  const { common, spec } = invocation
+  const names = target.found.map(({ name }) => name)
+  const idOf = (name: string) => target.told.find((one) => one.name === name)?.id ?? name
+  const groups = isOfNetwork(spec) ? [names] : names.map((name) => [name])
+  return groups
+    .filter((group) => group.length > 0)
+    .map((group) =>
+      createInjection({
+        what: `${spec.kind} of ${group.join(', ')}`,
+        prepare: async () => {
+          const [first, ...rest] = target.found.filter(({ name }) => group.includes(name))
+          if (first === undefined) throw new Error(`container ${group.join(', ')} is not there any more`)
+          return await preparedFor(beginning, finding, [first, ...rest])
+        },
+        ...{ executor, log, proc: settings.proc, pod: settings.pod },
+        undoLog: common.dryRun ? undefined : undoLog,
+        keyParts: [common.log.disruptionUid, common.log.targetName, spec.kind, ...group.map(idOf)],
+      }),
+    )
+}
+
+/** A dry run also passes where nothing can be found out. */
+async function preparedFor(
+  { invocation, log }: Beginning,
+  finding: Finding,
+  containers: Containers,
+): Promise<Prepared> {
+  try {
+    return await prepare(finding, invocation, containers)
+  } catch (error) {
+    if (!invocation.common.dryRun) throw error
+    log.warn('dry run: the target could not be looked at', { error: textOf(error) })
+    return { plan: { apply: [], undo: [] } }
+  }
+}
+
+/** A client that is made when it is used first: most injections need none. */
+interface Cluster {
+  readonly client: () => Promise<KubeClient>
+  readonly close: () => Promise<void>
+}
+
+function openCluster({ kubeconfig, isInCluster }: Settings): Cluster | undefined {
+  if (kubeconfig === undefined && !isInCluster) return undefined
+  let opened: Promise<KubeClient> | undefined
+  const open = async () => {
+    const { createKubeClient } = await import('../../kube/client.ts')
+    return createKubeClient({ kubeconfigPath: kubeconfig, userAgent: 'pawl-injector' })
+  }
+  return {
+    client: async () => await (opened ??= open()),
+    close: async () => {
+      await (await opened)?.close()
+    },
+  }
+}
+
+function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): Finding {
+  return {
+    ...{ settings, log, run: runProgram, clock: systemClock, lookup: lookupName },
+    serviceAddresses: async (services) => {
+      if (cluster === undefined) throw new Error('services are found in a cluster only, and there is none')
+      const { serviceAddresses } = await import('./cluster.ts')
+      return await serviceAddresses(await cluster.client(), services)
+    },
+  }
+}
+
+interface Acting {
+  readonly target: Target
+  readonly executor: Executor
+  readonly cluster: Cluster | undefined
+}
+
+function actionsOf(beginning: Beginning, { target, executor, cluster }: Acting): LifeActions {
+  const { settings, invocation, log, becomeReady } = beginning
+  const { common } = invocation
+  const scope: Scope = { key: 'handler', network: undefined }
+  return {
+    becomeReady,
+    releaseTarget: async () => {
+      const handler = common.onInit ? target.found.find(({ name }) => name === HANDLER_CONTAINER) : undefined
+      if (handler === undefined) return
+      const command = { do: 'signal', signal: 'SIGUSR1', process: handler.main } as const
+      await executor.perform(command, scope, new AbortController().signal)
+    },
+    targetRestart: async (until) => {
+      if (cluster !== undefined && common.level === 'pod' && target.told.length > 0) {
+        const { watchRestart } = await import('./cluster.ts')
+        const pod = { namespace: common.log.disruptionNamespace, name: common.log.targetName }
+        const news = await watchRestart(await cluster.client(), pod, target.told, { clock: systemClock, log, until })
+        if (news !== undefined) {
+          target.told = news
+          await findTarget(beginning, target)
+          return
+        }
+      }
+      await aborted(until)
+    },
+    takeOffFinalizer: async () => {
+      if (cluster === undefined || settings.pod === '') return
+      const { takeOffFinalizer } = await import('./cluster.ts')
+      const pod = { namespace: common.chaosNamespace, name: settings.pod }
+      await takeOffFinalizer(await cluster.client(), pod, systemClock)
+    },
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}

@@ -1,0 +1,208 @@
+// What the injector asks of the cluster, when there is one: its own pod, the target, and the services that it disrupts.
+
+import type { ServiceRule, TargetContainer } from '../../../workflows/chaos/injector/invocation.ts'
+import type { ServiceAddress } from '../../../workflows/chaos/injector/network/network-spec.ts'
+import { CHAOS_POD_FINALIZER } from '../../../workflows/chaos/contract.ts'
+import type { KubeClient, KubeObject } from '../../kube/client.ts'
+import { isNotFound } from '../../kube/errors.ts'
+import type { Clock } from './clock.ts'
+import { type Log, textOf } from './log.ts'
+
+export interface PodName {
+  readonly namespace: string
+  readonly name: string
+}
+
+const PODS = '/api/v1/namespaces'
+const NEVER = new AbortController().signal
+// Source: spec/chaos.md 3.4 (6) and 3.5.
+const WATCH_RETRIES = 5
+const FINALIZER_RETRIES = 3
+const FIRST_BACKOFF_MS = 500
+
+/** Takes the finalizer off a chaos pod, others stay. A pod that is gone has none. @throws after the last retry. */
+export async function takeOffFinalizer(kube: KubeClient, pod: PodName, clock: Clock): Promise<void> {
+  const path = `${PODS}/${pod.namespace}/pods/${pod.name}`
+  for (let retries = 0; ; retries += 1) {
+    try {
+      const { metadata } = await kube.request<KubeObject>('GET', path)
+      const finalizers = metadata.finalizers ?? []
+      if (!finalizers.includes(CHAOS_POD_FINALIZER)) return
+      const body = {
+        metadata: {
+          finalizers: finalizers.filter((one) => one !== CHAOS_POD_FINALIZER),
+          resourceVersion: metadata.resourceVersion,
+        },
+      }
+      await kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
+      return
+    } catch (error) {
+      if (isNotFound(error)) return
+      if (retries === FINALIZER_RETRIES) throw error
+      await clock.sleep(FIRST_BACKOFF_MS * 2 ** retries, NEVER)
+    }
+  }
+}
+
+interface ContainerStatus {
+  readonly name: string
+  readonly containerID?: string
+  readonly state?: { readonly running?: unknown }
+}
+
+/** The containers when all of them run and at least one is another than before; undefined: there is no news. */
+export function restarted(pod: KubeObject, before: readonly TargetContainer[]): readonly TargetContainer[] | undefined {
+  const status = pod['status'] as
+    | {
+        readonly containerStatuses?: readonly ContainerStatus[]
+        readonly initContainerStatuses?: readonly ContainerStatus[]
+      }
+    | undefined
+  const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  const now = before.map(({ name }) => {
+    const found = all.find((one) => one.name === name)
+    return found?.containerID === undefined || found.state?.running === undefined
+      ? undefined
+      : { name, id: found.containerID }
+  })
+  const running = now.filter((one) => one !== undefined)
+  const hasChanged = running.some(({ name, id }) => before.some((one) => one.name === name && one.id !== id))
+  return running.length === before.length && hasChanged ? running : undefined
+}
+
+/** Resolves with the containers once they have been started again; with undefined when told to end, or when the watch does not hold. */
+export async function watchRestart(
+  kube: KubeClient,
+  pod: PodName,
+  before: readonly TargetContainer[],
+  { clock, log, until }: { readonly clock: Clock; readonly log: Log; readonly until: AbortSignal },
+): Promise<readonly TargetContainer[] | undefined> {
+  for (let retries = 0; !isOver(until) && retries <= WATCH_RETRIES; retries += 1) {
+    try {
+      const found = await kube.request<KubeObject>('GET', `${PODS}/${pod.namespace}/pods/${pod.name}`, {
+        signal: until,
+      })
+      const news = restarted(found, before) ?? (await nextRestart(kube, pod, { found, before, until }))
+      if (news !== undefined) return news
+      // The server ends a watch now and then, as it should.
+      retries = -1
+    } catch (error) {
+      if (isOver(until)) return undefined
+      log.warn('the target cannot be watched', { retries, error: textOf(error) })
+      await clock.sleep(FIRST_BACKOFF_MS * 2 ** retries, until)
+    }
+  }
+  if (!isOver(until)) log.error('the target is not watched any more: it will not be injected again')
+  return undefined
+}
+
+/** It may have become so while something was awaited. */
+function isOver(until: AbortSignal): boolean {
+  return until.aborted
+}
+
+interface WatchFrom {
+  readonly found: KubeObject
+  readonly before: readonly TargetContainer[]
+  readonly until: AbortSignal
+}
+
+async function nextRestart(kube: KubeClient, { namespace, name }: PodName, { found, before, until }: WatchFrom) {
+  const query = new URLSearchParams({ watch: '1', fieldSelector: `metadata.name=${name}` })
+  query.set('resourceVersion', found.metadata.resourceVersion ?? '')
+  const { statusCode, body } = await kube.stream(`${PODS}/${namespace}/pods?${query.toString()}`, until)
+  if (statusCode !== 200) throw new Error(`the watch was answered with status ${statusCode}`)
+  let held = ''
+  for await (const chunk of body) {
+    const lines = `${held}${chunk.toString('utf8')}`.split('\n')
+    held = lines.pop() ?? ''
+    for (const line of lines.filter((one) => one.trim() !== '')) {
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: KubeObject }
+      // With 410 the past is forgotten; the caller reads the pod again.
+      if (type === 'ERROR') return undefined
+      const news = type === 'MODIFIED' ? restarted(object, before) : undefined
+      if (news !== undefined) return news
+    }
+  }
+  return undefined
+}
+
+interface ServicePort {
+  readonly name?: string
+  readonly port: number
+  readonly protocol?: string
+  readonly targetPort?: number | string
+}
+
+/** Where services are: the address in the cluster, and the pods behind it. Source: spec/chaos.md 3.6, "Services". */
+export async function serviceAddresses(
+  kube: KubeClient,
+  rules: readonly ServiceRule[],
+): Promise<Readonly<Record<string, readonly ServiceAddress[]>>> {
+  const found = await Promise.all(
+    rules.map(async (rule) => [`${rule.namespace}/${rule.name}`, await addressesOf(kube, rule)] as const),
+  )
+  return Object.fromEntries(found)
+}
+
+async function addressesOf(
+  kube: KubeClient,
+  { namespace, name, ports }: ServiceRule,
+): Promise<readonly ServiceAddress[]> {
+  const service = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/services/${name}`)
+  const spec = service['spec'] as {
+    readonly clusterIP?: string
+    readonly ports?: readonly ServicePort[]
+    readonly selector?: Readonly<Record<string, string>>
+  }
+  const isAsked = (port: ServicePort) =>
+    ports.length === 0 ||
+    ports.some(
+      (one) => (one.port === 0 || one.port === port.port) && (one.name === '' || one.name === (port.name ?? '')),
+    )
+  const served = (spec.ports ?? []).filter(isAsked).filter(({ protocol }) => protocol !== 'SCTP')
+  const selector = Object.entries(spec.selector ?? {}).map(([key, value]) => `${key}=${value}`)
+  const pods =
+    selector.length === 0
+      ? []
+      : (
+          await kube.request<{ readonly items: readonly KubeObject[] }>('GET', `${PODS}/${namespace}/pods`, {
+            query: { labelSelector: selector.join(',') },
+          })
+        ).items
+  return behind({ isHeadless: spec.clusterIP === 'None', clusterIp: spec.clusterIP, served, pods })
+}
+
+interface ServiceParts {
+  readonly isHeadless: boolean
+  readonly clusterIp: string | undefined
+  readonly served: readonly ServicePort[]
+  readonly pods: readonly KubeObject[]
+}
+
+/** Pods without an address are found when they have one. */
+export function behind({ isHeadless, clusterIp, served, pods }: ServiceParts): readonly ServiceAddress[] {
+  const protocolOf = ({ protocol }: ServicePort) => (protocol === 'UDP' ? 'udp' : 'tcp')
+  const own =
+    isHeadless || clusterIp === undefined
+      ? []
+      : served.map((one) => ({ ip: clusterIp, port: one.port, protocol: protocolOf(one) }) as const)
+  const ofPods = pods.flatMap((pod) => {
+    const ip = (pod['status'] as { readonly podIP?: string } | undefined)?.podIP
+    if (ip === undefined || ip === '') return []
+    if (isHeadless) return (['tcp', 'udp'] as const).map((protocol) => ({ ip, port: 0, protocol }))
+    return served.map((one) => ({ ip, port: targetPort(pod, one), protocol: protocolOf(one) }) as const)
+  })
+  return [...own, ...ofPods]
+}
+
+function targetPort(pod: KubeObject, { port, targetPort: to }: ServicePort): number {
+  if (typeof to === 'number') return to
+  if (to === undefined) return port
+  const containers = (
+    pod['spec'] as
+      | { readonly containers?: readonly { readonly ports?: readonly { name?: string; containerPort: number }[] }[] }
+      | undefined
+  )?.containers
+  return containers?.flatMap(({ ports }) => ports ?? []).find(({ name }) => name === to)?.containerPort ?? port
+}

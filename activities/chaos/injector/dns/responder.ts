@@ -1,0 +1,162 @@
+// The name server to which a target is led: it says what the disruption wants, and hands on all other questions.
+
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { randomInt } from 'node:crypto'
+
+import { answerTo } from '../../../../workflows/chaos/injector/dns/answers.ts'
+import type { DnsRecord } from '../../../../workflows/chaos/injector/invocation.ts'
+import { encodeAnswer, parseQuestion } from './message.ts'
+
+export interface ResponderSettings {
+  readonly records: readonly DnsRecord[]
+  readonly udpPort: number | undefined
+  readonly tcpPort: number | undefined
+  /** As `address:port`, asked one after the other. */
+  readonly upstreams: readonly string[]
+}
+
+export interface Responder {
+  readonly close: () => Promise<void>
+}
+
+/** Of one server; a question may be asked of the next after it. */
+const UPSTREAM_TIMEOUT_MS = 2000
+
+type Answer = Buffer | undefined
+type Protocol = 'udp' | 'tcp'
+
+/** Resolves when it listens. @throws when a port is taken. */
+export async function startResponder(settings: ResponderSettings): Promise<Responder> {
+  let turn = 0
+  const reply = async (message: Buffer, protocol: Protocol): Promise<Answer> => {
+    const question = parseQuestion(message)
+    if (question === undefined) return await forward(message, settings.upstreams, protocol)
+    const answer = answerTo(settings.records, question, { turn: turn++, below: (bound) => randomInt(bound) })
+    switch (answer.does) {
+      case 'answer':
+        return encodeAnswer(message, question, 'NOERROR', answer.records)
+      case 'refuse':
+        return encodeAnswer(message, question, answer.code, [])
+      case 'drop':
+        return undefined
+      case 'forward':
+        return (await forward(message, settings.upstreams, protocol)) ?? encodeAnswer(message, question, 'SERVFAIL', [])
+    }
+  }
+  const closing = [
+    ...(settings.udpPort === undefined ? [] : [await listenUdp(settings.udpPort, reply)]),
+    ...(settings.tcpPort === undefined ? [] : [await listenTcp(settings.tcpPort, reply)]),
+  ]
+  return {
+    close: async () => {
+      await Promise.all(closing.map(async (close) => await close()))
+    },
+  }
+}
+
+type Reply = (message: Buffer, protocol: Protocol) => Promise<Answer>
+
+async function listenUdp(port: number, reply: Reply): Promise<() => Promise<void>> {
+  const socket = createSocket('udp4')
+  socket.on('message', (message, from) => {
+    void reply(message, 'udp').then((answer) => {
+      if (answer !== undefined) socket.send(answer, from.port, from.address)
+    })
+  })
+  socket.bind(port)
+  await once(socket, 'listening')
+  return async () => {
+    socket.close()
+    await once(socket, 'close')
+  }
+}
+
+async function listenTcp(port: number, reply: Reply): Promise<() => Promise<void>> {
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    // Whoever asks may go away at any time.
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => open.delete(socket))
+    onMessages(socket, (message) => {
+      void reply(message, 'tcp').then((answer) => {
+        if (answer !== undefined && socket.writable) socket.write(framed(answer))
+      })
+    })
+  })
+  server.listen(port)
+  await once(server, 'listening')
+  return async () => {
+    for (const socket of open) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  }
+}
+
+async function forward(message: Buffer, upstreams: readonly string[], protocol: Protocol): Promise<Answer> {
+  for (const upstream of upstreams) {
+    const [, host = '', port = '53'] = /^(.*):(\d+)$/.exec(upstream) ?? []
+    const answer = await (protocol === 'udp' ? askUdp : askTcp)(message, host, Number(port))
+    if (answer !== undefined) return answer
+  }
+  return undefined
+}
+
+async function askUdp(message: Buffer, host: string, port: number): Promise<Answer> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+  try {
+    return await answered((resolve) => {
+      socket.once('message', resolve)
+      socket.once('error', () => resolve(undefined))
+      socket.send(message, port, host, (error) => {
+        if (error !== null) resolve(undefined)
+      })
+    })
+  } finally {
+    socket.close()
+  }
+}
+
+async function askTcp(message: Buffer, host: string, port: number): Promise<Answer> {
+  const socket = connect(port, host)
+  try {
+    return await answered((resolve) => {
+      socket.once('error', () => resolve(undefined))
+      socket.once('connect', () => socket.write(framed(message)))
+      onMessages(socket, resolve)
+    })
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function answered(ask: (resolve: (answer: Answer) => void) => void): Promise<Answer> {
+  return await new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), UPSTREAM_TIMEOUT_MS)
+    ask((answer) => {
+      clearTimeout(timer)
+      resolve(answer)
+    })
+  })
+}
+
+/** Over TCP the length goes before a message. Source: RFC 1035 4.2.2. */
+function framed(message: Buffer): Buffer {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(message.length)
+  return Buffer.concat([length, message])
+}
+
+function onMessages(socket: Socket, take: (message: Buffer) => void): void {
+  let held = Buffer.alloc(0)
+  socket.on('data', (chunk) => {
+    held = Buffer.concat([held, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+    while (held.length >= 2 && held.length >= 2 + held.readUInt16BE(0)) {
+      const end = 2 + held.readUInt16BE(0)
+      take(held.subarray(2, end))
+      held = held.subarray(end)
+    }
+  })
+}

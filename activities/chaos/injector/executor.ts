@@ -1,0 +1,118 @@
+// Does to the machine what was planned, command by command.
+
+import { open } from 'node:fs/promises'
+import { kill } from 'node:process'
+
+import {
+  type Command,
+  commandText,
+  type NetworkRef,
+  type RunCommand,
+  type SignalCommand,
+  type WriteCommand,
+} from '../../../workflows/chaos/injector/command.ts'
+import type { Children } from './children.ts'
+import type { Clock } from './clock.ts'
+import type { Log } from './log.ts'
+import { isAlive, isGone, networkPath, nodeGroups } from './processes.ts'
+import type { Run } from './shell.ts'
+
+/** On whose behalf commands are done. */
+export interface Scope {
+  /** Tells children of one injection from those of all others. */
+  readonly key: string
+  /** Undefined: there is no network of its own to enter. */
+  readonly network: NetworkRef | undefined
+}
+
+export interface Executor {
+  /**
+   * Does one command. Of what is undone, that it is gone already is success.
+   *
+   * @throws with the command and what the machine answered.
+   */
+  readonly perform: (command: Command, scope: Scope, until: AbortSignal) => Promise<void>
+}
+
+export interface Machine {
+  /** Where /proc is. */
+  readonly proc: string
+  readonly run: Run
+  readonly clock: Clock
+  readonly children: Children
+}
+
+/** The executor that does it. */
+export function realExecutor(machine: Machine): Executor {
+  return {
+    perform: async (command, scope, until) => {
+      switch (command.do) {
+        case 'run':
+          await runInside(machine, command, scope)
+          return
+        case 'write':
+          await writeFile(command)
+          return
+        case 'signal':
+          await sendSignal(machine, command)
+          return
+        case 'wait':
+          await machine.clock.sleep(command.ms, until)
+          return
+        case 'start':
+          await machine.children.start(command, scope.key)
+          return
+        case 'end':
+          await machine.children.end(command.as, scope.key)
+          return
+      }
+    },
+  }
+}
+
+/** The executor that only says what it would do. */
+export function dryExecutor(log: Log): Executor {
+  return {
+    perform: (command) => {
+      log.info('dry run: would do', { command: commandText(command) })
+      return Promise.resolve()
+    },
+  }
+}
+
+async function runInside({ proc, run }: Machine, command: RunCommand, { network }: Scope): Promise<void> {
+  const path = command.in === 'target' && network !== undefined ? await networkPath(proc, network) : undefined
+  if (command.in === 'target' && path === undefined) {
+    // With its last process the namespace is gone, and all that was in it.
+    if (command.gone !== undefined) return
+    throw new Error(`${commandText(command)}: the network of the target is gone`)
+  }
+  // Paths of control groups are those that the node sees.
+  const enter = path === undefined ? [] : ['nsenter', `--net=${path}`, ...(await nodeGroups(proc)), '--']
+  const { code, stderr } = await run([...enter, ...command.argv], command.input)
+  const isGoneAlready = (command.gone ?? []).some((one) => one.code === code && stderr.includes(one.says ?? ''))
+  if (code === 0 || isGoneAlready) return
+  throw new Error(`${commandText(command)}: exit code ${code}: ${stderr.trim()}`)
+}
+
+/** One write, as the kernel's files want it; none is made. */
+async function writeFile({ path, text, mayBeGone }: WriteCommand): Promise<void> {
+  try {
+    const file = await open(path, 'r+')
+    try {
+      await file.write(text)
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (mayBeGone === true && isGone(error)) return
+    throw new Error(`write '${text}' to ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+async function sendSignal({ proc }: Machine, { signal, process }: SignalCommand): Promise<void> {
+  if (!(await isAlive(proc, process))) throw new Error(`send ${signal} to process ${process.pid}: it is not there`)
+  kill(process.pid, signal)
+}

@@ -1,0 +1,22 @@
+// What the pre-run may ask of the world.
+
+import type { ServiceRule } from '../../../workflows/chaos/injector/invocation.ts'
+import type { ServiceAddress } from '../../../workflows/chaos/injector/network/network-spec.ts'
+import type { Clock } from './clock.ts'
+import type { Log } from './log.ts'
+import type { Lookup } from './resolve-hosts.ts'
+import type { Settings } from './settings.ts'
+import type { Run } from './shell.ts'
+
+export interface Finding {
+  readonly settings: Settings
+  /** Runs programs that change nothing. */
+  readonly run: Run
+  readonly clock: Clock
+  readonly log: Log
+  readonly lookup: Lookup
+  /** Addresses of services, by `namespace/name`. */
+  readonly serviceAddresses: (
+    services: readonly ServiceRule[],
+  ) => Promise<Readonly<Record<string, readonly ServiceAddress[]>>>
+}

@@ -1,0 +1,61 @@
+// The program `injector`: injects one kind of disruption into a target, waits, and cleans. Source: spec/chaos.md chapter 3.
+
+import { rm, writeFile } from 'node:fs/promises'
+
+import type { ProgramStart } from '../../program.ts'
+import { systemClock } from './clock.ts'
+import { createLog, textOf } from './log.ts'
+import { readSettings, type Settings } from './settings.ts'
+import { USAGE } from './usage.ts'
+
+/** What the injector does beside injecting. Each is loaded for itself, as are the kinds. */
+const COMMANDS: Readonly<Record<string, (start: ProgramStart) => Promise<number>>> = {
+  sweep: async (start) => await (await import('./sweep-command.ts')).runSweep(start),
+  capabilities: async (start) => await (await import('./sweep-command.ts')).runCapabilities(start),
+  'cpu-pressure-stress': async (start) => await (await import('./stress/cpu.ts')).runCpuStress(start),
+  'memory-pressure-stress': async (start) => await (await import('./stress/memory.ts')).runMemoryStress(start),
+  'dns-responder': async (start) => await (await import('./dns/child.ts')).runResponder(start),
+}
+
+/** Source: spec/chaos.md 3.5. */
+const WRONG = 1
+const NO_LOG = 2
+
+/** Runs what the arguments say to its end. Returns the exit code: 0 when all is clean, 1 when it is not or never began, 2 without a log. */
+export async function run(start: ProgramStart): Promise<number> {
+  const [first, ...args] = start.args
+  if (first === undefined || first === 'help' || start.args.includes('--help')) {
+    start.print(USAGE)
+    return first === undefined ? WRONG : 0
+  }
+  try {
+    const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
+    return command === undefined ? await inject(start, readSettings(start.env)) : await command({ ...start, args })
+  } catch (error) {
+    start.complain(`injector: ${textOf(error)}\n`)
+    return WRONG
+  }
+}
+
+async function inject(start: ProgramStart, settings: Settings): Promise<number> {
+  const { readInvocation } = await import('../../../workflows/chaos/injector/read-invocation.ts')
+  const invocation = readInvocation(start.args)
+  const context = 'problems' in invocation ? {} : invocation.common.log
+  const log = createLog(start.print, settings.logLevel, context, systemClock.now)
+  if (log === undefined) {
+    start.complain(`injector: LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error\n`)
+    return NO_LOG
+  }
+  if ('problems' in invocation) {
+    for (const problem of invocation.problems) start.complain(`injector: ${problem}\n`)
+    return WRONG
+  }
+  const { begin } = await import('./begin.ts')
+  return await begin({ start, settings, invocation, log, becomeReady: async () => await becomeReady(settings) })
+}
+
+/** Source: seeds/chaos-controller.txt, step 3: the file that the readiness probe looks for. */
+async function becomeReady({ readinessFile }: Settings): Promise<void> {
+  await rm(readinessFile, { force: true })
+  await writeFile(readinessFile, '1', { mode: 0o400 })
+}

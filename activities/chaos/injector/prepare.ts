@@ -1,0 +1,153 @@
+// The pre-run: finds out what a kind has to know of its target, and plans. The only phase in which kinds differ.
+// Source: seeds/chaos-controller.txt "Step 2: pre-run".
+
+import { join } from 'node:path'
+
+import type { NetworkRef, Unsupported } from '../../../workflows/chaos/injector/command.ts'
+import type { Invocation, KindSpec } from '../../../workflows/chaos/injector/invocation.ts'
+import {
+  planContainerFailure,
+  planCpuPressure,
+  planDiskPressure,
+  planDns,
+  planMemoryPressure,
+  planNodeFailure,
+} from '../../../workflows/chaos/injector/plan.ts'
+import { knownCapabilities, lacks } from './capabilities.ts'
+import type { FoundContainer } from './containers.ts'
+import { containerMatch, groupOf, type GroupRoots } from './control-groups.ts'
+import { diskFacts } from './disk-facts.ts'
+import type { Finding } from './finding.ts'
+import type { Prepared } from './one-injection.ts'
+import { matchNeeds, prepareNetwork } from './prepare-network.ts'
+import { networkOf, readText } from './processes.ts'
+import { parseResolvConf } from './resolve-hosts.ts'
+
+/** The containers that one injection is about, at least one; a node counts as one. */
+export type Containers = readonly [FoundContainer, ...FoundContainer[]]
+
+/** Whether a kind is of the pod's network, which all of its containers share: injected once for all of them. */
+export function isOfNetwork({ kind }: KindSpec): boolean {
+  return kind === 'network-disruption' || kind === 'dns-disruption'
+}
+
+type SpecOf<Kind extends KindSpec['kind']> = Extract<KindSpec, { readonly kind: Kind }>
+
+/** @throws with what could not be found out. */
+export async function prepare(
+  finding: Finding,
+  { spec, common }: Invocation,
+  containers: Containers,
+): Promise<Prepared> {
+  const { settings } = finding
+  const [{ main }] = containers
+  switch (spec.kind) {
+    case 'network-disruption':
+      return await prepareNetwork(finding, spec.network, common, await networkTarget(finding, containers))
+    case 'container-failure':
+      return { plan: planContainerFailure(spec, main) }
+    case 'node-failure':
+      return { plan: planNodeFailure(spec, { enable: settings.sysrq, trigger: settings.sysrqTrigger }) }
+    case 'cpu-pressure':
+      return await prepareCpu(finding, spec, main.pid)
+    case 'memory-pressure':
+      return await prepareMemory(finding, spec, main.pid)
+    case 'disk-pressure':
+      return {
+        plan: planDiskPressure(
+          spec,
+          await diskFacts(rootsOf(finding), {
+            level: common.level,
+            host: settings.host,
+            pid: main.pid,
+            path: spec.path,
+          }),
+        ),
+      }
+    case 'dns-disruption':
+      return await prepareDns(finding, spec, containers)
+    case 'disk-failure':
+      return refused('disk-failure needs an eBPF program that overrides what openat returns, which Pawl does not ship')
+    case 'grpc-disruption':
+      return refused('grpc-disruption is not implemented yet')
+    case 'pod-replacement':
+      return refused('pod-replacement is not implemented yet')
+  }
+}
+
+function refused(why: string): Prepared {
+  const plan: Unsupported = { unsupported: [why] }
+  return { plan }
+}
+
+async function networkTarget(finding: Finding, containers: Containers) {
+  const matches = await Promise.all(containers.map(({ main }) => containerMatch(rootsOf(finding), main.pid)))
+  return {
+    network: await networkFound(finding, containers[0]),
+    // When one of them cannot be told apart, none can.
+    containers: matches.every((match) => match !== undefined) ? matches : [],
+  }
+}
+
+async function networkFound({ settings }: Finding, { name, main }: FoundContainer): Promise<NetworkRef> {
+  const network = await networkOf(settings.proc, main.pid)
+  if (network !== undefined) return network
+  throw new Error(`container ${name}: the network of process ${main.pid} cannot be seen`)
+}
+
+async function prepareCpu(finding: Finding, spec: SpecOf<'cpu-pressure'>, pid: number): Promise<Prepared> {
+  const status = await readText(join(finding.settings.proc, String(pid), 'status'))
+  const [, list = ''] = /^Cpus_allowed_list:\s+(\S+)$/m.exec(status ?? '') ?? []
+  const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => groupOf(rootsOf(finding), pid, name)))
+  return { plan: planCpuPressure(spec, { joins: procsOf(groups), cpus: countCpus(list) }) }
+}
+
+async function prepareMemory(finding: Finding, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
+  const group = await groupOf(rootsOf(finding), pid, 'memory')
+  if (group === undefined) return refused('no control group accounts for the memory of the target')
+  const files =
+    group.version === 1 ? ['memory.limit_in_bytes', 'memory.usage_in_bytes'] : ['memory.max', 'memory.current']
+  const [limit = '', usageFile = ''] = files.map((file) => join(group.folder, file))
+  const limitBytes = readLimit(await readText(limit))
+  return { plan: planMemoryPressure(spec, { joins: procsOf([group]), limitBytes, usageFile }) }
+}
+
+async function prepareDns(finding: Finding, spec: SpecOf<'dns-disruption'>, containers: Containers): Promise<Prepared> {
+  const { settings } = finding
+  const target = await networkTarget(finding, containers)
+  const missing = await knownCapabilities(finding.run, settings.proc, settings.stateFolder)
+  const lacking = [
+    ...lacks(missing, ['restore', 'redirect', ...matchNeeds(target.containers)]),
+    ...(settings.podIp === undefined ? ['the address of this pod is not known: CHAOS_POD_IP is not set'] : []),
+  ]
+  if (lacking.length > 0 || settings.podIp === undefined) return { plan: { unsupported: lacking } }
+  const conf = await readText(join(settings.proc, String(containers[0].main.pid), 'root/etc/resolv.conf'))
+  const servers = conf === undefined ? [] : parseResolvConf(conf).servers
+  // Source: spec/chaos.md 3.7.
+  const upstreams = (servers.length > 0 ? servers : ['8.8.8.8']).map((server) => `${server}:53`)
+  const facts = { responderIp: settings.podIp, upstreams, containers: target.containers }
+  return { plan: planDns(spec, facts), network: target.network }
+}
+
+function rootsOf({ settings, run }: Finding): GroupRoots {
+  return { proc: settings.proc, cgroup: settings.cgroup, run }
+}
+
+function procsOf(groups: readonly ({ readonly folder: string } | undefined)[]): readonly string[] {
+  const folders = groups.flatMap((group) => (group === undefined ? [] : [group.folder]))
+  return [...new Set(folders)].map((folder) => join(folder, 'cgroup.procs'))
+}
+
+/** Such as `0-3,8`: five. */
+function countCpus(list: string): number {
+  return list.split(',').reduce((sum, range) => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return sum + last - first + 1
+  }, 0)
+}
+
+/** Version 2 says `max`, version 1 a number beyond all memory. */
+function readLimit(text: string | undefined): number | undefined {
+  const limit = Number(text?.trim() ?? 'max')
+  return Number.isNaN(limit) || limit >= 2 ** 60 ? undefined : limit
+}

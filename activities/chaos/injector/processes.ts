@@ -1,0 +1,113 @@
+// Processes and namespaces, as /proc shows them. The injector sees those of its node, by hostPID.
+
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { NetworkRef, ProcessRef } from '../../../workflows/chaos/injector/command.ts'
+
+/** The numbers of all processes. */
+export async function pids(proc: string): Promise<readonly number[]> {
+  return (await readdir(proc)).filter((name) => /^\d+$/.test(name)).map(Number)
+}
+
+/** A process that is there now; undefined when it is not, or is dead and not yet collected. */
+export async function processRef(proc: string, pid: number): Promise<ProcessRef | undefined> {
+  const stat = await readText(join(proc, String(pid), 'stat'))
+  // The name stands in parentheses and may hold any sign; field 3 follows it.
+  const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  const startTime = fields[18]
+  return startTime === undefined || state === 'Z' || state === 'X' ? undefined : { pid, startTime }
+}
+
+export async function isAlive(proc: string, { pid, startTime }: ProcessRef): Promise<boolean> {
+  return (await processRef(proc, pid))?.startTime === startTime
+}
+
+export async function parentOf(proc: string, pid: number): Promise<number | undefined> {
+  const status = await readText(join(proc, String(pid), 'status'))
+  const [, parent] = /^PPid:\s+(\d+)/m.exec(status ?? '') ?? []
+  return parent === undefined ? undefined : Number(parent)
+}
+
+/** The network in which a process is. */
+export async function networkOf(proc: string, pid: number): Promise<NetworkRef | undefined> {
+  const inode = await namespaceInode(join(proc, String(pid), 'ns/net'))
+  return inode === undefined ? undefined : { pid, inode }
+}
+
+/** A path by which a namespace is entered; undefined when nobody is in it any more. */
+export async function networkPath(proc: string, { pid, inode }: NetworkRef): Promise<string | undefined> {
+  const first = join(proc, String(pid), 'ns/net')
+  if ((await namespaceInode(first)) === inode) return first
+  for (const [path, found] of await networks(proc)) if (found === inode) return path
+  return undefined
+}
+
+/** Every namespace once: a path by which it is entered, and its number. */
+export async function networks(proc: string): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<number, string>()
+  for (const pid of await pids(proc)) {
+    const path = join(proc, String(pid), 'ns/net')
+    const inode = await namespaceInode(path)
+    if (inode !== undefined && !found.has(inode)) found.set(inode, path)
+  }
+  return new Map([...found].map(([inode, path]) => [path, inode]))
+}
+
+/**
+ * What nsenter needs beside a network to see control groups as the node does: paths of them are relative to a namespace. Nothing for who is in
+ * the node's already, or cannot see it.
+ */
+export async function nodeGroups(proc: string): Promise<readonly string[]> {
+  const node = join(proc, '1/ns/cgroup')
+  try {
+    return (await readlink(node)) === (await readlink('/proc/self/ns/cgroup')) ? [] : [`--cgroup=${node}`]
+  } catch (error) {
+    if (isGone(error) || isForbidden(error)) return []
+    throw error
+  }
+}
+
+/** Of the variables with which a process was started. */
+export async function variableOf(proc: string, pid: number, name: string): Promise<string | undefined> {
+  const text = await readText(join(proc, String(pid), 'environ'))
+  return text
+    ?.split('\0')
+    .find((line) => line.startsWith(`${name}=`))
+    ?.slice(name.length + 1)
+}
+
+/** Changes with every start of the machine. */
+export async function bootId(proc: string): Promise<string> {
+  return (await readText(join(proc, 'sys/kernel/random/boot_id')))?.trim() ?? 'unknown'
+}
+
+/** The text of a file; undefined when it is not there, or its process has gone meanwhile. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (isGone(error)) return undefined
+    throw error
+  }
+}
+
+export function isGone(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ENOENT' || code === 'ESRCH' || code === 'ENODEV' || code === 'ENOTDIR'
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EACCES'
+}
+
+async function namespaceInode(path: string): Promise<number | undefined> {
+  try {
+    const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(path)) ?? []
+    return inode === undefined ? undefined : Number(inode)
+  } catch (error) {
+    // Also of a process that is dead and not yet collected.
+    if (isGone(error) || isForbidden(error)) return undefined
+    throw error
+  }
+}

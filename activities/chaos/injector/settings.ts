@@ -1,0 +1,50 @@
+// What the injector is told by its environment, and what it stands in. Source: spec/chaos.md 2.5 (env) and 3.3.
+
+import { READINESS_FILE } from '../../../workflows/chaos/contract.ts'
+import { type NetworkBackend, BACKENDS } from '../../../workflows/chaos/injector/network/plan-network.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Settings {
+  /** Name of the chaos pod; empty outside of one. */
+  readonly pod: string
+  readonly podIp: string | undefined
+  readonly nodeIp: string | undefined
+  readonly proc: string
+  readonly cgroup: string
+  readonly host: string
+  readonly sysrq: string
+  readonly sysrqTrigger: string
+  /** Where what has to be undone is written down. */
+  readonly stateFolder: string
+  readonly readinessFile: string
+  readonly logLevel: string
+  /** Undefined: that which the kernel allows. */
+  readonly backend: NetworkBackend | undefined
+  readonly kubeconfig: string | undefined
+  readonly isInCluster: boolean
+}
+
+/** @throws with the variable, what was found and what was expected. */
+export function readSettings(env: Environment): Settings {
+  const text = (name: string) => (env[name] === '' ? undefined : env[name])
+  const backend = text('CHAOS_INJECTOR_NETWORK_BACKEND')
+  const known = BACKENDS.find((one) => one === backend)
+  if (backend !== undefined && known === undefined)
+    throw new Error(`CHAOS_INJECTOR_NETWORK_BACKEND: found '${backend}', expected one of ${BACKENDS.join(', ')}`)
+  return {
+    pod: text('INJECTOR_POD_NAME') ?? '',
+    ...{ podIp: text('CHAOS_POD_IP'), nodeIp: text('TARGET_POD_HOST_IP') },
+    proc: text('CHAOS_INJECTOR_MOUNT_PROC') ?? '/proc',
+    cgroup: text('CHAOS_INJECTOR_MOUNT_CGROUP') ?? '/proc/1/root/sys/fs/cgroup',
+    host: text('CHAOS_INJECTOR_MOUNT_HOST') ?? '/',
+    sysrq: text('CHAOS_INJECTOR_MOUNT_SYSRQ') ?? '/proc/sys/kernel/sysrq',
+    sysrqTrigger: text('CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER') ?? '/proc/sysrq-trigger',
+    stateFolder: text('CHAOS_INJECTOR_STATE') ?? '/run/pawl-chaos',
+    readinessFile: text('CHAOS_INJECTOR_READINESS_FILE') ?? READINESS_FILE,
+    logLevel: text('LOG_LEVEL') ?? 'info',
+    backend: known,
+    kubeconfig: text('KUBECONFIG'),
+    isInCluster: text('KUBERNETES_SERVICE_HOST') !== undefined,
+  }
+}

@@ -1,0 +1,47 @@
+// The child that takes memory in place of the target, up to a share of what the target may have.
+
+import { readFile } from 'node:fs/promises'
+
+import { durationMs, EXPECTED_DURATION } from '../../../../workflows/chaos/go-duration.ts'
+import { absolutePath, Flags, percent, whole } from '../../../../workflows/chaos/injector/flags.ts'
+import type { ProgramStart } from '../../../program.ts'
+import { systemClock } from '../clock.ts'
+import { childFlags, joinGroups, parentEnded } from './child.ts'
+
+const STEP_MS = 1000
+const BLOCK_BYTES = 16 * 1024 * 1024
+
+/** `memory-pressure-stress --target-percent N --ramp-duration D`: lives until its parent does not. */
+export async function runMemoryStress({ args, print }: ProgramStart): Promise<number> {
+  const flags = new Flags(args)
+  const share = flags.required('target-percent', percent(1, 100), 1)
+  const rampMs = flags.withDefault('ramp-duration', { reads: durationMs, expected: EXPECTED_DURATION }, 0)
+  const limit = flags.required('limit-bytes', whole(1, Number.MAX_SAFE_INTEGER), 1)
+  const usageFile = flags.required('usage-file', absolutePath, '/')
+  const child = childFlags(flags)
+  flags.refuseUnknown()
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  await joinGroups(child)
+  const used = async () => Number((await readFile(usageFile, 'utf8')).trim())
+  const taken: Buffer[] = []
+  const ended = new AbortController()
+  const parent = parentEnded(child).then(() => ended.abort())
+  const steps = Math.max(1, Math.ceil(rampMs / STEP_MS))
+  const start = await used()
+  const goal = Math.floor((limit * share) / 100)
+  for (let step = 1; step <= steps && !ended.signal.aborted; step += 1) {
+    take(taken, start + ((goal - start) * step) / steps - (await used()))
+    if (step === 1) print('ready\n')
+    if (step < steps) await systemClock.sleep(STEP_MS, ended.signal)
+  }
+  await parent
+  // Held until here.
+  taken.length = 0
+  return 0
+}
+
+/** Memory is the group's when it is written to. */
+function take(taken: Buffer[], bytes: number): void {
+  for (let left = bytes; left > 0; left -= BLOCK_BYTES)
+    taken.push(Buffer.allocUnsafeSlow(Math.ceil(Math.min(left, BLOCK_BYTES))).fill(0xa5))
+}

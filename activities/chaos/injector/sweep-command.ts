@@ -1,0 +1,36 @@
+// The commands `sweep` and `capabilities` of the injector.
+
+import { absolutePath, Flags } from '../../../workflows/chaos/injector/flags.ts'
+import type { ProgramStart } from '../../program.ts'
+import { tryCapabilities } from './capabilities.ts'
+import { Children } from './children.ts'
+import { systemClock } from './clock.ts'
+import type { Machine } from './executor.ts'
+import { createLog } from './log.ts'
+import { readSettings } from './settings.ts'
+import { runProgram } from './shell.ts'
+import { sweepAll } from './sweep.ts'
+import { UndoLog } from './undo-log.ts'
+
+/** Exit code 1 when something is left that is Pawl's, or may be. */
+export async function runSweep({ args, env, self, print }: ProgramStart): Promise<number> {
+  const settings = readSettings(env)
+  const flags = new Flags(args)
+  const folder = flags.withDefault('state', absolutePath, settings.stateFolder)
+  flags.refuseUnknown()
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  const { proc } = settings
+  const machine: Machine = { proc, run: runProgram, clock: systemClock, children: new Children({ proc, env, self }) }
+  const log = createLog(print, settings.logLevel, {}, systemClock.now)
+  if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
+  const { undone, left } = await sweepAll({ machine, undoLog: new UndoLog(folder), log })
+  for (const line of undone) print(`undone: ${line}\n`)
+  for (const line of left) print(`left: ${line}\n`)
+  return left.length > 0 ? 1 : 0
+}
+
+/** Prints what this kernel lacks, and nothing when it lacks nothing. */
+export async function runCapabilities({ print }: ProgramStart): Promise<number> {
+  for (const [name, why] of Object.entries(await tryCapabilities(runProgram))) print(`lacks ${name}: ${why}\n`)
+  return 0
+}

@@ -1,0 +1,11 @@
+// The programs of the wing.
+
+import type { WingProgram } from '../program.ts'
+
+export const chaosPrograms: readonly WingProgram[] = [
+  {
+    name: 'injector',
+    summary: 'inject a disruption into a target, and clean it up when it ends (runs in chaos pods)',
+    load: async () => await import('./injector/injector.ts'),
+  },
+]
