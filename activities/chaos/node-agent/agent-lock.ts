@@ -3,7 +3,9 @@
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { bootId, isAlive, isGone, ownProcess, type ProcessRef } from './processes.ts'
+import type { ProcessRef } from '../../../workflows/chaos/injector/command.ts'
+import { bootId, isGone } from '../injector/processes.ts'
+import { isThere, ownProcess } from './processes.ts'
 
 interface Holder extends ProcessRef {
   readonly bootId: string
@@ -13,13 +15,13 @@ interface Holder extends ProcessRef {
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, 'agent.json')
   const own = `${path}.${process.pid}`
-  await writeFile(own, JSON.stringify({ ...(await ownProcess()), bootId: await bootId() } satisfies Holder))
+  await writeFile(own, JSON.stringify({ ...(await ownProcess()), bootId: await bootId('/proc') } satisfies Holder))
   try {
     for (;;) {
       // A link is made, or is there: nobody sees half of it.
       if (await isLinked(own, path)) return async () => await rm(path, { force: true })
       const holder = await holderIn(path)
-      if (holder !== undefined && holder.bootId === (await bootId()) && (await isAlive(holder)))
+      if (holder !== undefined && holder.bootId === (await bootId('/proc')) && (await isThere(holder)))
         throw new Error(
           `${folder}: found it taken by the node agent with process ${holder.pid}, expected no other agent`,
         )

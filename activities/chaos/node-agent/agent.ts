@@ -11,7 +11,7 @@ import { type KubeClient, type KubeObject, resourcePath } from '../../kube/clien
 import { followObjects } from '../../kube/follow-objects.ts'
 import type { AgentFlags } from './flags.ts'
 import { lockFolder } from './agent-lock.ts'
-import { type Log, textOf } from './log.ts'
+import { type Log, textOf } from '../injector/log.ts'
 import { PlayedRun } from './played-run.ts'
 import { PodFolder } from './pod-folder.ts'
 import { PodKeeper } from './pod-keeper.ts'

@@ -6,7 +6,7 @@ import { createKubeClient } from '../../kube/client.ts'
 import type { ProgramStart } from '../../program.ts'
 import { NodeAgent } from './agent.ts'
 import { readFlags, USAGE } from './flags.ts'
-import { createLog, textOf } from './log.ts'
+import { createLog, textOf } from '../injector/log.ts'
 import { inheritedVariables } from './prepare-injector.ts'
 
 /** Runs until it is told to end. Returns the exit code: 0, or 1 when it could not begin, with what is wrong. */
@@ -21,9 +21,12 @@ export async function run({ args, env, self, end, print, complain }: ProgramStar
     const kubeconfig = given.kubeconfig === undefined ? undefined : resolve(given.kubeconfig)
     const flags = { ...given, kubeconfig, state: resolve(given.state) }
     const kube = createKubeClient({ kubeconfigPath: flags.kubeconfig, userAgent: 'pawl-node-agent' })
+    const log = createLog(complain, env['LOG_LEVEL'] ?? 'info', {}, Date.now)
+    if (log === undefined)
+      throw new Error(`LOG_LEVEL: found '${env['LOG_LEVEL'] ?? ''}', expected debug, info, warn or error`)
     const inherited = inheritedVariables(env)
     const agent = new NodeAgent({
-      ...{ kube, flags, log: createLog(complain, Date.now) },
+      ...{ kube, flags, log },
       command: flags.injector ?? [...self.slice(0, -1), 'injector'],
       env: kubeconfig === undefined ? inherited : { ...inherited, KUBECONFIG: kubeconfig },
     })

@@ -4,12 +4,14 @@
 //   W2. A record is whole or is not there: it is written beside its place and renamed.
 //   W3. The folder goes last, when nothing that it speaks of is left.
 
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { KubeObject } from '../../kube/client.ts'
 import type { Ending } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
-import { isGone, parseStat, type ProcessRef } from './processes.ts'
+import type { ProcessRef } from '../../../workflows/chaos/injector/command.ts'
+import { isGone, readText } from '../injector/processes.ts'
+import { parseStat } from './processes.ts'
 
 export interface PodRecord {
   readonly version: 1
@@ -57,7 +59,7 @@ export class PodFolder {
 
   /** Undefined: no process was started. @throws when there is something that is no record. */
   async read(): Promise<PodRecord | undefined> {
-    const text = await readIfThere(join(this.path, 'pod.json'))
+    const text = await readText(join(this.path, 'pod.json'))
     if (text === undefined) return undefined
     const record = JSON.parse(text) as PodRecord
     if ((record.version as number) !== 1)
@@ -98,17 +100,8 @@ export class PodFolder {
 
   private async fileOf(name: string) {
     const path = join(this.path, name)
-    const [text, atMs] = await Promise.all([readIfThere(path), timeOf(path)])
+    const [text, atMs] = await Promise.all([readText(path), timeOf(path)])
     return text === undefined || atMs === undefined ? undefined : { text, atMs }
-  }
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (isGone(error)) return undefined
-    throw error
   }
 }
 

@@ -8,7 +8,7 @@ import { decide, type Act, type Report } from '../../../workflows/chaos/node-age
 import { type Place, statusPatch } from '../../../workflows/chaos/node-agent/pod-status.ts'
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { isNotFound, KubeError } from '../../kube/errors.ts'
-import { type Log, textOf } from './log.ts'
+import { type Log, textOf } from '../injector/log.ts'
 import type { PodRun } from './pod-run.ts'
 import { readPod, type SeenPod } from './read-pod.ts'
 import type { Slots } from './slots.ts'

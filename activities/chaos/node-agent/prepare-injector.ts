@@ -9,7 +9,7 @@ import {
 } from '../../../workflows/chaos/node-agent/container.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
-import { textOf } from './log.ts'
+import { textOf } from '../injector/log.ts'
 import type { PodFolder } from './pod-folder.ts'
 import { type Prepared, Unstartable } from './process-run.ts'
 import { PODS, type SeenPod } from './read-pod.ts'

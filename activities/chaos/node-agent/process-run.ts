@@ -9,10 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import type { EndReason, Exit, Run } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../injector/log.ts'
 import type { PodFolder, PodRecord, ShimTraces } from './pod-folder.ts'
 import type { PodRun } from './pod-run.ts'
-import { bootId, isAlive, killRestOf, signalTo } from './processes.ts'
+import { bootId } from '../injector/processes.ts'
+import { isThere, killRestOf, signalTo } from './processes.ts'
 import { ReadinessProbe } from './readiness-probe.ts'
 import { readPod, type SeenPod } from './read-pod.ts'
 import { startShim } from './shim.ts'
@@ -67,7 +68,7 @@ export class ProcessRun implements PodRun {
     if (record === undefined) return { state: 'absent' }
     const traces = await folder.traces()
     // R2: of an earlier start of the machine no process is left.
-    if (record.bootId !== (await bootId())) return endedRun(record, traces, nowMs)
+    if (record.bootId !== (await bootId('/proc'))) return endedRun(record, traces, nowMs)
     return traces.exit === undefined
       ? await this.lookAtProcess(record, traces, nowMs)
       : await this.ended(record, traces, nowMs)
@@ -75,7 +76,7 @@ export class ProcessRun implements PodRun {
 
   private async lookAtProcess(record: PodRecord, traces: ShimTraces, nowMs: number): Promise<Run> {
     const { injector, claimedMs } = traces
-    if (injector !== undefined && (await isAlive(injector)))
+    if (injector !== undefined && (await isThere(injector)))
       return await this.running(record, injector.startedMs, nowMs)
     // The agent ended before it started the shim.
     if (claimedMs === undefined) return { state: 'absent' }
@@ -95,7 +96,7 @@ export class ProcessRun implements PodRun {
       return
     }
     const { argv, env, files } = prepared
-    await folder.create({ version: 1, pod: pod.object, acceptedMs: nowMs, bootId: await bootId(), argv, env })
+    await folder.create({ version: 1, pod: pod.object, acceptedMs: nowMs, bootId: await bootId('/proc'), argv, env })
     for (const file of files) await writeFile(file, '', { mode: 0o600 })
     const log = await open(folder.log, 'a', 0o600)
     const seen = { isOver: false }
@@ -157,7 +158,7 @@ export class ProcessRun implements PodRun {
     const { injector } = traces
     // A container ends with its first process.
     if (injector !== undefined && !this.isRestEnded)
-      await killRestOf(injector, `${OWN_VARIABLE}=${record.env[OWN_VARIABLE]}`)
+      await killRestOf(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
     this.isRestEnded = true
     return endedRun(record, traces, nowMs)
   }
@@ -179,7 +180,7 @@ function exitOf(text: string): Exit {
 
 /** Before it starts the injector, and when that has ended until it has said how. */
 async function isShimAtWork({ claimedMs = 0, shim }: ShimTraces, nowMs: number): Promise<boolean> {
-  return shim === undefined ? nowMs - claimedMs < SHIM_LIMIT_MS : await isAlive(shim)
+  return shim === undefined ? nowMs - claimedMs < SHIM_LIMIT_MS : await isThere(shim)
 }
 
 function unstarted(message: string, nowMs: number): Run {

@@ -8,13 +8,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
 import { ProcessRun, Unstartable } from '../../../../activities/chaos/node-agent/process-run.ts'
-import { isAlive, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
+import { isThere, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
 import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
 import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
 import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
 
 const pod = readPod(storedPod())
-const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 let dir: string
 let folder: PodFolder
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(async () => {
   const { injector, shim } = await folder.traces()
   if (injector !== undefined) await signalTo(injector, 'SIGKILL', 'group')
-  if (shim !== undefined) await vi.waitFor(async () => expect(await isAlive(shim)).toBe(false), { timeout: 10_000 })
+  if (shim !== undefined) await vi.waitFor(async () => expect(await isThere(shim)).toBe(false), { timeout: 10_000 })
   await rm(dir, { recursive: true })
 })
 
@@ -130,7 +130,7 @@ describe('the process of a chaos pod', () => {
     await until(run, { state: 'running', isReady: true })
     const { shim } = await folder.traces()
     kill(shim!.pid, 'SIGKILL')
-    await vi.waitFor(async () => expect(await isAlive(shim!)).toBe(false))
+    await vi.waitFor(async () => expect(await isThere(shim!)).toBe(false))
     await until(run, { state: 'running', isReady: true })
   })
 
@@ -148,7 +148,7 @@ describe('the process of a chaos pod', () => {
     const record = await folder.read()
     await folder.write({ ...record!, bootId: 'another' })
     expect(await run.look(Date.now())).toMatchObject({ state: 'ended', exit: { how: 'lost' } })
-    expect(await isAlive(await injector())).toBe(true)
+    expect(await isThere(await injector())).toBe(true)
   })
 
   it('is not one with its number that was started at another time', async () => {
@@ -157,9 +157,9 @@ describe('the process of a chaos pod', () => {
     await until(run, { state: 'running' })
     const { pid, startTime } = await injector()
     const later = { pid, startTime: String(Number(startTime) - 1) }
-    expect(await isAlive(later)).toBe(false)
+    expect(await isThere(later)).toBe(false)
     await signalTo(later, 'SIGKILL', 'group')
-    expect(await isAlive(await injector())).toBe(true)
+    expect(await isThere(await injector())).toBe(true)
   })
 })
 
@@ -175,7 +175,10 @@ describe('a pod for which nothing can be started', () => {
     const prepare = async () => await Promise.reject(new Unstartable('env A: found nothing'))
     const run = new ProcessRun({ folder, prepare, sweepCommand: ['false'], nudge: () => undefined, log: quiet })
     await run.start(pod, Date.now())
-    expect(await run.look(7)).toMatchObject({ state: 'ended', exit: { how: 'unstarted', message: 'env A: found nothing' } })
+    expect(await run.look(7)).toMatchObject({
+      state: 'ended',
+      exit: { how: 'unstarted', message: 'env A: found nothing' },
+    })
     expect(await folder.read()).toBeUndefined()
   })
 })
