@@ -15,9 +15,11 @@ import { isNotFound } from '../../activities/kube/errors.ts'
 import { chaosPod, DEAF_INJECTOR, GOOD_INJECTOR, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
 import { ApiProxy } from '../support/api-proxy.ts'
 import { Cluster } from '../support/cluster.ts'
+import { refused } from '../support/read-faults.ts'
 
 const FINALIZER = 'finalizer.chaos.datadoghq.com/chaos-pod'
-const NODE = 'node-without-kubelet'
+// Simulated nodes, whose own kubelet leaves chaos pods alone (deploy/binaries/kwok/stages.yaml).
+const [NODE, OTHER_NODE] = ['node-1', 'node-2']
 const PROGRAM = new URL('../../worker/program.ts', import.meta.url).pathname
 const PATIENCE = { timeout: 30_000, interval: 50 }
 
@@ -44,11 +46,9 @@ const agents: ChildProcess[] = []
 
 beforeAll(async () => {
   await cluster.createNamespace()
-  await kube
-    .request('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
-      body: { metadata: { name: 'default' } },
-    })
-    .catch(() => undefined)
+  // Without it pods are refused.
+  const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
+  await vi.waitFor(async () => await kube.request('GET', account), PATIENCE)
 })
 afterAll(() => kube.close())
 
@@ -197,7 +197,7 @@ describe('a chaos pod on a node without kubelet', () => {
 
   it('has the variables of its pod, and processes for the containers of its target', async () => {
     const target = { name: 'app', annotations: { 'pawl.dev/processes': '{"app":4321}' } }
-    const spec = { nodeName: 'elsewhere', containers: [{ name: 'app', image: 'app' }] }
+    const spec = { nodeName: OTHER_NODE, containers: [{ name: 'app', image: 'app' }] }
     await kube.request('POST', pods(), { body: { metadata: target, spec } })
     await startAgent(
       'echo "$INJECTOR_POD_NAME $TARGET_POD_HOST_IP $CHAOS_INJECTOR_MOUNT_HOST $@"; exit 0',
@@ -252,7 +252,7 @@ describe('a chaos pod on a node without kubelet', () => {
 
   it('of another node is left alone', async () => {
     await startAgent(GOOD_INJECTOR)
-    await createPod({ name: 'chaos-other', node: 'another-node' })
+    await createPod({ name: 'chaos-other', node: OTHER_NODE })
     await createPod()
     await until(RUNNING)
     expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
@@ -334,7 +334,7 @@ describe('while the API server is away', () => {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
       await createPod({ activeDeadlineSeconds: 3 })
       await until(RUNNING)
-      proxy.reads = { instead: () => ({ status: 503, body: {} }) }
+      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
       proxy.arm(undefined, () => 'lost before')
       proxy.cutWatches()
       const folder = await onlyFolder()
@@ -355,7 +355,7 @@ describe('while the API server is away', () => {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
       await createPod()
       await until(RUNNING)
-      proxy.reads = { instead: () => ({ status: 503, body: {} }) }
+      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
       expect(proxy.expireWatches()).toBeGreaterThan(0)
       await removePod('chaos-one', 0)
       await untilGone()

@@ -74,7 +74,7 @@ export class NodeAgent {
       try {
         const record = await folder.read()
         if (record === undefined) await folder.remove()
-        else this.keep(readPod(record.pod))
+        else this.keep(readPod(record.pod), 'disk')
       } catch (error) {
         // Nobody can tell what it speaks of; a person may.
         log.error('left alone a folder that cannot be read', { folder: folder.path, error: textOf(error) })
@@ -119,15 +119,15 @@ export class NodeAgent {
     const pod = readPod(object)
     const kept = this.kept.get(pod.uid)
     if (kept !== undefined) kept.keeper.see(pod)
-    else if (pod.nodeName !== '' && this.deps.flags.nodes?.has(pod.nodeName) !== false) this.keep(pod)
+    else if (pod.nodeName !== '' && this.deps.flags.nodes?.has(pod.nodeName) !== false) this.keep(pod, 'server')
   }
 
-  private keep(pod: SeenPod): void {
+  private keep(pod: SeenPod, from: 'server' | 'disk'): void {
     const { kube, flags, log } = this.deps
     const run = flags.isPlayed ? new PlayedRun(pod, Date.now()) : this.processOf(pod, () => keeper.nudge())
     const { hostIP, podIP } = flags
     const deps = { ...{ kube, run, log, hostIP, podIP, slots: this.slots }, now: () => Date.now(), random: Math.random }
-    const keeper = new PodKeeper(pod, deps)
+    const keeper = new PodKeeper(pod, from, deps)
     const done = keeper.keep(this.stopped.signal).then(() => {
       if (!this.stopped.signal.aborted) this.kept.delete(pod.uid)
     })

@@ -2,7 +2,8 @@
 //
 //   K1. What the process needs waits for no answer of the API server: signals go out in time while it is away, and what happened is told when it is back.
 //   K2. What was decided on a pod is written on that pod: never on a later one of its name.
-//   K3. What fails is tried again, ever later; nothing is given up.
+//   K3. A pod that is known from disk only is told nothing: what stands on the server by now is not what was written down.
+//   K4. What fails is tried again, ever later; nothing is given up.
 
 import { decide, type Act, type Report } from '../../../workflows/chaos/node-agent/decide.ts'
 import { type Place, statusPatch } from '../../../workflows/chaos/node-agent/pod-status.ts'
@@ -32,6 +33,8 @@ const MERGE_PATCH = 'application/merge-patch+json'
 export class PodKeeper {
   private readonly deps: KeeperDeps
   private pod: SeenPod | undefined
+  /** K3 */
+  private isSeen: boolean
   /** For messages, also when the pod is gone. */
   private readonly name: string
   private wake: () => void = () => undefined
@@ -40,8 +43,10 @@ export class PodKeeper {
   private readonly telling: Tries
   private isTelling = false
 
-  constructor(pod: SeenPod, deps: KeeperDeps) {
+  /** @param from where the pod is known from: the server, or what an agent before has written down. */
+  constructor(pod: SeenPod, from: 'server' | 'disk', deps: KeeperDeps) {
     this.pod = pod
+    this.isSeen = from === 'server'
     this.name = `${pod.namespace}/${pod.name}`
     this.deps = deps
     this.acting = new Tries(deps)
@@ -52,6 +57,7 @@ export class PodKeeper {
   see(pod: SeenPod | undefined): void {
     if (this.pod === undefined || (pod !== undefined && pod.version < this.pod.version)) return
     this.pod = pod
+    this.isSeen = true
     this.nudge()
   }
 
@@ -101,7 +107,7 @@ export class PodKeeper {
       if (decision.act.do === 'sweep') return 'done'
       this.isNudged = true
     }
-    if (this.pod !== undefined && !this.isTelling && this.telling.isDue())
+    if (this.pod !== undefined && this.isSeen && !this.isTelling && this.telling.isDue())
       this.tell(this.pod, decision.report, decision.release)
     return soonest([decision.againMs, run.lookEveryMs, this.acting.leftMs(), this.telling.leftMs()])
   }
@@ -208,7 +214,7 @@ export class PodKeeper {
   }
 }
 
-/** When something may be tried again (K3). */
+/** When something may be tried again (K4). */
 class Tries {
   private readonly deps: Pick<KeeperDeps, 'now' | 'random'>
   private failures = 0

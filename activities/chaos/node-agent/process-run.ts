@@ -50,25 +50,26 @@ const OWN_VARIABLE = 'TMPDIR'
 export class ProcessRun implements PodRun {
   private readonly deps: ProcessRunDeps
   private probe: ReadinessProbe | undefined
-  private unstartable: string | undefined
-  private isRestEnded = false
+  /** An end is for ever. */
+  private over: Run | undefined
 
   constructor(deps: ProcessRunDeps) {
     this.deps = deps
   }
 
-  get lookEveryMs(): number {
+  get lookEveryMs(): number | undefined {
+    if (this.over !== undefined) return undefined
     return Math.min(LOOK_EVERY_MS, this.probe?.periodMs ?? LOOK_EVERY_MS)
   }
 
   async look(nowMs: number): Promise<Run> {
     const { folder } = this.deps
-    if (this.unstartable !== undefined) return unstarted(this.unstartable, nowMs)
+    if (this.over !== undefined) return this.over
     const record = await folder.read()
     if (record === undefined) return { state: 'absent' }
     const traces = await folder.traces()
     // R2: of an earlier start of the machine no process is left.
-    if (record.bootId !== (await bootId('/proc'))) return endedRun(record, traces, nowMs)
+    if (record.bootId !== (await bootId('/proc'))) return (this.over = endedRun(record, traces, nowMs))
     return traces.exit === undefined
       ? await this.lookAtProcess(record, traces, nowMs)
       : await this.ended(record, traces, nowMs)
@@ -92,7 +93,7 @@ export class ProcessRun implements PodRun {
       prepared = await prepare(pod, folder)
     } catch (error) {
       if (!(error instanceof Unstartable)) throw error
-      this.unstartable = error.message
+      this.over = unstarted(error.message, nowMs)
       return
     }
     const { argv, env, files } = prepared
@@ -140,6 +141,7 @@ export class ProcessRun implements PodRun {
       log.info('swept', { folder: folder.path })
     }
     await folder.remove()
+    this.over = undefined
   }
 
   private async recorded(): Promise<PodRecord> {
@@ -157,10 +159,8 @@ export class ProcessRun implements PodRun {
   private async ended(record: PodRecord, traces: ShimTraces, nowMs: number): Promise<Run> {
     const { injector } = traces
     // A container ends with its first process.
-    if (injector !== undefined && !this.isRestEnded)
-      await killRestOf(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
-    this.isRestEnded = true
-    return endedRun(record, traces, nowMs)
+    if (injector !== undefined) await killRestOf(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
+    return (this.over = endedRun(record, traces, nowMs))
   }
 }
 
