@@ -19,7 +19,7 @@ import { lookupName } from './resolve-hosts.ts'
 import type { Settings } from './settings.ts'
 import { runProgram } from './shell.ts'
 import { sweepNotes } from './sweep.ts'
-import { UndoLog } from './undo-log.ts'
+import { type UndoEntry, UndoLog } from './undo-log.ts'
 
 export interface Beginning {
   readonly start: ProgramStart
@@ -47,6 +47,15 @@ export async function begin(beginning: Beginning): Promise<number> {
   const undoLog = new UndoLog(settings.stateFolder)
   await rm(settings.readinessFile, { force: true })
   if (common.metricsSink === 'datadog') log.warn('metrics are not sent to datadog, only logged')
+  const sweepOwn = async (keys: readonly string[]) => {
+    if (common.dryRun) return
+    const isOwn = ({ owner, key }: UndoEntry) =>
+      (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key)
+    const { left } = await sweepNotes({ machine, undoLog, log }, isOwn)
+    if (left.length > 0) log.error('what an earlier injector has left here cannot be undone', { left })
+  }
+  // Also when its target is not there any more.
+  await sweepOwn([])
   const target: Target = { told: common.targetContainers, found: [] }
   try {
     await findTarget(beginning, target)
@@ -59,13 +68,7 @@ export async function begin(beginning: Beginning): Promise<number> {
   const finding = findingOf(beginning, cluster)
   const actions = actionsOf(beginning, { target, executor, cluster })
   const injections = injectionsOf(beginning, { target, executor, finding, undoLog })
-  const keys = injections.map(({ key }) => key)
-  // What this injector has left, should it have been killed before.
-  const { left } = await sweepNotes(
-    { machine, undoLog, log },
-    ({ owner, key }) => (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key),
-  )
-  if (left.length > 0) log.error('what an earlier injector of this pod has left cannot be undone', { left })
+  await sweepOwn(injections.map(({ key }) => key))
   try {
     return await live({
       injections,

@@ -1,12 +1,13 @@
 // The commands `sweep` and `capabilities` of the injector.
 
-import { absolutePath, Flags } from '../../../workflows/chaos/injector/flags.ts'
+import { absolutePath, Flags, whole } from '../../../workflows/chaos/injector/flags.ts'
 import type { ProgramStart } from '../../program.ts'
 import { tryCapabilities } from './capabilities.ts'
 import { Children } from './children.ts'
 import { systemClock } from './clock.ts'
 import type { Machine } from './executor.ts'
 import { createLog } from './log.ts'
+import { networkOf } from './processes.ts'
 import { readSettings } from './settings.ts'
 import { runProgram } from './shell.ts'
 import { sweepAll } from './sweep.ts'
@@ -17,13 +18,16 @@ export async function runSweep({ args, env, self, print }: ProgramStart): Promis
   const settings = readSettings(env)
   const flags = new Flags(args)
   const folder = flags.withDefault('state', absolutePath, settings.stateFolder)
+  const pid = flags.optional('network-of', whole(1, 2 ** 22))
   flags.refuseUnknown()
   if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
   const { proc } = settings
+  const network = pid === undefined ? undefined : await networkOf(proc, pid)
+  if (pid !== undefined && network === undefined) throw new Error(`--network-of: process ${pid} is not there`)
   const machine: Machine = { proc, run: runProgram, clock: systemClock, children: new Children({ proc, env, self }) }
   const log = createLog(print, settings.logLevel, {}, systemClock.now)
   if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
-  const { undone, left } = await sweepAll({ machine, undoLog: new UndoLog(folder), log })
+  const { undone, left } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
   for (const line of undone) print(`undone: ${line}\n`)
   for (const line of left) print(`left: ${line}\n`)
   return left.length > 0 ? 1 : 0

@@ -62,15 +62,19 @@ async function undoEntry(executor: Executor, { undo, key, network }: UndoEntry):
   await undoAll(executor, undo, { key, network })
 }
 
-/** Everything: notes first, then what carries a mark in any network, then children whose injector is gone. */
-export async function sweepAll(parts: SweepParts): Promise<Swept> {
+/**
+ * Everything: notes first, then what carries a mark in any network, then children whose injector is gone.
+ *
+ * @param only the number of a network namespace, beside which none is looked at; undefined: all that can be seen.
+ */
+export async function sweepAll(parts: SweepParts, only?: number): Promise<Swept> {
   const notes = await sweepNotes(parts, () => true)
   const { entries } = await parts.undoLog.read()
   const living = new Set(entries.flatMap(({ network }) => (network === undefined ? [] : [network.inode])))
   const undone: string[] = []
   const left: string[] = []
   for (const [path, inode] of await networks(parts.machine.proc)) {
-    if (living.has(inode)) continue
+    if (living.has(inode) || inode !== (only ?? inode)) continue
     const swept = await sweepNetwork(parts.machine, path)
     undone.push(...swept.undone)
     left.push(...swept.left)

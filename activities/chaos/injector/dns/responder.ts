@@ -18,6 +18,9 @@ export interface ResponderSettings {
 }
 
 export interface Responder {
+  /** Where it listens; of what it was not told to, 0. */
+  readonly udpPort: number
+  readonly tcpPort: number
   readonly close: () => Promise<void>
 }
 
@@ -45,20 +48,24 @@ export async function startResponder(settings: ResponderSettings): Promise<Respo
         return (await forward(message, settings.upstreams, protocol)) ?? encodeAnswer(message, question, 'SERVFAIL', [])
     }
   }
-  const closing = [
-    ...(settings.udpPort === undefined ? [] : [await listenUdp(settings.udpPort, reply)]),
-    ...(settings.tcpPort === undefined ? [] : [await listenTcp(settings.tcpPort, reply)]),
-  ]
+  const udp = settings.udpPort === undefined ? undefined : await listenUdp(settings.udpPort, reply)
+  const tcp = settings.tcpPort === undefined ? undefined : await listenTcp(settings.tcpPort, reply)
   return {
+    ...{ udpPort: udp?.port ?? 0, tcpPort: tcp?.port ?? 0 },
     close: async () => {
-      await Promise.all(closing.map(async (close) => await close()))
+      await Promise.all([udp?.close(), tcp?.close()])
     },
   }
 }
 
+interface Listener {
+  readonly port: number
+  readonly close: () => Promise<void>
+}
+
 type Reply = (message: Buffer, protocol: Protocol) => Promise<Answer>
 
-async function listenUdp(port: number, reply: Reply): Promise<() => Promise<void>> {
+async function listenUdp(port: number, reply: Reply): Promise<Listener> {
   const socket = createSocket('udp4')
   socket.on('message', (message, from) => {
     void reply(message, 'udp').then((answer) => {
@@ -67,13 +74,16 @@ async function listenUdp(port: number, reply: Reply): Promise<() => Promise<void
   })
   socket.bind(port)
   await once(socket, 'listening')
-  return async () => {
-    socket.close()
-    await once(socket, 'close')
+  return {
+    port: socket.address().port,
+    close: async () => {
+      socket.close()
+      await once(socket, 'close')
+    },
   }
 }
 
-async function listenTcp(port: number, reply: Reply): Promise<() => Promise<void>> {
+async function listenTcp(port: number, reply: Reply): Promise<Listener> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -88,10 +98,14 @@ async function listenTcp(port: number, reply: Reply): Promise<() => Promise<void
   })
   server.listen(port)
   await once(server, 'listening')
-  return async () => {
-    for (const socket of open) socket.destroy()
-    server.close()
-    await once(server, 'close')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    close: async () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
   }
 }
 

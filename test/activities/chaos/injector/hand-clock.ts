@@ -1,0 +1,37 @@
+// A clock that stands still until a test turns it.
+
+import type { Clock } from '../../../../activities/chaos/injector/clock.ts'
+
+interface Sleeper {
+  readonly at: number
+  readonly wake: () => void
+}
+
+export class HandClock implements Clock {
+  private time = 1_000_000
+  private sleepers: Sleeper[] = []
+
+  readonly now = (): number => this.time
+
+  readonly sleep = async (ms: number, until: AbortSignal): Promise<void> => {
+    if (until.aborted || ms <= 0) return
+    await new Promise<void>((resolve) => {
+      this.sleepers.push({ at: this.time + ms, wake: resolve })
+      until.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  /** Turns it, and lets all go on that this wakes. */
+  async turn(ms: number): Promise<void> {
+    this.time += ms
+    const due = this.sleepers.filter(({ at }) => at <= this.time)
+    this.sleepers = this.sleepers.filter(({ at }) => at > this.time)
+    for (const { wake } of due) wake()
+    await settled()
+  }
+}
+
+/** Resolves when nothing goes on any more without the world: promises upon promises have had their turn. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,81 @@
+// Disruptions of DNS for real: questions of a container are led to the responder. Source: spec/chaos.md 3.7, D10.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { ChaosStage, type Container, networkState, openTables, UNIFIED, whyNot } from './chaos-stage.ts'
+
+const missing = whyNot(['ip', 'iptables', 'iptables-restore', 'nsenter', 'unshare'])
+const because = missing === undefined ? '' : ` (skipped: ${missing})`
+
+const NODE = '10.88.0.1'
+const POD = '10.88.0.2'
+
+let stage: ChaosStage
+let node: Container
+let app: Container
+let before: string
+
+describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeout: 120_000 }, () => {
+  beforeEach(async () => {
+    stage = await ChaosStage.open()
+    node = await stage.container()
+    app = await stage.container(UNIFIED === undefined ? {} : { groups: [stage.group(UNIFIED, 'app')] })
+    await stage.connect(node, app, { one: [NODE], other: POD })
+    openTables(app)
+    before = networkState(app)
+  })
+
+  afterEach(async () => {
+    await stage.close()
+  })
+
+  it('changes what the target is told of names, and nothing when it has ended', async () => {
+    const injector = await stage.injected(args('a.example:A:192.0.2.7:5;gone.example:A:NXDOMAIN:5'), place())
+    expect(await ask('a.example')).toEqual(['192.0.2.7'])
+    expect(await ask('gone.example')).toBe('ENOTFOUND')
+    injector.kill('SIGTERM')
+    expect(await injector.ended).toBe(0)
+    expect(networkState(app)).toBe(before)
+    // Nobody answers there.
+    expect(await ask('a.example')).not.toEqual(['192.0.2.7'])
+  })
+
+  it.skipIf(UNIFIED === undefined)('spares the other containers of the pod', async () => {
+    const sidecar = await stage.container({ beside: app, groups: [stage.group(UNIFIED ?? '', 'sidecar')] })
+    await stage.injected(args('a.example:A:192.0.2.7:5'), place())
+    expect(await ask('a.example', sidecar)).not.toEqual(['192.0.2.7'])
+    expect(await ask('a.example')).toEqual(['192.0.2.7'])
+  })
+
+  it.each(['its notes', 'its marks'])('is undone by %s when it was killed', async (by) => {
+    const injector = await stage.injected(args('a.example:A:192.0.2.7:5'), place())
+    injector.kill('SIGKILL')
+    await injector.ended
+    expect(networkState(app)).toContain('CHAOS-DNS')
+    const state = by === 'its notes' ? stage.state : `${stage.state}-lost`
+    const sweep = stage.injector(['sweep', '--state', state, '--network-of', String(app.pid)])
+    expect(await sweep.ended).toBe(0)
+    expect(networkState(app)).toBe(before)
+  })
+
+  it('is not injected when the address of its pod is not known', async () => {
+    const injector = stage.injector(args('a.example:A:192.0.2.7:5'), { inside: node })
+    await expect.poll(() => injector.lines.join('\n')).toContain('CHAOS_POD_IP is not set')
+    injector.kill('SIGTERM')
+    expect(await injector.ended).toBe(0)
+    expect(networkState(app)).toBe(before)
+  })
+})
+
+function args(records: string): readonly string[] {
+  return ['dns-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`, '--records', records]
+}
+
+/** The injector is reached at an address of its own. */
+function place() {
+  return { inside: node, env: { CHAOS_POD_IP: NODE } }
+}
+
+async function ask(name: string, from = app): Promise<unknown> {
+  return await from.does('resolve', { server: NODE, name })
+}

@@ -1,0 +1,204 @@
+// Pressure on CPU, memory and disk, and killed containers, for real: in control groups that the test has made. Source: spec/chaos.md 4.5
+// (D12 to D14, D16).
+
+import { existsSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { ChaosStage, type Container, type Injector, whyNot, write } from './chaos-stage.ts'
+
+const GROUPS = '/sys/fs/cgroup'
+const MEBIBYTE = 1024 * 1024
+
+const missing = whyNot(['unshare', 'nsenter']) ?? noGroups()
+const because = missing === undefined ? '' : ` (skipped: ${missing})`
+
+let stage: ChaosStage
+let app: Container
+
+describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_000 }, () => {
+  beforeEach(async () => {
+    stage = await ChaosStage.open()
+  })
+
+  afterEach(async () => {
+    await stage.close()
+  })
+
+  it('D12: keeps the CPUs of a group busy for a share of the time, and no more when it has ended', async () => {
+    const [cpu, accounts] = [stage.group(join(GROUPS, 'cpu'), 'app'), stage.group(join(GROUPS, 'cpuacct'), 'app')]
+    app = await stage.container({ groups: [cpu, accounts] })
+    const injector = await stage.injected(told('cpu-pressure', '--count', '30%'))
+    const cpus = readFileSync('/proc/self/status', 'utf8').match(/^Cpus_allowed_list:\s+(\S+)$/m)?.[1]
+    const used = await usedShare(join(accounts, 'cpuacct.usage'), cpusIn(cpus ?? '0'))
+    expect(used).toBeGreaterThan(0.15)
+    expect(used).toBeLessThan(0.4)
+    await ends(injector)
+    expect(members(cpu)).toEqual([app.pid])
+    expect(await usedShare(join(accounts, 'cpuacct.usage'), cpusIn(cpus ?? '0'))).toBeLessThan(0.1)
+  })
+
+  it('D12: fills the memory of a group up to a share of its limit, and gives it back', async () => {
+    const memory = stage.group(join(GROUPS, 'memory'), 'app')
+    write(join(memory, 'memory.limit_in_bytes'), String(512 * MEBIBYTE))
+    app = await stage.container({ groups: [memory] })
+    const usage = async () => Number(await readFile(join(memory, 'memory.usage_in_bytes'), 'utf8')) / MEBIBYTE
+    const before = await usage()
+    const injector = await stage.injected(told('memory-pressure', '--target-percent', '60', '--ramp-duration', '2s'))
+    await expect.poll(usage).toBeGreaterThan(290)
+    expect(await usage()).toBeLessThan(340)
+    await ends(injector)
+    expect(members(memory)).toEqual([app.pid])
+    await expect.poll(usage).toBeLessThan(before + 64)
+  })
+
+  it('D12: refuses to fill memory that has no limit', async () => {
+    app = await stage.container({ groups: [stage.group(join(GROUPS, 'memory'), 'app')] })
+    const injector = stage.injector(told('memory-pressure', '--target-percent', '60'))
+    await expect.poll(() => injector.lines.join('\n')).toContain('Unsupported: the memory of the target has no limit')
+    expect(injector.isReady()).toBe(false)
+    await ends(injector)
+  })
+
+  it('D12: takes its children with it when it is killed', async () => {
+    const cpu = stage.group(join(GROUPS, 'cpu'), 'app')
+    app = await stage.container({ groups: [cpu] })
+    const injector = await stage.injected(told('cpu-pressure', '--count', '1'))
+    expect(members(cpu)).toHaveLength(2)
+    injector.kill('SIGKILL')
+    await expect.poll(() => members(cpu)).toEqual([app.pid])
+  })
+
+  it('cleans up after a child that was killed, and after cleaning is harmless to be started again', async () => {
+    const cpu = stage.group(join(GROUPS, 'cpu'), 'app')
+    app = await stage.container({ groups: [cpu] })
+    const pulses = ['--pulse-active-duration', '600ms', '--pulse-dormant-duration', '600ms']
+    const injector = await stage.injected(told('cpu-pressure', '--count', '10%', ...pulses))
+    const first = members(cpu).find((pid) => pid !== app.pid) ?? 0
+    process.kill(first, 'SIGKILL')
+    await expect.poll(() => members(cpu)).toEqual([app.pid])
+    await expect.poll(() => members(cpu).length).toBe(2)
+    await ends(injector)
+    expect(members(cpu)).toEqual([app.pid])
+  })
+
+  it('D13: slows down what a group writes to a disk, and restores the limits that were there', async () => {
+    const blkio = stage.group(join(GROUPS, 'blkio'), 'app')
+    app = await stage.container({ groups: [blkio] })
+    const limits = () =>
+      ['read', 'write'].map((way) => readFileSync(join(blkio, `blkio.throttle.${way}_bps_device`), 'utf8'))
+    const before = limits()
+    const path = join(stage.folder, 'data')
+    const throttles = [
+      '--path',
+      stage.folder,
+      '--write-bytes-per-sec',
+      String(MEBIBYTE),
+      '--read-bytes-per-sec',
+      '4096',
+    ]
+    const injector = await stage.injected(told('disk-pressure', ...throttles))
+    expect(limits()).toEqual([expect.stringMatching(/^\d+:\d+ 4096\n$/), expect.stringMatching(/^\d+:\d+ 1048576\n$/)])
+    // At a mebibyte in a second; without a limit it takes some milliseconds.
+    const { ms } = await app.does<{ ms: number }>('write', { path, bytes: 3 * MEBIBYTE })
+    expect(ms).toBeGreaterThan(1500)
+    await ends(injector)
+    expect(limits()).toEqual(before)
+  })
+
+  it('D13: restores a limit that somebody has set before', async () => {
+    const blkio = stage.group(join(GROUPS, 'blkio'), 'app')
+    app = await stage.container({ groups: [blkio] })
+    const file = join(blkio, 'blkio.throttle.write_bps_device')
+    const throttles = ['--path', stage.folder, '--write-bytes-per-sec', '4096']
+    const first = await stage.injected(told('disk-pressure', ...throttles))
+    const device = readFileSync(file, 'utf8').split(' ')[0] ?? ''
+    await ends(first)
+    write(file, `${device} 123456`)
+    const second = await stage.injected(told('disk-pressure', ...throttles))
+    expect(readFileSync(file, 'utf8')).toBe(`${device} 4096\n`)
+    second.kill('SIGKILL')
+    await second.ended
+    const sweep = stage.injector(['sweep', '--state', stage.state, '--network-of', String(app.pid)])
+    expect(await sweep.ended).toBe(0)
+    expect(readFileSync(file, 'utf8')).toBe(`${device} 123456\n`)
+  })
+
+  it.each([
+    [[], { code: 7, signal: null }],
+    [['--forced'], { code: null, signal: 'SIGKILL' }],
+  ])('D14: ends a container with the flags %j', async (flags, exit) => {
+    app = await stage.container()
+    const injector = await stage.injected(told('container-failure', ...flags))
+    expect(await app.ended).toEqual(exit)
+    await ends(injector)
+  })
+
+  it('fails at once when its target is not there', async () => {
+    const args = ['cpu-pressure', '--level', 'pod', '--target-containers', 'app;containerd://0123456789abcdef']
+    const injector = stage.injector(args)
+    expect(await injector.ended).toBe(1)
+    expect(injector.lines.join('\n')).toContain(
+      'container app (containerd://0123456789abcdef): no process of it is there',
+    )
+  })
+
+  it('D15: is ready and writes nothing when a node failure is dry', async () => {
+    app = await stage.container()
+    const files = { SYSRQ: join(stage.folder, 'sysrq'), SYSRQ_TRIGGER: join(stage.folder, 'trigger') }
+    for (const file of Object.values(files)) write(file, '')
+    const env = Object.fromEntries(Object.entries(files).map(([name, file]) => [`CHAOS_INJECTOR_MOUNT_${name}`, file]))
+    const injector = await stage.injected(told('node-failure', 'inject', '--dry-run'), { env })
+    await ends(injector)
+    expect(Object.values(files).map((file) => readFileSync(file, 'utf8'))).toEqual(['', ''])
+  })
+
+  it.each([
+    ['disk-failure', ['--path', '/data'], 'Unsupported: disk-failure needs an eBPF program'],
+    ['network-disruption', ['--delay', '10', '--path', '/api'], 'requests are not told apart by HTTP'],
+  ])('D16: says why %s is not injected here, and ends well', async (kind, flags, why) => {
+    app = await stage.container()
+    const injector = stage.injector(told(kind, ...flags))
+    await expect.poll(() => injector.lines.join('\n')).toContain(why)
+    expect(injector.isReady()).toBe(false)
+    await ends(injector)
+  })
+})
+
+function told(kind: string, ...flags: readonly string[]): readonly string[] {
+  const [first, rest] = flags[0] === 'inject' ? [['inject'], flags.slice(1)] : [[], flags]
+  return [kind, ...first, '--level', 'pod', '--target-containers', `app;${app.id}`, ...rest]
+}
+
+async function ends(injector: Injector): Promise<void> {
+  injector.kill('SIGTERM')
+  expect(await injector.ended, injector.lines.join('\n')).toBe(0)
+}
+
+function members(group: string): readonly number[] {
+  return readFileSync(join(group, 'cgroup.procs'), 'utf8').trim().split('\n').map(Number)
+}
+
+/** Of all CPUs, over a second. */
+async function usedShare(file: string, cpus: number): Promise<number> {
+  const [used, start] = [Number(readFileSync(file, 'utf8')), process.hrtime.bigint()]
+  await expect.poll(() => Number(process.hrtime.bigint() - start)).toBeGreaterThan(1_000_000_000)
+  return (Number(readFileSync(file, 'utf8')) - used) / Number(process.hrtime.bigint() - start) / cpus
+}
+
+function cpusIn(list: string): number {
+  return list.split(',').reduce((sum, range) => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return sum + last - first + 1
+  }, 0)
+}
+
+/** Control groups of the first version, as the machines have them that build Pawl. */
+function noGroups(): string | undefined {
+  const lacking = ['cpu', 'cpuacct', 'memory', 'blkio'].filter(
+    (name) => !existsSync(join(GROUPS, name, 'cgroup.procs')),
+  )
+  return lacking.length > 0 ? `no control groups of version 1 for ${lacking.join(', ')}` : undefined
+}

@@ -1,0 +1,229 @@
+// Containers to disturb: processes with networks and control groups of their own, and injectors that are real processes.
+//
+// Linux and root are needed; nothing outside of what is made here is touched.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+import { expect } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+const GROUPS = '/sys/fs/cgroup'
+/** Where the unified hierarchy is, alone or beside the first version. */
+export const UNIFIED = [GROUPS, join(GROUPS, 'unified')].find((root) => existsSync(join(root, 'cgroup.controllers')))
+
+/** Why nothing can be disturbed here; undefined when it can. */
+export function whyNot(programs: readonly string[]): string | undefined {
+  if (process.platform !== 'linux') return 'this is no Linux'
+  if (process.getuid?.() !== 0) return 'this is not root'
+  const missing = programs.filter((program) => !isInstalled(program))
+  if (missing.length > 0) return `${missing.join(', ')} not installed`
+  try {
+    execFileSync('unshare', ['--net', 'true'], { stdio: 'pipe' })
+    return undefined
+  } catch {
+    return 'no network namespace can be made'
+  }
+}
+
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`], { stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+type Told = Readonly<Record<string, unknown>>
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+export interface Container {
+  readonly pid: number
+  /** As an injector is told of it. */
+  readonly id: string
+  /** Has it do something; see chaos-agent.js. */
+  readonly does: <Answer>(deed: string, told?: Told) => Promise<Answer>
+  readonly ended: Promise<Exit>
+}
+
+export interface Injector {
+  readonly pid: number
+  readonly lines: readonly string[]
+  readonly readinessFile: string
+  readonly isReady: () => boolean
+  readonly kill: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => void
+  readonly ended: Promise<number | null>
+}
+
+export interface ContainerParts {
+  /** Whose network it shares; absent: it has its own. */
+  readonly beside?: Container
+  /** Files cgroup.procs that it joins. */
+  readonly groups?: readonly string[]
+}
+
+export interface InjectorParts {
+  readonly env?: Readonly<Record<string, string>>
+  /** In whose network it runs. */
+  readonly inside?: Container
+}
+
+/** Makes containers and injectors, and ends them all. */
+export class ChaosStage {
+  readonly folder: string
+  private readonly children: ChildProcess[] = []
+  private readonly groups: string[] = []
+
+  private constructor(folder: string) {
+    this.folder = folder
+  }
+
+  static async open(): Promise<ChaosStage> {
+    return new ChaosStage(await mkdtemp(join(tmpdir(), 'pawl-chaos-')))
+  }
+
+  get state(): string {
+    return join(this.folder, 'state')
+  }
+
+  /** A control group below the root of a hierarchy, such as `memory` or the unified one. Returns its folder. */
+  group(hierarchy: string, name: string): string {
+    const folder = join(hierarchy, `pawl-${process.pid}-${name}`)
+    mkdirSync(folder)
+    this.groups.push(folder)
+    return folder
+  }
+
+  async container({ beside, groups = [] }: ContainerParts = {}): Promise<Container> {
+    const network =
+      beside === undefined ? ['unshare', '--net', '--'] : ['nsenter', `--net=/proc/${beside.pid}/ns/net`, '--']
+    const join_ = groups.map((group) => `echo $$ > ${group}/cgroup.procs && `).join('')
+    const command = [...network, process.execPath, join(import.meta.dirname, 'chaos-agent.js')].join(' ')
+    const child = spawn('sh', ['-c', `${join_}exec ${command}`], { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.children.push(child)
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const does = async <Answer>(deed: string, told: Told = {}): Promise<Answer> => {
+      child.stdin.write(`${JSON.stringify({ deed, ...told })}\n`)
+      const { value, done } = await answers.next()
+      if (done === true) throw new Error(`the container has ended before it did ${deed}`)
+      return JSON.parse(value) as Answer
+    }
+    const pid = child.pid ?? 0
+    const ended = exitOf(child)
+    const container = { pid, id: `process://${pid}`, does, ended }
+    await does('counted')
+    run('nsenter', `--net=/proc/${pid}/ns/net`, 'ip', 'link', 'set', 'lo', 'up')
+    return container
+  }
+
+  /** Connects two networks by interfaces called eth0; resolves when packets pass. */
+  async connect(one: Container, other: Container, ips: { readonly one: readonly string[]; readonly other: string }) {
+    const end = ({ pid }: Container) => ['eth0', 'netns', String(pid)]
+    run('ip', 'link', 'add', ...end(one), 'type', 'veth', 'peer', 'name', ...end(other))
+    for (const ip of ips.one) inside(one, 'ip', 'addr', 'add', `${ip}/24`, 'dev', 'eth0')
+    inside(other, 'ip', 'addr', 'add', `${ips.other}/24`, 'dev', 'eth0')
+    for (const each of [one, other]) inside(each, 'ip', 'link', 'set', 'eth0', 'up')
+    for (const each of [one, other])
+      await expect.poll(() => inside(each, 'ip', 'link', 'show', 'eth0')).toContain('state UP')
+  }
+
+  injector(args: readonly string[], { env = {}, inside: place }: InjectorParts = {}): Injector {
+    const readinessFile = join(this.folder, `ready-${this.children.length}`)
+    const enter = place === undefined ? [] : ['nsenter', `--net=/proc/${place.pid}/ns/net`, '--']
+    const [program = '', ...rest] = [...enter, process.execPath, join(ROOT, 'worker/program.ts'), 'injector', ...args]
+    const child = spawn(program, rest, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        ...{ CHAOS_INJECTOR_STATE: this.state, CHAOS_INJECTOR_READINESS_FILE: readinessFile, LOG_LEVEL: 'debug' },
+        CHAOS_INJECTOR_MOUNT_CGROUP: GROUPS,
+        ...env,
+      },
+    })
+    this.children.push(child)
+    const lines: string[] = []
+    for (const stream of [child.stdout, child.stderr])
+      createInterface({ input: stream }).on('line', (line) => lines.push(line))
+    const ended = once(child, 'close').then(([code]) => code as number | null)
+    const isReady = () => existsSync(readinessFile)
+    return { pid: child.pid ?? 0, lines, readinessFile, isReady, ended, kill: (signal) => void child.kill(signal) }
+  }
+
+  /** An injector that has injected. */
+  async injected(args: readonly string[], parts: InjectorParts = {}): Promise<Injector> {
+    const injector = this.injector(args, parts)
+    await expect.poll(() => injector.isReady() || injector.lines.join('\n')).toBe(true)
+    return injector
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.children) child.kill('SIGKILL')
+    for (const folder of this.groups) await expect.poll(() => removed(folder)).toBe(true)
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<Exit> {
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  return { code, signal }
+}
+
+/** A group is removed when the last of its processes is gone. */
+function removed(folder: string): boolean {
+  for (const pid of readFileSync(join(folder, 'cgroup.procs'), 'utf8')
+    .trim()
+    .split('\n')
+    .filter((one) => one !== ''))
+    process.kill(Number(pid), 'SIGKILL')
+  try {
+    rmdirSync(folder)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export function run(program: string, ...args: readonly string[]): string {
+  return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** In the network of a container. */
+export function inside({ pid }: Container, ...argv: readonly string[]): string {
+  return run('nsenter', `--net=/proc/${pid}/ns/net`, '--', ...argv)
+}
+
+/** All that a network disruption could change. Counters and times are not its business. */
+export function networkState(container: Container): string {
+  const rules = inside(container, 'iptables-save')
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+  return [
+    rules.map((line) => line.replace(/\[\d+:\d+\]/, '[]')).join('\n'),
+    inside(container, 'tc', 'qdisc', 'show').replaceAll(/direct_packets_stat \d+/g, ''),
+    inside(container, 'tc', 'class', 'show', 'dev', 'eth0'),
+    inside(container, 'ip', 'link', 'show'),
+  ].join('\n')
+}
+
+/** Tables appear when they are first used, and stay; that is the kernel's way and no rule. */
+export function openTables(container: Container): void {
+  for (const table of ['mangle', 'nat']) {
+    const rule = ['-t', table, 'OUTPUT', '-j', 'RETURN']
+    inside(container, 'iptables', '-w', ...rule.slice(0, 2), '-A', ...rule.slice(2))
+    inside(container, 'iptables', '-w', ...rule.slice(0, 2), '-D', ...rule.slice(2))
+  }
+}
+
+export function write(path: string, text: string): void {
+  writeFileSync(path, text)
+}
