@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kill } from 'node:process'
@@ -114,27 +114,15 @@ const ready = (status: 'True' | 'False') => ({
 const terminated = (state: object) => ({ containerStatuses: [{ name: 'injector', state: { terminated: state } }] })
 const RUNNING = { phase: 'Running', ...ready('True') }
 
-async function startAgent(script: string, ...flags: readonly string[]): Promise<ChildProcess> {
+/** @param script of the injector; undefined: the one of this package. */
+async function startAgent(script: string | undefined, ...flags: readonly string[]): Promise<ChildProcess> {
   const injector = join(dir, 'injector')
-  await writeFile(
-    injector,
-    `#!/bin/sh\nif [ "$1" = sweep ]; then echo swept >>${join(dir, 'swept')}; exit 0; fi\n${script}`,
-  )
-  await chmod(injector, 0o755)
-  const args = ['--nodes', NODE, '--namespace', namespace, '--injector', injector, '--state', join(dir, 'state')]
-  const agent = spawn(
-    process.execPath,
-    [
-      PROGRAM,
-      'node-agent',
-      ...args,
-      ...(flags.includes('--kubeconfig') ? [] : ['--kubeconfig', kubeconfigPath]),
-      ...flags,
-    ],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
+  const sweep = `if [ "$1" = sweep ]; then echo swept >>${join(dir, 'swept')}; exit 0; fi`
+  await writeFile(injector, `#!/bin/sh\n${sweep}\n${script ?? ''}`, { mode: 0o755 })
+  const args = ['--nodes', NODE, '--namespace', namespace, '--state', join(dir, 'state')]
+  const kubeconfig = flags.includes('--kubeconfig') ? [] : ['--kubeconfig', kubeconfigPath]
+  const given = [...args, ...(script === undefined ? [] : ['--injector', injector]), ...kubeconfig, ...flags]
+  const agent = spawn(process.execPath, [PROGRAM, 'node-agent', ...given], { stdio: ['ignore', 'ignore', 'inherit'] })
   agents.push(agent)
   return agent
 }
@@ -195,20 +183,27 @@ describe('a chaos pod on a node without kubelet', () => {
     await until({ phase: 'Running', ...ready('False'), containerStatuses: [{ ready: false, started: true }] })
   })
 
-  it('has the variables of its pod, and processes for the containers of its target', async () => {
-    const target = { name: 'app', annotations: { 'pawl.dev/processes': '{"app":4321}' } }
+  it('has the variables of its pod, and processes for the containers of its target, also anew', async () => {
+    const processes = (pid: number) => ({ annotations: { 'pawl.dev/processes': `{"app":${pid}}` } })
     const spec = { nodeName: OTHER_NODE, containers: [{ name: 'app', image: 'app' }] }
-    await kube.request('POST', pods(), { body: { metadata: target, spec } })
-    await startAgent(
-      'echo "$INJECTOR_POD_NAME $TARGET_POD_HOST_IP $CHAOS_INJECTOR_MOUNT_HOST $@"; exit 0',
-      '--host-ip',
-      '10.1.2.3',
-    )
-    await createPod({ args: ['cpu-pressure', '--target-containers', 'app;containerd://a'] })
-    await until({ phase: 'Succeeded', hostIP: '10.1.2.3' })
-    expect(await readFile((await onlyFolder()).log, 'utf8')).toBe(
-      'chaos-one 10.1.2.3 / cpu-pressure --target-containers app;process://4321\n',
-    )
+    await kube.request('POST', pods(), { body: { metadata: { name: 'app', ...processes(4321) }, spec } })
+    const script =
+      'echo "$INJECTOR_POD_NAME $TARGET_POD_HOST_IP $CHAOS_INJECTOR_MOUNT_HOST $@ $CHAOS_INJECTOR_CONTAINERS"'
+    await startAgent(`${script}\n${GOOD_INJECTOR}`, '--host-ip', '10.1.2.3')
+    await createPod({ args: ['cpu-pressure', '--path', '/mnt/host/data'] })
+    await until({ ...RUNNING, hostIP: '10.1.2.3' })
+    const { log, containers } = await onlyFolder()
+    expect(await readFile(log, 'utf8')).toContain(`chaos-one 10.1.2.3 / cpu-pressure --path /data ${containers}\n`)
+    expect(await readFile(containers, 'utf8')).toBe('{"app":4321}')
+    await kube.request('PATCH', pods('app'), mergePatch({ metadata: processes(5432) }))
+    await vi.waitFor(async () => expect(await readFile(containers, 'utf8')).toBe('{"app":5432}'), PATIENCE)
+  })
+
+  it('does not disturb the machine itself, unless that is allowed', async () => {
+    await startAgent(GOOD_INJECTOR)
+    await createPod({ args: ['cpu-pressure', '--level', 'node'] })
+    const message = '--level node: this machine itself would be disturbed, expected --node-level allow'
+    await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError', message }) })
   })
 
   it('fails with its injector', async () => {
@@ -256,6 +251,38 @@ describe('a chaos pod on a node without kubelet', () => {
     await createPod()
     await until(RUNNING)
     expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
+  })
+})
+
+describe('a chaos pod with the injector of this package', () => {
+  it('disturbs the process that stands for its target, and is let go when it has cleaned up', async () => {
+    const target = spawn('sleep', ['1000'], { stdio: 'ignore' })
+    const ended = once(target, 'exit')
+    try {
+      const metadata = { name: 'app', annotations: { 'pawl.dev/processes': `{"app":${target.pid}}` } }
+      const spec = { nodeName: OTHER_NODE, containers: [{ name: 'app', image: 'app' }] }
+      await kube.request('POST', pods(), { body: { metadata, spec } })
+      const { containerStatuses: [app] = [] } = await until({ phase: 'Running' }, 'app')
+      const id = (app as unknown as { readonly containerID: string }).containerID
+      expect(id).toMatch(/^kwok:\/\//)
+      await startAgent(undefined)
+      await createPod({
+        finalizers: [FINALIZER],
+        args: [
+          ...['container-failure', '--forced', '--level', 'pod', '--target-containers', `app;${id}`],
+          ...['--chaos-namespace', namespace, '--log-context-target-name', 'app'],
+          ...['--log-context-disruption-namespace', namespace],
+        ],
+      })
+      expect(await ended).toEqual([null, 'SIGKILL'])
+      await until(RUNNING)
+      await removePod()
+      // The injector itself takes off the finalizer when it is clean.
+      await untilGone()
+      await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
+    } finally {
+      target.kill('SIGKILL')
+    }
   })
 })
 

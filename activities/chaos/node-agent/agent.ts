@@ -3,6 +3,7 @@
 //   A1. What an agent before it has started is taken up before the API server is asked: signals go out in time while it is away.
 //   A2. A pod that the list lacks is gone; what it has left is ended and swept.
 
+import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -19,6 +20,7 @@ import { type InjectorSettings, prepareInjector } from './prepare-injector.ts'
 import { ProcessRun } from './process-run.ts'
 import { PODS, readPod, type SeenPod } from './read-pod.ts'
 import { Slots } from './slots.ts'
+import { followTarget } from './target-processes.ts'
 
 export interface AgentDeps {
   readonly kube: Pick<KubeClient, 'request' | 'stream'>
@@ -138,10 +140,19 @@ export class NodeAgent {
     const { kube, flags, command, env, log } = this.deps
     const { hostIP, podIP, processesAnnotation } = flags
     const stateFolder = join(flags.state, 'injectors')
-    const settings: InjectorSettings = { kube, command, env, stateFolder, hostIP, podIP, processesAnnotation }
+    const settings: InjectorSettings = {
+      ...{ kube, command, env, stateFolder, hostIP, podIP, processesAnnotation },
+      mayDisturbNode: flags.mayDisturbNode,
+    }
     return new ProcessRun({
       folder: new PodFolder(join(flags.state, 'pods', uid)),
       prepare: async (pod, folder) => await prepareInjector(settings, pod, folder),
+      follow: (pod, folder, ended) => {
+        // Only what was told at the start may change.
+        if (!existsSync(folder.containers)) return
+        const signal = AbortSignal.any([ended, this.stopped.signal])
+        void followTarget(pod, folder, { kube, annotation: processesAnnotation, log, signal })
+      },
       sweepCommand: [...command, 'sweep'],
       ...{ nudge, log },
     })

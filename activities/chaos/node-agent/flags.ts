@@ -17,6 +17,8 @@ export interface AgentFlags {
   readonly processesAnnotation: string
   readonly hostIP: string
   readonly podIP: string
+  /** Whether disruptions of level node are let loose on this machine. */
+  readonly mayDisturbNode: boolean
   /** What becomes of injectors when the agent ends. */
   readonly atEnd: 'leave' | 'stop'
 }
@@ -33,6 +35,7 @@ as a process of this machine and tells phase, readiness and container state.
                              follow; "COMMAND sweep" undoes what a killed one has left (pawl injector)
   --state FOLDER             where it keeps what it has started (/run/pawl-node-agent)
   --play ready               starts nothing: pods are ready at once, and end well
+  --node-level refuse|allow  whether a disruption of level node may disturb this machine (refuse)
   --processes-annotation KEY annotation of target pods with the processes that stand for their
                              containers, such as {"app": 1234} (${PROCESSES_ANNOTATION})
   --host-ip ADDRESS          status.hostIP of the pods (127.0.0.1)
@@ -52,6 +55,7 @@ export function readFlags(args: readonly string[], env: Readonly<Record<string, 
     injector: values.injector === undefined ? undefined : commandIn(values.injector),
     state: values.state ?? '/run/pawl-node-agent',
     isPlayed: oneOf('play', values.play, ['ready']) !== undefined,
+    mayDisturbNode: oneOf('node-level', values['node-level'], ['refuse', 'allow']) === 'allow',
     processesAnnotation: values['processes-annotation'] ?? PROCESSES_ANNOTATION,
     hostIP,
     podIP: values['pod-ip'] ?? hostIP,
@@ -62,7 +66,7 @@ export function readFlags(args: readonly string[], env: Readonly<Record<string, 
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
   ...{ nodes: TEXT, namespace: TEXT, kubeconfig: TEXT, injector: TEXT, state: TEXT, play: TEXT },
-  ...{ 'processes-annotation': TEXT, 'host-ip': TEXT, 'pod-ip': TEXT, 'at-end': TEXT },
+  ...{ 'node-level': TEXT, 'processes-annotation': TEXT, 'host-ip': TEXT, 'pod-ip': TEXT, 'at-end': TEXT },
 }
 
 function nodesIn(text: string | undefined): ReadonlySet<string> | undefined {

@@ -38,11 +38,14 @@ export class PodFolder {
   /** Stands for the root of the container's file system. */
   readonly root: string
   readonly log: string
+  /** JSON: which processes stand for containers of the target. */
+  readonly containers: string
 
   constructor(path: string) {
     this.path = path
     this.root = join(path, 'root')
     this.log = join(path, 'log')
+    this.containers = join(path, 'containers.json')
   }
 
   /** W1 */
@@ -52,9 +55,7 @@ export class PodFolder {
   }
 
   async write(record: PodRecord): Promise<void> {
-    const path = join(this.path, 'pod.json')
-    await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 })
-    await rename(`${path}.new`, path)
+    await replaceFile(join(this.path, 'pod.json'), JSON.stringify(record))
   }
 
   /** Undefined: no process was started. @throws when there is something that is no record. */
@@ -103,6 +104,12 @@ export class PodFolder {
     const [text, atMs] = await Promise.all([readText(path), timeOf(path)])
     return text === undefined || atMs === undefined ? undefined : { text, atMs }
   }
+}
+
+/** W2 */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 })
+  await rename(`${path}.new`, path)
 }
 
 /** When it was written; undefined: it is not there. */

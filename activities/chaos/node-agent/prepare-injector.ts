@@ -4,6 +4,7 @@
 import {
   argumentsOutside,
   containerVariables,
+  isOfNode,
   pathOutside,
   readProcesses,
 } from '../../../workflows/chaos/node-agent/container.ts'
@@ -24,6 +25,8 @@ export interface InjectorSettings {
   readonly stateFolder: string
   readonly hostIP: string
   readonly podIP: string
+  /** Whether a disruption of level node is let loose on this machine. */
+  readonly mayDisturbNode: boolean
   /** Of targets: which processes stand for their containers. */
   readonly processesAnnotation: string
 }
@@ -44,26 +47,35 @@ export function inheritedVariables(
 
 /** @throws Unstartable for a pod that no process can stand for; KubeError when its target cannot be read now. */
 export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, folder: PodFolder): Promise<Prepared> {
-  const { args, env, mounts, probe } = pod.container
-  const processes = await processesOf(settings, pod)
+  const { args, mounts, probe } = pod.container
+  if (isOfNode(args) && !settings.mayDisturbNode)
+    throw new Unstartable('--level node: this machine itself would be disturbed, expected --node-level allow')
+  const processes = await readTarget(settings, pod)
+  const variables = variablesOf(settings, pod)
+  const files = { sysrq: folder.inside('sysrq'), trigger: folder.inside('sysrq-trigger') }
+  return {
+    argv: [...settings.command, ...argumentsOutside(args, mounts)],
+    env: {
+      ...settings.env,
+      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, pathOutside(value, mounts)])),
+      TMPDIR: folder.inside('tmp'),
+      CHAOS_INJECTOR_STATE: settings.stateFolder,
+      ...(probe !== undefined && { CHAOS_INJECTOR_READINESS_FILE: folder.inside(probe.file) }),
+      ...(processes !== undefined && { CHAOS_INJECTOR_CONTAINERS: folder.containers }),
+      // The machine under this agent is somebody's, not a node that may be lost: what would crash it is written into files.
+      CHAOS_INJECTOR_MOUNT_SYSRQ: files.sysrq,
+      CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: files.trigger,
+    },
+    files: {
+      ...{ [files.sysrq]: '', [files.trigger]: '' },
+      ...(processes !== undefined && { [folder.containers]: JSON.stringify(processes) }),
+    },
+  }
+}
+
+function variablesOf(settings: InjectorSettings, pod: SeenPod): Readonly<Record<string, string>> {
   try {
-    const given = containerVariables(env, fieldsOf(settings, pod))
-    const sysrq = folder.inside('sysrq')
-    const sysrqTrigger = folder.inside('sysrq-trigger')
-    return {
-      argv: [...settings.command, ...argumentsOutside(args, mounts, processes)],
-      env: {
-        ...settings.env,
-        ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, pathOutside(value, mounts)])),
-        TMPDIR: folder.inside('tmp'),
-        CHAOS_INJECTOR_STATE: settings.stateFolder,
-        ...(probe !== undefined && { CHAOS_INJECTOR_READINESS_FILE: folder.inside(probe.file) }),
-        // The machine under this agent is somebody's, not a node that may be lost: what would crash it is written into files.
-        CHAOS_INJECTOR_MOUNT_SYSRQ: sysrq,
-        CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: sysrqTrigger,
-      },
-      files: [sysrq, sysrqTrigger],
-    }
+    return containerVariables(pod.container.env, fieldsOf(settings, pod))
   } catch (error) {
     throw new Unstartable(textOf(error))
   }
@@ -76,20 +88,27 @@ function fieldsOf({ hostIP, podIP }: InjectorSettings, { uid, namespace, name, n
   }
 }
 
-/** Of the target; none of a node. */
-async function processesOf({ kube, processesAnnotation }: InjectorSettings, { target }: SeenPod) {
-  if (target.namespace === '' || target.name === '') return {}
-  const annotation = await kube
-    .request<KubeObject>('GET', resourcePath(PODS, target.namespace, target.name))
-    .then(({ metadata }) => metadata.annotations?.[processesAnnotation])
-    .catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
-  if (annotation === undefined) return {}
+/** Which processes stand for containers of the target; undefined: it does not say. */
+async function readTarget({ kube, processesAnnotation }: InjectorSettings, { target }: SeenPod) {
+  if (target.namespace === '' || target.name === '') return undefined
   try {
-    return readProcesses(annotation)
+    const pod = await kube.request<KubeObject>('GET', resourcePath(PODS, target.namespace, target.name))
+    return processesOf(pod, processesAnnotation)
   } catch (error) {
-    throw new Unstartable(`${processesAnnotation} of pod ${target.namespace}/${target.name}: ${textOf(error)}`)
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** Of a target. @throws Unstartable when the annotation is something else. */
+export function processesOf(
+  { metadata }: KubeObject,
+  annotation: string,
+): Readonly<Record<string, number>> | undefined {
+  const text = metadata.annotations?.[annotation]
+  try {
+    return text === undefined ? undefined : readProcesses(text)
+  } catch (error) {
+    throw new Unstartable(`${annotation} of pod ${metadata.namespace ?? ''}/${metadata.name}: ${textOf(error)}`)
   }
 }

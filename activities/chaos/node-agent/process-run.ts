@@ -21,14 +21,16 @@ import { startShim } from './shim.ts'
 export interface Prepared {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Files that have to be there, empty. */
-  readonly files: readonly string[]
+  /** Texts of files that have to be there, by their paths. */
+  readonly files: Readonly<Record<string, string>>
 }
 
 export interface ProcessRunDeps {
   readonly folder: PodFolder
   /** What a pod's process is started with. @throws for what may work later; with `Unstartable` for what never will. */
   readonly prepare: (pod: SeenPod, folder: PodFolder) => Promise<Prepared>
+  /** Keeps up to date what the injector is told of its target, until the signal. */
+  readonly follow: (pod: SeenPod, folder: PodFolder, signal: AbortSignal) => void
   /** Program and arguments that undo what an injector has left. */
   readonly sweepCommand: readonly string[]
   /** Called when something has changed. */
@@ -50,6 +52,8 @@ const OWN_VARIABLE = 'TMPDIR'
 export class ProcessRun implements PodRun {
   private readonly deps: ProcessRunDeps
   private probe: ReadinessProbe | undefined
+  private readonly following = new AbortController()
+  private isFollowing = false
   /** An end is for ever. */
   private over: Run | undefined
 
@@ -98,7 +102,7 @@ export class ProcessRun implements PodRun {
     }
     const { argv, env, files } = prepared
     await folder.create({ version: 1, pod: pod.object, acceptedMs: nowMs, bootId: await bootId('/proc'), argv, env })
-    for (const file of files) await writeFile(file, '', { mode: 0o600 })
+    for (const [path, text] of Object.entries(files)) await writeFile(path, text, { mode: 0o600 })
     const log = await open(folder.log, 'a', 0o600)
     const seen = { isOver: false }
     const ended = () => {
@@ -151,13 +155,17 @@ export class ProcessRun implements PodRun {
   }
 
   private async running({ pod, acceptedMs, ending }: PodRecord, startedMs: number, nowMs: number): Promise<Run> {
-    this.probe ??= new ReadinessProbe(readPod(pod).container.probe, this.deps.folder)
+    const { folder, follow } = this.deps
+    this.probe ??= new ReadinessProbe(readPod(pod).container.probe, folder)
+    if (!this.isFollowing) follow(readPod(pod), folder, this.following.signal)
+    this.isFollowing = true
     const isReady = await this.probe.look(startedMs, nowMs)
     return { state: 'running', acceptedMs, startedMs, isReady, ending }
   }
 
   private async ended(record: PodRecord, traces: ShimTraces, nowMs: number): Promise<Run> {
     const { injector } = traces
+    this.following.abort()
     // A container ends with its first process.
     if (injector !== undefined) await killRestOf(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
     return (this.over = endedRun(record, traces, nowMs))

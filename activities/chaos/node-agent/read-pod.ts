@@ -74,7 +74,7 @@ interface RawContainer {
 export function readPod(object: KubeObject): SeenPod {
   const { metadata } = object
   const { spec = {}, status = {} } = object as RawPod
-  const { uid = '', namespace = '', name, labels = {} } = metadata
+  const { uid = '', namespace = '', name } = metadata
   const raw = spec.containers?.find((one) => one.name === INJECTOR_CONTAINER)
   const { probe, problem } = readProbe(raw)
   const { graceMs } = readSpec(spec)
@@ -86,7 +86,15 @@ export function readPod(object: KubeObject): SeenPod {
     phase: (status.phase ?? 'Pending') as PodPhase,
     deletion: metadata.deletionTimestamp === undefined ? undefined : { graceMs: deletionGraceMs(object, graceMs) },
     container: { ...readContainer(raw), mounts: mountsOf(raw, spec.volumes ?? []), probe },
-    target: { namespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '', name: labels[TARGET_LABEL] ?? '' },
+    target: targetOf(metadata),
+  }
+}
+
+/** A name that is no value of a label stands in an annotation. */
+function targetOf({ labels = {}, annotations = {} }: KubeObject['metadata']): SeenPod['target'] {
+  return {
+    namespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '',
+    name: annotations[TARGET_LABEL] ?? labels[TARGET_LABEL] ?? '',
   }
 }
 

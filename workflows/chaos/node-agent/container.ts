@@ -44,42 +44,25 @@ function isInside(path: string, folder: string): boolean {
   return name !== '' && (path === name || path.startsWith(`${name}/`))
 }
 
-const TARGETS = '--target-containers'
-
-/**
- * The arguments with paths of the machine, and with processes that stand for containers of the target.
- *
- * @param processes numbers of processes by the names of the target's containers.
- */
-export function argumentsOutside(
-  args: readonly string[],
-  mounts: readonly Mount[],
-  processes: Readonly<Record<string, number>>,
-): readonly string[] {
-  return args.map((arg, index) => {
-    if (args[index - 1] === TARGETS) return targetsOutside(arg, processes)
-    if (arg.startsWith(`${TARGETS}=`)) return `${TARGETS}=${targetsOutside(arg.slice(TARGETS.length + 1), processes)}`
-    return pathOutside(arg, mounts)
+/** The arguments with paths of the machine. */
+export function argumentsOutside(args: readonly string[], mounts: readonly Mount[]): readonly string[] {
+  return args.map((arg) => {
+    const [, flag, value] = /^(--[a-z-]+=)(.*)$/s.exec(arg) ?? []
+    return flag === undefined ? pathOutside(arg, mounts) : `${flag}${pathOutside(value ?? '', mounts)}`
   })
 }
 
-/** `name;id,...`: an id `process://PID` is that of a process by itself. */
-function targetsOutside(targets: string, processes: Readonly<Record<string, number>>): string {
-  return targets
-    .split(',')
-    .map((target) => {
-      const [name = ''] = target.split(';')
-      return processes[name] === undefined ? target : `${name};process://${processes[name]}`
-    })
-    .join(',')
+/** Whether they ask for the node itself to be disturbed. */
+export function isOfNode(args: readonly string[]): boolean {
+  return args.some((arg, index) => arg === '--level=node' || (arg === 'node' && args[index - 1] === '--level'))
 }
 
 /** The numbers of an annotation such as `{"app": 1234}`. @throws with what was found. */
 export function readProcesses(annotation: string): Readonly<Record<string, number>> {
   const found = parse(annotation)
   const isProcess = (pid: unknown) => typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 1
-  if (typeof found === 'object' && found !== null && Object.values(found).every(isProcess))
-    return found as Readonly<Record<string, number>>
+  const isMap = typeof found === 'object' && found !== null && !Array.isArray(found)
+  if (isMap && Object.values(found).every(isProcess)) return found as Readonly<Record<string, number>>
   throw new Error(
     `found ${annotation.slice(0, 100)}, expected numbers of processes by names of containers, such as {"app": 1234}`,
   )

@@ -8,7 +8,7 @@ describe('the flags of the node agent', () => {
     expect(readFlags(['--nodes', 'all'], {})).toEqual({
       ...{ nodes: undefined, namespace: 'chaos-engineering', kubeconfig: undefined, injector: undefined },
       ...{ state: '/run/pawl-node-agent', isPlayed: false, processesAnnotation: 'pawl.dev/processes' },
-      ...{ hostIP: '127.0.0.1', podIP: '127.0.0.1', atEnd: 'leave' },
+      ...{ hostIP: '127.0.0.1', podIP: '127.0.0.1', atEnd: 'leave', mayDisturbNode: false },
     })
   })
 
@@ -16,10 +16,19 @@ describe('the flags of the node agent', () => {
     const args = [
       ...['--nodes', 'a,b', '--namespace', 'n', '--injector', 'node  injector.js', '--state', '/s', '--play', 'ready'],
       ...['--processes-annotation', 'p', '--host-ip', '1.2.3.4', '--at-end', 'stop'],
+      ...['--node-level', 'allow'],
     ]
     expect(readFlags(args, { KUBECONFIG: '/k' })).toEqual({
       ...{ nodes: new Set(['a', 'b']), namespace: 'n', kubeconfig: '/k', injector: ['node', 'injector.js'] },
-      ...{ state: '/s', isPlayed: true, processesAnnotation: 'p', hostIP: '1.2.3.4', podIP: '1.2.3.4', atEnd: 'stop' },
+      ...{
+        state: '/s',
+        isPlayed: true,
+        processesAnnotation: 'p',
+        hostIP: '1.2.3.4',
+        podIP: '1.2.3.4',
+        atEnd: 'stop',
+        mayDisturbNode: true,
+      },
     })
   })
 
@@ -44,4 +53,4 @@ describe('the flags of the node agent', () => {
   })
 })
 
-const VALUES: Readonly<Record<string, string>> = { play: 'ready', 'at-end': 'stop' }
+const VALUES: Readonly<Record<string, string>> = { play: 'ready', 'at-end': 'stop', 'node-level': 'allow' }

@@ -16,6 +16,8 @@ import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
 const pod = readPod(storedPod())
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
+const NOTHING = { nudge: () => undefined, follow: () => undefined, log: quiet }
+
 let dir: string
 let folder: PodFolder
 
@@ -37,8 +39,8 @@ function runOf(script: string, sweepCommand: readonly string[] = ['true']): Proc
     TMPDIR: folder.inside('tmp'),
     CHAOS_INJECTOR_READINESS_FILE: folder.inside('/tmp/readiness_probe'),
   }
-  const prepare = async () => await Promise.resolve({ argv: ['sh', '-c', script], env, files: [] })
-  return new ProcessRun({ folder, prepare, sweepCommand, nudge: () => undefined, log: quiet })
+  const prepare = async () => await Promise.resolve({ argv: ['sh', '-c', script], env, files: {} })
+  return new ProcessRun({ folder, prepare, sweepCommand, ...NOTHING })
 }
 
 async function until(run: ProcessRun, expected: object): Promise<Run> {
@@ -165,15 +167,15 @@ describe('the process of a chaos pod', () => {
 
 describe('a pod for which nothing can be started', () => {
   it('has a program that is not there', async () => {
-    const prepare = async () => await Promise.resolve({ argv: ['no-such-program'], env: {}, files: [] })
-    const run = new ProcessRun({ folder, prepare, sweepCommand: ['true'], nudge: () => undefined, log: quiet })
+    const prepare = async () => await Promise.resolve({ argv: ['no-such-program'], env: {}, files: {} })
+    const run = new ProcessRun({ folder, prepare, sweepCommand: ['true'], ...NOTHING })
     await run.start(pod, Date.now())
     await until(run, { state: 'ended', exit: { how: 'unstarted' } })
   })
 
   it('says why, and leaves nothing', async () => {
     const prepare = async () => await Promise.reject(new Unstartable('env A: found nothing'))
-    const run = new ProcessRun({ folder, prepare, sweepCommand: ['false'], nudge: () => undefined, log: quiet })
+    const run = new ProcessRun({ folder, prepare, sweepCommand: ['false'], ...NOTHING })
     await run.start(pod, Date.now())
     expect(await run.look(7)).toMatchObject({
       state: 'ended',

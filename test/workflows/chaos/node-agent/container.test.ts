@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   argumentsOutside,
   containerVariables,
+  isOfNode,
   pathOutside,
   probedFile,
   readProcesses,
@@ -31,24 +32,21 @@ describe('a path of the container', () => {
 })
 
 describe('the arguments of a chaos pod', () => {
-  it('name processes where containers are no more than names', () => {
-    const args = ['network-disruption', '--target-containers', 'app;containerd://a,side;', '--drop', '30']
-    expect(argumentsOutside(args, MOUNTS, { app: 12, side: 34 })).toEqual([
-      ...['network-disruption', '--target-containers', 'app;process://12,side;process://34', '--drop', '30'],
-    ])
-  })
-
-  it('leave alone containers of which no process is told', () => {
-    expect(argumentsOutside(['--target-containers=app;docker://a'], MOUNTS, { other: 12 })).toEqual([
-      '--target-containers=app;docker://a',
-    ])
-  })
-
   it('name files of the machine', () => {
     const args = ['--dns-node-resolv-conf', '/mnt/host/etc/resolv.conf', '--dns-pod-resolv-conf', '/etc/resolv.conf']
-    expect(argumentsOutside(args, MOUNTS, {})).toEqual([
+    expect(argumentsOutside([...args, '--path=/mnt/host/a=b', '--drop=30'], MOUNTS)).toEqual([
       ...['--dns-node-resolv-conf', '/etc/resolv.conf', '--dns-pod-resolv-conf', '/etc/resolv.conf'],
+      ...['--path=/a=b', '--drop=30'],
     ])
+  })
+
+  it.each([
+    [true, ['cpu-pressure', '--level', 'node']],
+    [true, ['cpu-pressure', '--level=node']],
+    [false, ['cpu-pressure', '--level', 'pod', '--log-context-target-name', 'node']],
+    [false, ['node']],
+  ])('ask for the node itself: %s of %j', (expected, args) => {
+    expect(isOfNode(args)).toBe(expected)
   })
 })
 
@@ -74,7 +72,7 @@ describe('processes that stand for containers', () => {
     expect(readProcesses('{"app": 1234}')).toEqual({ app: 1234 })
   })
 
-  it.each(['', '[', '7', 'null', '{"app": "1234"}', '{"app": 1}', '{"app": -5}', '{"app": 1.5}'])(
+  it.each(['', '[', '[]', '[12]', '7', 'null', '{"app": "1234"}', '{"app": 1}', '{"app": -5}', '{"app": 1.5}'])(
     'are not %j',
     (annotation) => {
       expect(() => readProcesses(annotation)).toThrow(`found ${annotation}, expected numbers of processes`)
