@@ -2,6 +2,7 @@
 //
 //   A1. What an agent before it has started is taken up before the API server is asked: signals go out in time while it is away.
 //   A2. A pod that the list lacks is gone; what it has left is ended and swept.
+//   A3. A pod that is gone is not taken up again by an event from before its end: its keeper is known until the watch has told of that.
 
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
@@ -37,6 +38,9 @@ const PARALLEL_WRITES = 20
 interface Kept {
   readonly keeper: PodKeeper
   readonly done: Promise<void>
+  /** The watch has told that the pod is gone. */
+  isLost: boolean
+  isDone: boolean
 }
 
 export class NodeAgent {
@@ -75,8 +79,14 @@ export class NodeAgent {
       const folder = new PodFolder(join(pods, uid))
       try {
         const record = await folder.read()
-        if (record === undefined) await folder.remove()
-        else this.keep(readPod(record.pod), 'disk')
+        const pod = record && readPod(record.pod)
+        if (pod === undefined) await folder.remove()
+        else if (this.isOurs(pod)) this.keep(pod, 'disk')
+        else
+          log.error('left alone a pod that is not asked for', {
+            pod: `${pod.namespace}/${pod.name}`,
+            node: pod.nodeName,
+          })
       } catch (error) {
         // Nobody can tell what it speaks of; a person may.
         log.error('left alone a folder that cannot be read', { folder: folder.path, error: textOf(error) })
@@ -114,14 +124,23 @@ export class NodeAgent {
   }
 
   private lose(uid: string): void {
-    this.kept.get(uid)?.keeper.see(undefined)
+    const kept = this.kept.get(uid)
+    if (kept === undefined) return
+    kept.isLost = true
+    if (kept.isDone) this.kept.delete(uid)
+    else kept.keeper.see(undefined)
+  }
+
+  private isOurs({ namespace, nodeName }: SeenPod): boolean {
+    const { flags } = this.deps
+    return namespace === flags.namespace && nodeName !== '' && flags.nodes?.has(nodeName) !== false
   }
 
   private see(object: KubeObject): void {
     const pod = readPod(object)
     const kept = this.kept.get(pod.uid)
     if (kept !== undefined) kept.keeper.see(pod)
-    else if (pod.nodeName !== '' && this.deps.flags.nodes?.has(pod.nodeName) !== false) this.keep(pod, 'server')
+    else if (this.isOurs(pod)) this.keep(pod, 'server')
   }
 
   private keep(pod: SeenPod, from: 'server' | 'disk'): void {
@@ -131,9 +150,12 @@ export class NodeAgent {
     const deps = { ...{ kube, run, log, hostIP, podIP, slots: this.slots }, now: () => Date.now(), random: Math.random }
     const keeper = new PodKeeper(pod, from, deps)
     const done = keeper.keep(this.stopped.signal).then(() => {
-      if (!this.stopped.signal.aborted) this.kept.delete(pod.uid)
+      if (this.stopped.signal.aborted) return
+      kept.isDone = true
+      if (kept.isLost) this.kept.delete(pod.uid)
     })
-    this.kept.set(pod.uid, { keeper, done })
+    const kept: Kept = { keeper, done, isLost: false, isDone: false }
+    this.kept.set(pod.uid, kept)
   }
 
   private processOf({ uid }: SeenPod, nudge: () => void): ProcessRun {
