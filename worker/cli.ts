@@ -54,16 +54,17 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .enablePositionalOptions()
   if (first === COMPLETE) {
     const { completeCommand } = await import('./cli/completion.ts')
-    return program.addCommand(completeCommand(Object.keys(COMMANDS), loadCommand))
+    const names = [...Object.keys(COMMANDS), ...(await wingPrograms()).map(({ name }) => name)]
+    return program.addCommand(completeCommand(names, loadCommand))
   }
   const names = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
-  for (const { name, summary } of first === undefined || isHelp(first) ? await wingPrograms() : [])
-    program.command(name).description(summary)
   for (const name of names) {
     // To refuse a word, or to say a version, their names are enough.
     const command = isHelp(first) || name === first ? await loadCommand(name) : new Command(name)
     if (command !== undefined) program.addCommand(command)
   }
+  const programs = first !== undefined && Object.hasOwn(COMMANDS, first) ? [] : await wingPrograms()
+  for (const { name, summary } of programs) program.command(name).description(summary)
   return program
 }
 

@@ -15,7 +15,7 @@ const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
 // What is read at run time, and what people read.
 const COPIED = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js'],
-  ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
+  ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/setup', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
   ...['deploy/api.yaml', 'deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
 ]
 // Pictures in the docs are looked at where the checkout is.

@@ -24,8 +24,9 @@ const KIT = '^workflows/kit/index\\.ts$'
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
-/** What of a wing's controllers is pure and known to all of the wing. */
-const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/(?:deployers\\.gen|served-types)\\.ts)$'
+/** What of a wing's controllers is pure and known to all of the wing: names, kinds, of these also the parts of their schemas and the rules about them. */
+const WING =
+  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|served-types)\\.ts)$'
 
 /** Which folder of a kind runs the passes of whose objects inside those of its own. The controllers say the same (architecture.test.ts). */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {

@@ -31,13 +31,13 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     const [cpu, accounts] = [stage.group(join(GROUPS, 'cpu'), 'app'), stage.group(join(GROUPS, 'cpuacct'), 'app')]
     app = await stage.container({ groups: [cpu, accounts] })
     const injector = await stage.injected(told('cpu-pressure', '--count', '30%'))
-    const cpus = readFileSync('/proc/self/status', 'utf8').match(/^Cpus_allowed_list:\s+(\S+)$/m)?.[1]
-    const used = await usedShare(join(accounts, 'cpuacct.usage'), cpusIn(cpus ?? '0'))
-    expect(used).toBeGreaterThan(0.15)
-    expect(used).toBeLessThan(0.4)
+    const cpus = cpusIn(/^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0')
+    const used = () => usedShare(join(accounts, 'cpuacct.usage'), cpus)
+    // Where others want the CPUs too, and until its threads have started, it is less or more for a while.
+    await expect.poll(async () => Math.abs((await used()) - 0.3), { timeout: 60_000 }).toBeLessThan(0.1)
     await ends(injector)
     expect(members(cpu)).toEqual([app.pid])
-    expect(await usedShare(join(accounts, 'cpuacct.usage'), cpusIn(cpus ?? '0'))).toBeLessThan(0.1)
+    await expect.poll(used).toBeLessThan(0.05)
   })
 
   it('D12: fills the memory of a group up to a share of its limit, and gives it back', async () => {
@@ -97,10 +97,13 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
       '--write-bytes-per-sec',
       String(MEBIBYTE),
       '--read-bytes-per-sec',
-      '4096',
+      '104857600',
     ]
     const injector = await stage.injected(told('disk-pressure', ...throttles))
-    expect(limits()).toEqual([expect.stringMatching(/^\d+:\d+ 4096\n$/), expect.stringMatching(/^\d+:\d+ 1048576\n$/)])
+    expect(limits()).toEqual([
+      expect.stringMatching(/^\d+:\d+ 104857600\n$/),
+      expect.stringMatching(/^\d+:\d+ 1048576\n$/),
+    ])
     // At a mebibyte in a second; without a limit it takes some milliseconds.
     const { ms } = await app.does<{ ms: number }>('write', { path, bytes: 3 * MEBIBYTE })
     expect(ms).toBeGreaterThan(1500)

@@ -26,11 +26,14 @@ export type Accounts = Readonly<Record<ProcessName, string>>
 
 type OfServers = Pick<TestServers, 'kubeconfigPath'>
 
-/** Installs the roles of `deploy/rbac`. @returns accounts that have them. */
-export async function shippedAccounts(servers: OfServers): Promise<Accounts> {
+/** Installs the roles of `deploy/rbac`. @returns accounts that have those of these wings. */
+export async function shippedAccounts(
+  servers: OfServers,
+  wings: readonly string[] = ['landscaper'],
+): Promise<Accounts> {
   return await inNamespace(servers, RIGHTS, async (kube) => {
     for (const path of await roleFiles(join(ROOT, 'deploy/rbac'))) await createAll(kube, await readFile(path, 'utf8'))
-    await bindShipped(kube, RIGHTS)
+    await bindShipped(kube, RIGHTS, wings)
   })
 }
 
@@ -93,9 +96,13 @@ async function generated({ installed = ROOT }: WhoseRights, controllers: string,
   return (await run(process.execPath, [source, ...args])).stdout
 }
 
-async function bindShipped(kube: KubeClient, namespace: string): Promise<void> {
+async function bindShipped(
+  kube: KubeClient,
+  namespace: string,
+  wings: readonly string[] = ['landscaper'],
+): Promise<void> {
   await bind(kube, namespace, 'worker', 'pawl-worker')
-  for (const name of PROCESSES) await bind(kube, namespace, name, `pawl-${name}-landscaper`)
+  for (const wing of wings) for (const name of PROCESSES) await bind(kube, namespace, name, `pawl-${name}-${wing}`)
 }
 
 /** The roles of wings that only a checkout of the test's own has. */

@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, inject } from 'vitest'
-import { installCrds } from '../../worker/dev/pawl-parts.ts'
+import { installCrds, setUpWings } from '../../worker/dev/pawl-parts.ts'
 import { type Servers, startServers } from '../../worker/dev/servers.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import { Cluster } from './cluster.ts'
@@ -38,21 +38,27 @@ export class Tenants<Name extends string> {
     return this.#pawl
   }
 
-  async setUp(name: string, shared: TestServers, prepare: Preparation, options: Partial<PawlOptions>): Promise<void> {
+  async setUp(
+    name: string,
+    shared: TestServers,
+    prepare: Preparation,
+    { wings, ...options }: TenantsOptions,
+  ): Promise<void> {
     const { databaseUrl, temporalAddress } = shared
     const dataDir = await mkdtemp(join(tmpdir(), 'pawl-tenants-'))
     const own = { databaseUrl, temporalAddress }
     const progress = (line: string) => process.stderr.write(`${name}: ${line}\n`)
     this.#servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, own, progress })
     const { kubeconfigPath } = this.#servers
-    await installCrds(this.#servers)
+    await installCrds(this.#servers, wings)
+    await setUpWings(this.#servers, wings)
     for (const one of this.#names) {
       const cluster = new Cluster(kubeconfigPath, one)
       this.#clusters.set(one, cluster)
       await cluster.createNamespace()
     }
     await prepare(this.#clusters.get(this.#names[0]!)!)
-    const servers = { ...shared, kubeconfigPath, accounts: await shippedAccounts(this.#servers) }
+    const servers = { ...shared, kubeconfigPath, accounts: await shippedAccounts(this.#servers, wings) }
     const workerFlags = [...PATIENT, ...(options.workerFlags ?? [])]
     this.#pawl = await Pawl.start({ name, servers, namespace: undefined, ...options, workerFlags })
   }
@@ -64,6 +70,9 @@ export class Tenants<Name extends string> {
   }
 }
 
+/** Of their Pawl; and of whose kinds the cluster has the CRDs, where that is not what a Pawl serves of itself. */
+export type TenantsOptions = Partial<PawlOptions> & { readonly wings?: readonly string[] }
+
 /** What the cluster needs before Pawl starts. */
 type Preparation = (cluster: Cluster) => Promise<void>
 
@@ -72,7 +81,7 @@ export function useTenants<const Name extends string>(
   name: string,
   names: readonly Name[],
   prepare: Preparation = () => Promise.resolve(),
-  options: Partial<PawlOptions> = {},
+  options: TenantsOptions = {},
 ): Tenants<Name> {
   const tenants = new Tenants(names)
   beforeAll(() => tenants.setUp(name, inject('servers'), prepare, options), SET_UP_MS)

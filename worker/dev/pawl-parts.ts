@@ -19,6 +19,7 @@ import type { Servers } from './servers.ts'
 
 const run = promisify(execFile)
 const CRDS = fileURLToPath(new URL('../../deploy/crds/', import.meta.url))
+const SETUP = fileURLToPath(new URL('../../deploy/setup/', import.meta.url))
 
 export interface PawlOptions {
   readonly servers: Servers
@@ -48,6 +49,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, wingsOn(wings))])
+  await setUpWings(servers, wingsOn(wings))
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
   const ofBoth = [
@@ -133,6 +135,17 @@ const WITHOUT_TLS = Object.fromEntries(
 )
 
 /** Applies the generated CRDs of the wings and waits until their storage answers. */
+/** What the wings need in a cluster beside their kinds and roles: a namespace, an account. */
+export async function setUpWings(
+  { kubectlPath, kubeconfigPath }: Servers,
+  wings: readonly string[] = wingsOn(undefined),
+): Promise<void> {
+  const folders = wings.map((wing) => join(SETUP, wing)).filter((folder) => existsSync(folder))
+  if (folders.length === 0) return
+  const each = folders.flatMap((folder) => ['-f', folder])
+  await run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, 'apply', '--server-side', '--force-conflicts', ...each])
+}
+
 export async function installCrds(
   { kubectlPath, kubeconfigPath }: Servers,
   wings: readonly string[] = wingsOn(undefined),

@@ -4,7 +4,13 @@
 //   R2. A right is for the namespace where it is used: the target's, the ones that a query or `writes` name, or every one (`anywhere`) for
 //       objects in none and for what nobody can tell before an object is there.
 
-import { type AccessRule, type LevelController, type LevelResource, resourceOf } from '../../workflows/kit/index.ts'
+import {
+  type AccessRule,
+  type LevelController,
+  type LevelResource,
+  resourceOf,
+  type StateQuery,
+} from '../../workflows/kit/index.ts'
 import { ENGINE_RULES } from './access-rules.ts'
 
 /** Where a right is used (R2). */
@@ -26,11 +32,14 @@ function observing(controller: LevelController): readonly Right[] {
   return Object.values(controller.queries).flatMap((query) => {
     const resource = resourceOf(controller, query.kind)
     const place = placeOf(resource, query.namespace)
-    return [
-      right('bridge', place, resource, ['list', 'watch']),
-      right('worker', place, resource, [query.name === undefined ? 'list' : 'get']),
-    ]
+    return [right('bridge', place, resource, ['list', 'watch']), right('worker', place, resource, readingVerbs(query))]
   })
+}
+
+/** What is lazy may be narrowed to names when it is asked for. */
+function readingVerbs({ name, namesFrom, lazy, many }: StateQuery): readonly string[] {
+  if (name !== undefined || namesFrom !== undefined) return ['get']
+  return lazy === true && many === true ? ['get', 'list'] : ['list']
 }
 
 function ofTarget({ target, finalizer, writes }: LevelController): readonly Right[] {

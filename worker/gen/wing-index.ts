@@ -12,6 +12,8 @@ import type { GeneratedFiles } from './output.ts'
 // The published package has JavaScript where the checkout has TypeScript.
 const EXTENSION = extname(import.meta.filename)
 const FILE = `wing${EXTENSION}`
+/** What the one value of a file is. */
+const EXPORTED = { wing: 'the wing', programs: 'the list of its programs' } as const
 const ENGINE: Readonly<Record<'workflows' | 'activities', ReadonlySet<string>>> = {
   workflows: new Set(['kit']),
   activities: new Set(['journal', 'kube', 'run']),
@@ -91,7 +93,7 @@ function member({ wing, name }: Entry): string {
 export async function wingModules(
   root: string,
   layer: 'workflows' | 'activities',
-  module = 'wing',
+  module: keyof typeof EXPORTED = 'wing',
 ): Promise<ReadonlyMap<string, string>> {
   const file = `${module}${EXTENSION}`
   const entries = existsSync(join(root, layer)) ? await readdir(join(root, layer), { withFileTypes: true }) : []
@@ -99,16 +101,17 @@ export async function wingModules(
   const found = new Map<string, string>()
   for (const { name: wing } of wings) {
     const path = join(root, layer, wing, file)
-    if (existsSync(path)) found.set(wing, exportedValue(`${layer}/${wing}/${file}`, await readFile(path, 'utf8')))
+    if (existsSync(path))
+      found.set(wing, exportedValue(`${layer}/${wing}/${file}`, await readFile(path, 'utf8'), EXPORTED[module]))
   }
   return found
 }
 
-function exportedValue(path: string, source: string): string {
+function exportedValue(path: string, source: string, what: string): string {
   const names = [...source.matchAll(/^export const (\w+)/gm)].flatMap(([, name]) => name ?? [])
   const [name] = names
   if (name !== undefined && names.length === 1) return name
-  throw new Error(`${path} exports ${names.join(', ') || 'no value'}; expected one value`)
+  throw new Error(`${path} exports ${names.join(', ') || 'no value'}; expected one value, ${what}`)
 }
 
 async function valueOf(path: string, name: string): Promise<unknown> {

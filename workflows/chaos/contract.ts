@@ -35,6 +35,12 @@ export const ENVIRONMENT_ANNOTATION = `${GROUP}/environment`
 export const USER_INFO_ANNOTATION = 'UserInfo'
 /** On a Disruption: of which trace it is part. */
 export const SPAN_CONTEXT_ANNOTATION = 'SpanContext'
+/**
+ * On a namespace: nothing is disturbed on behalf of it, what is there ends, and nothing new begins, until it is taken off; on the namespace of chaos pods: the
+ * same for the whole cluster. Its value says why.
+ */
+export const EMERGENCY_STOP_ANNOTATION = `${GROUP}/emergency-stop`
+
 /** On the Disruption of a cron or rollout: who made that. */
 export const USER_ANNOTATION = `${GROUP}/user`
 export const USER_GROUPS_ANNOTATION = `${GROUP}/user-groups`

@@ -3,7 +3,17 @@
 import type { Wing } from '../kit/index.ts'
 
 export const chaosWing = {
-  flags: {},
+  flags: {
+    'chaos-config': {
+      ...{ takes: '<file>', reads: 'text', default: 'none', inDev: 'as-given' },
+      text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
+    },
+  },
   workerRules: [],
   onlyWhenNamed: true,
+  admission: {
+    configuration: 'chaos-validation-webhook',
+    domain: 'validation.chaos.datadoghq.com',
+    skipLabel: 'validation.chaos.datadoghq.com/skip-validation',
+  },
 } as const satisfies Wing

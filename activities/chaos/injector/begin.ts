@@ -4,17 +4,17 @@ import { rm } from 'node:fs/promises'
 
 import { HANDLER_CONTAINER } from '../../../workflows/chaos/contract.ts'
 import type { Invocation, TargetContainer } from '../../../workflows/chaos/injector/invocation.ts'
-import type { KubeClient } from '../../kube/client.ts'
 import type { ProgramStart } from '../../program.ts'
 import { Children } from './children.ts'
 import { systemClock } from './clock.ts'
+import { type Cluster, openCluster } from './cluster-client.ts'
 import { findContainer, type FoundContainer, readStandIns } from './containers.ts'
 import { dryExecutor, type Executor, type Machine, realExecutor, type Scope } from './executor.ts'
 import type { Finding } from './finding.ts'
 import { type LifeActions, live } from './lifecycle.ts'
 import { type Log, textOf } from './log.ts'
 import { createInjection, type Injection, type Prepared } from './one-injection.ts'
-import { type Containers, isOfNetwork, prepare } from './prepare.ts'
+import { type Containers, isOncePerTarget, prepare } from './prepare.ts'
 import { lookupName } from './resolve-hosts.ts'
 import type { Settings } from './settings.ts'
 import { runProgram } from './shell.ts'
@@ -43,7 +43,8 @@ export async function begin(beginning: Beginning): Promise<number> {
   const { common, spec } = invocation
   const { proc } = settings
   const children = new Children({ proc, env: start.env, self: start.self })
-  const machine: Machine = { proc, run: runProgram, clock: systemClock, children }
+  const cluster = openCluster(settings)
+  const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const undoLog = new UndoLog(settings.stateFolder)
   await rm(settings.readinessFile, { force: true })
   if (common.metricsSink === 'datadog') log.warn('metrics are not sent to datadog, only logged')
@@ -64,7 +65,6 @@ export async function begin(beginning: Beginning): Promise<number> {
     return 1
   }
   const executor = common.dryRun ? dryExecutor(log) : realExecutor(machine)
-  const cluster = openCluster(settings)
   const finding = findingOf(beginning, cluster)
   const actions = actionsOf(beginning, { target, executor, cluster })
   const injections = injectionsOf(beginning, { target, executor, finding, undoLog })
@@ -114,7 +114,7 @@ function injectionsOf(beginning: Beginning, { target, executor, finding, undoLog
   const { common, spec } = invocation
   const names = target.found.map(({ name }) => name)
   const idOf = (name: string) => target.told.find((one) => one.name === name)?.id ?? name
-  const groups = isOfNetwork(spec) ? [names] : names.map((name) => [name])
+  const groups = isOncePerTarget(spec) ? [names] : names.map((name) => [name])
   return groups
     .filter((group) => group.length > 0)
     .map((group) =>
@@ -147,30 +147,9 @@ async function preparedFor(
   }
 }
 
-/** A client that is made when it is used first: most injections need none. */
-interface Cluster {
-  readonly client: () => Promise<KubeClient>
-  readonly close: () => Promise<void>
-}
-
-function openCluster({ kubeconfig, isInCluster }: Settings): Cluster | undefined {
-  if (kubeconfig === undefined && !isInCluster) return undefined
-  let opened: Promise<KubeClient> | undefined
-  const open = async () => {
-    const { createKubeClient } = await import('../../kube/client.ts')
-    return createKubeClient({ kubeconfigPath: kubeconfig, userAgent: 'pawl-injector' })
-  }
-  return {
-    client: async () => await (opened ??= open()),
-    close: async () => {
-      await (await opened)?.close()
-    },
-  }
-}
-
 function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): Finding {
   return {
-    ...{ settings, log, run: runProgram, clock: systemClock, lookup: lookupName },
+    ...{ settings, log, run: runProgram, clock: systemClock, lookup: lookupName, cluster },
     serviceAddresses: async (services) => {
       if (cluster === undefined) throw new Error('services are found in a cluster only, and there is none')
       const { serviceAddresses } = await import('./cluster.ts')

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import { kill } from 'node:process'
 
 import {
+  type ClusterCommand,
   type Command,
   commandText,
   type NetworkRef,
@@ -12,6 +13,7 @@ import {
   type WriteCommand,
 } from '../../../workflows/chaos/injector/command.ts'
 import type { Children } from './children.ts'
+import type { Cluster } from './cluster-client.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 import { isAlive, isGone, networkPath, nodeGroups } from './processes.ts'
@@ -40,6 +42,7 @@ export interface Machine {
   readonly run: Run
   readonly clock: Clock
   readonly children: Children
+  readonly cluster: Cluster | undefined
 }
 
 /** The executor that does it. */
@@ -65,6 +68,13 @@ export function realExecutor(machine: Machine): Executor {
         case 'end':
           await machine.children.end(command.as, scope.key)
           return
+        case 'cluster':
+          await askCluster(machine, command)
+          return
+        case 'listener': {
+          const { tellListener } = await import('./grpc/listener.ts')
+          await tellListener(command)
+        }
       }
     },
   }
@@ -115,4 +125,16 @@ async function writeFile({ path, text, mayBeGone }: WriteCommand): Promise<void>
 async function sendSignal({ proc }: Machine, { signal, process }: SignalCommand): Promise<void> {
   if (!(await isAlive(proc, process))) throw new Error(`send ${signal} to process ${process.pid}: it is not there`)
   kill(process.pid, signal)
+}
+
+async function askCluster({ cluster }: Machine, command: ClusterCommand): Promise<void> {
+  if (cluster === undefined) throw new Error(`${commandText(command)}: there is no cluster to ask`)
+  const { isNotFound } = await import('../../kube/errors.ts')
+  const { method, path, body, mayBeGone } = command
+  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+  try {
+    await (await cluster.client()).request(method, path, { body, contentType })
+  } catch (error) {
+    if (!(mayBeGone === true && isNotFound(error))) throw error
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { ServiceRule } from '../../../workflows/chaos/injector/invocation.ts'
 import type { ServiceAddress } from '../../../workflows/chaos/injector/network/network-spec.ts'
+import type { Cluster } from './cluster-client.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 import type { Lookup } from './resolve-hosts.ts'
@@ -15,6 +16,7 @@ export interface Finding {
   readonly clock: Clock
   readonly log: Log
   readonly lookup: Lookup
+  readonly cluster: Cluster | undefined
   /** Addresses of services, by `namespace/name`. */
   readonly serviceAddresses: (
     services: readonly ServiceRule[],

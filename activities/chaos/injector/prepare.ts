@@ -4,14 +4,16 @@
 import { join } from 'node:path'
 
 import type { NetworkRef, Unsupported } from '../../../workflows/chaos/injector/command.ts'
-import type { Invocation, KindSpec } from '../../../workflows/chaos/injector/invocation.ts'
+import type { CommonFlags, Invocation, KindSpec } from '../../../workflows/chaos/injector/invocation.ts'
 import {
   planContainerFailure,
   planCpuPressure,
   planDiskPressure,
   planDns,
+  planGrpc,
   planMemoryPressure,
   planNodeFailure,
+  planPodReplacement,
 } from '../../../workflows/chaos/injector/plan.ts'
 import { knownCapabilities, lacks } from './capabilities.ts'
 import type { FoundContainer } from './containers.ts'
@@ -26,9 +28,13 @@ import { parseResolvConf } from './resolve-hosts.ts'
 /** The containers that one injection is about, at least one; a node counts as one. */
 export type Containers = readonly [FoundContainer, ...FoundContainer[]]
 
-/** Whether a kind is of the pod's network, which all of its containers share: injected once for all of them. */
-export function isOfNetwork({ kind }: KindSpec): boolean {
-  return kind === 'network-disruption' || kind === 'dns-disruption'
+/** Kinds that are injected into each container; others once for the whole target, as what they disturb is shared. */
+const EACH_CONTAINER: ReadonlySet<string> = new Set<KindSpec['kind']>([
+  ...(['container-failure', 'cpu-pressure', 'memory-pressure', 'disk-pressure', 'disk-failure'] as const),
+])
+
+export function isOncePerTarget({ kind }: KindSpec): boolean {
+  return !EACH_CONTAINER.has(kind)
 }
 
 type SpecOf<Kind extends KindSpec['kind']> = Extract<KindSpec, { readonly kind: Kind }>
@@ -69,10 +75,25 @@ export async function prepare(
     case 'disk-failure':
       return refused('disk-failure needs an eBPF program that overrides what openat returns, which Pawl does not ship')
     case 'grpc-disruption':
-      return refused('grpc-disruption is not implemented yet')
+      return prepareGrpc(spec, common)
     case 'pod-replacement':
-      return refused('pod-replacement is not implemented yet')
+      return await preparePodReplacement(finding, spec, common)
   }
+}
+
+function prepareGrpc(spec: SpecOf<'grpc-disruption'>, { targetPodIp }: CommonFlags): Prepared {
+  if (targetPodIp === undefined) return refused('the address of the target is not known: --target-pod-ip is not given')
+  return { plan: planGrpc(spec, `${targetPodIp}:${spec.port}`) }
+}
+
+async function preparePodReplacement(
+  { cluster }: Finding,
+  spec: SpecOf<'pod-replacement'>,
+  common: CommonFlags,
+): Promise<Prepared> {
+  if (cluster === undefined) return refused('pods are replaced in a cluster only, and there is none')
+  const { replacementFacts } = await import('./pod-facts.ts')
+  return { plan: planPodReplacement(spec, await replacementFacts(await cluster.client(), common)) }
 }
 
 function refused(why: string): Prepared {

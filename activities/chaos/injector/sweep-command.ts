@@ -4,6 +4,7 @@ import { absolutePath, Flags, whole } from '../../../workflows/chaos/injector/fl
 import type { ProgramStart } from '../../program.ts'
 import { tryCapabilities } from './capabilities.ts'
 import { Children } from './children.ts'
+import { openCluster } from './cluster-client.ts'
 import { systemClock } from './clock.ts'
 import type { Machine } from './executor.ts'
 import { createLog } from './log.ts'
@@ -24,10 +25,13 @@ export async function runSweep({ args, env, self, print }: ProgramStart): Promis
   const { proc } = settings
   const network = pid === undefined ? undefined : await networkOf(proc, pid)
   if (pid !== undefined && network === undefined) throw new Error(`--network-of: process ${pid} is not there`)
-  const machine: Machine = { proc, run: runProgram, clock: systemClock, children: new Children({ proc, env, self }) }
+  const cluster = openCluster(settings)
+  const children = new Children({ proc, env, self })
+  const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const log = createLog(print, settings.logLevel, {}, systemClock.now)
   if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
   const { undone, left } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
+  await cluster?.close()
   for (const line of undone) print(`undone: ${line}\n`)
   for (const line of left) print(`left: ${line}\n`)
   return left.length > 0 ? 1 : 0

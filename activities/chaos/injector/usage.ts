@@ -1,18 +1,85 @@
 // What `pawl injector --help` says.
 
-import { KINDS } from '../../../workflows/chaos/injector/invocation.ts'
+import { INJECTOR_KINDS } from '../../../workflows/chaos/contract.ts'
 
-export const USAGE = `Usage: pawl injector KIND --level pod --target-containers NAME;ID [flags]
+const KINDS = INJECTOR_KINDS.map(({ name }) => name)
+
+/** Flags as they are shown, with what they are for. */
+const OPTIONS: readonly (readonly [string, string])[] = [
+  ['--level <pod-or-node>', 'what the target is'],
+  [
+    '--target-containers <name;id,...>',
+    'containers of the pod; ids as containerd://ID, docker://ID, cri-o://ID, process://PID',
+  ],
+  ['--target-pod-ip <address>', 'address of the pod'],
+  ['--dry-run', 'say what would be done, and be ready'],
+  ['--on-init', "before the pod's containers start; lets them go on afterwards"],
+  ['--not-injected-before <time>', 'wait until then, such as 2026-01-31T12:00:00Z'],
+  ['--deadline <time>', 'end then'],
+  ['--pulse-initial-delay <duration>', 'wait so long'],
+  ['--pulse-active-duration <duration>', 'inject for so long, in turns with the next'],
+  ['--pulse-dormant-duration <duration>', 'be clean for so long'],
+  ['--chaos-namespace <name>', 'namespace of the pod of this injector (default: chaos-engineering)'],
+  ['--metrics-sink <sink>', 'noop, or datadog, to which nothing is sent yet'],
+  ['--log-context-disruption-name <name>', 'said in every line of the log'],
+  ['--log-context-disruption-namespace <name>', 'as above; where the target is'],
+  ['--log-context-disruption-uid <uid>', 'as above; chooses shares of addresses'],
+  ['--log-context-target-name <name>', 'as above; the target that is watched'],
+  ['--log-context-target-node-name <name>', 'as above'],
+  [
+    '--hosts <host;port;protocol;flow;connState;dnsResolver;percentage>',
+    'network: what is disrupted; repeatable, parts at the end may be missing',
+  ],
+  [
+    '--allowed-hosts <host;port;protocol;flow;connState;dnsResolver;percentage>',
+    'network: what is let pass; repeatable',
+  ],
+  ['--services <name;namespace;port-portname;...;percentage>', 'network: services that are disrupted; repeatable'],
+  ['--drop <percent>', 'network: packets that are lost'],
+  ['--duplicate <percent>', 'network: packets that come twice; needs netem'],
+  ['--corrupt <percent>', 'network: packets that are changed; needs netem'],
+  ['--delay <ms>', 'network: how much later packets come; needs netem'],
+  ['--delay-jitter <percent>', 'network: how much the delay differs'],
+  ['--bandwidth-limit <bytes>', 'network: bytes in a second'],
+  ['--method <method>', 'network: refused, it needs an eBPF classifier; repeatable'],
+  ['--host-resolve-interval <duration>', 'network: how often names are looked up again (default: 1m)'],
+  ['--dns-pod-resolv-conf <path>', 'network: where the servers of the pod stand (default: /etc/resolv.conf)'],
+  ['--dns-node-resolv-conf <path>', 'network: where those of the node stand (default: /mnt/host/etc/resolv.conf)'],
+  ['--shutdown', 'node-failure: power off; without it the node crashes'],
+  ['--forced', 'container-failure: SIGKILL; without it SIGTERM'],
+  ['--count <cpus-or-percent>', 'cpu-pressure: CPUs such as 2, or a share of them such as 50% (default: 100%)'],
+  ['--target-percent <percent>', 'memory-pressure: share of the limit that is in use'],
+  ['--ramp-duration <duration>', 'memory-pressure: how long it takes to get there'],
+  ['--path <path>', 'disk-pressure and disk-failure: what is slowed down or fails'],
+  ['--read-bytes-per-sec <bytes>', 'disk-pressure'],
+  ['--write-bytes-per-sec <bytes>', 'disk-pressure'],
+  ['--exit-code <errno>', 'disk-failure: refused, it needs an eBPF program'],
+  ['--probability <percent>', 'disk-failure'],
+  ['--port <port>', 'grpc-disruption: where the application listens; dns-disruption: where servers do (default: 53)'],
+  ['--endpoint-alterations <endpoint;sort;value;percent>', 'grpc-disruption: sort is error or override; repeatable'],
+  ['--records <host:TYPE:value:ttl;...>', 'dns-disruption: what is answered'],
+  ['--protocol <protocol>', 'dns-disruption: udp, tcp or both (default: both)'],
+  ['--delete-storage', 'pod-replacement: with its claims'],
+  ['--force-delete', 'pod-replacement: at once'],
+  ['--grace-period-seconds <seconds>', "pod-replacement: in place of the pod's own"],
+  ['--state <dir>', 'sweep: where the notes are'],
+  ['--network-of <pid>', 'sweep: look for marks in the network of this process only'],
+]
+
+const WIDTH = 38
+
+export const USAGE = `Usage: pawl injector KIND [flags]
        pawl injector sweep [--state DIR] [--network-of PID]
        pawl injector capabilities
 
-Injects a disruption, waits for SIGINT, SIGTERM or --deadline, and cleans up. KIND is one of
-  ${KINDS.join(', ')}.
+Injects a disruption, waits for SIGINT, SIGTERM or its deadline, and cleans up.
+KIND is one of ${KINDS.join(', ')}.
 
-sweep          undo what killed injectors have left, by their notes and by Pawl's marks;
-               with --network-of marks are looked for in the network of that process only
-capabilities   try what this kernel can do
+sweep         undo what killed injectors have left, by their notes and by Pawl's marks
+capabilities  try what this kernel cannot do
 
-An ID is containerd://..., docker://..., cri-o://... or process://PID.
-The variables that it reads are listed in docs/operating.md.
+Options:
+${OPTIONS.map(([flag, text]) => `  ${flag.padEnd(WIDTH)}  ${text}`).join('\n')}
+
+Variables: see docs/injector.md
 `

@@ -23,25 +23,25 @@ export interface AgentFlags {
   readonly atEnd: 'leave' | 'stop'
 }
 
-export const USAGE = `Usage: pawl node-agent --nodes NAMES|all [flags]
+export const USAGE = `Usage: pawl node-agent --nodes <names-or-all> [options]
 
-Stands for the kubelet of chaos pods where there is none: starts the injector of each
-as a process of this machine and tells phase, readiness and container state.
+Stands for the kubelet of chaos pods where there is none: starts the injector of each as a process of this machine and tells phase, readiness and
+the state of its container.
 
-  --nodes NAMES|all          nodes whose chaos pods it runs, separated by commas (required)
-  --namespace NAME           where chaos pods are (chaos-engineering)
-  --kubeconfig FILE          of the API server ($KUBECONFIG, else the service account of the pod)
-  --injector COMMAND         program and arguments, separated by spaces, that the pod's arguments
-                             follow; "COMMAND sweep" undoes what a killed one has left (pawl injector)
-  --state FOLDER             where it keeps what it has started (/run/pawl-node-agent)
-  --play ready               starts nothing: pods are ready at once, and end well
-  --node-level refuse|allow  whether a disruption of level node may disturb this machine (refuse)
-  --processes-annotation KEY annotation of target pods with the processes that stand for their
-                             containers, such as {"app": 1234} (${PROCESSES_ANNOTATION})
-  --host-ip ADDRESS          status.hostIP of the pods (127.0.0.1)
-  --pod-ip ADDRESS           status.podIP of the pods (that of the host)
-  --at-end leave|stop        what becomes of injectors when the agent ends (leave): those that are
-                             left are taken up by the next agent with this folder
+Options:
+  --nodes <names-or-all>          nodes whose chaos pods it runs, separated by commas (required)
+  --namespace <name>              where chaos pods are (default: chaos-engineering)
+  --kubeconfig <file>             of the API server; injectors get it, too (default: $KUBECONFIG, in a pod its account)
+  --injector <command>            program and arguments, separated by spaces; the pod's arguments follow. "COMMAND sweep" undoes what a killed one
+                                  has left (default: pawl injector)
+  --state <folder>                where it keeps what it has started; one for a machine (default: /run/pawl-node-agent)
+  --play <ready>                  starts nothing: pods are ready at once, and end well when they are deleted, or at the --deadline of their arguments
+  --node-level <refuse-or-allow>  whether a disruption of level node may disturb this machine (default: refuse)
+  --processes-annotation <key>    annotation of target pods with the processes that stand for their containers (default: ${PROCESSES_ANNOTATION})
+  --host-ip <address>             status.hostIP of the pods (default: 127.0.0.1)
+  --pod-ip <address>              status.podIP of the pods (default: that of the host)
+  --at-end <leave-or-stop>        what becomes of injectors when the agent ends; the next agent with this folder takes up those that are left
+                                  (default: leave)
 `
 
 /** @throws with the flag, what was found and what was expected. */

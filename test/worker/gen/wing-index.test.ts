@@ -71,6 +71,32 @@ describe('the registries of wings', () => {
   })
 })
 
+describe('the registry of programs', () => {
+  it("lists what each wing's programs.ts exports, in the form of the project", async () => {
+    await write('activities/big-farm/programs.ts', 'export const farmPrograms = []\n')
+    await write('activities/zoo/programs.ts', 'export const zooPrograms: readonly WingProgram[] = []\n')
+    expect((await run(false)).code).toBe(0)
+    const listed = await read('activities/programs.gen.ts')
+    expect(listed).toContain("import { farmPrograms } from './big-farm/programs.ts'\n")
+    expect(listed).toContain('export const PROGRAMS: readonly WingProgram[] = [...farmPrograms, ...zooPrograms]\n')
+    expect(await format(listed, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(listed)
+    expect(await run(true)).toEqual({ code: 0, lines: [] })
+    await rm(join(root, 'activities/zoo'), { recursive: true })
+    expect((await run(true)).code).toBe(1)
+  })
+
+  it('is empty without programs', async () => {
+    await run(false)
+    expect(await read('activities/programs.gen.ts')).toContain('export const PROGRAMS: readonly WingProgram[] = []\n')
+  })
+
+  it('refuses a programs.ts that exports more than its list', async () => {
+    await write('activities/zoo/programs.ts', 'export const one = 1\nexport const two = 2\n')
+    const message = 'activities/zoo/programs.ts exports one, two; expected one value, the list of its programs'
+    await expect(run(false)).rejects.toThrow(message)
+  })
+})
+
 describe('the roles', () => {
   it("have a wing's own rules in the wing's role, and the engine's in the engine's", async () => {
     await run(false)

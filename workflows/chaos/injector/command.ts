@@ -3,6 +3,8 @@
 //   C1. Undoing needs no memory: a list of commands and the target that it names are enough, also in another process.
 //   C2. Every undo is harmless when what it undoes is gone, or was never done.
 
+import type { EndpointAlteration } from './invocation.ts'
+
 /** A network namespace: the process in which it was found, and the number by which the kernel knows it. */
 export interface NetworkRef {
   readonly pid: number
@@ -70,7 +72,27 @@ export interface EndCommand {
   readonly as: string
 }
 
-export type Command = RunCommand | WriteCommand | SignalCommand | WaitCommand | StartCommand | EndCommand
+/** Asks the API server. */
+export interface ClusterCommand {
+  readonly do: 'cluster'
+  readonly method: 'PATCH' | 'DELETE'
+  readonly path: string
+  /** A merge patch, or how to delete. */
+  readonly body: unknown
+  readonly mayBeGone?: true
+}
+
+/** Tells the listener inside of an application how to answer its callers. */
+export interface ListenerCommand {
+  readonly do: 'listener'
+  /** As `address:port`. */
+  readonly address: string
+  /** Undefined: as it would by itself. */
+  readonly alterations?: readonly EndpointAlteration[]
+}
+
+export type Command =
+  RunCommand | WriteCommand | SignalCommand | WaitCommand | StartCommand | EndCommand | ClusterCommand | ListenerCommand
 
 /** What is done, in this order, and what undoes it, in this order. */
 export interface Plan {
@@ -103,5 +125,9 @@ export function commandText(command: Command): string {
       return `start ${command.as}: ${command.args.join(' ')}`
     case 'end':
       return `end ${command.as}`
+    case 'cluster':
+      return `${command.method} ${command.path} ${JSON.stringify(command.body)}`
+    case 'listener':
+      return `${command.alterations === undefined ? 'reset' : 'disrupt'} the listener at ${command.address}`
   }
 }

@@ -189,3 +189,42 @@ function nat(line: string): Command {
   const gone = line.startsWith('-D') ? RULE_GONE : CHAIN_GONE
   return { do: 'run', in: 'target', argv: ['iptables', '-w', '-t', 'nat', ...line.split(' ')], gone }
 }
+
+/** @param address of the application, as `address:port`. */
+export function planGrpc({ alterations }: SpecOf<'grpc-disruption'>, address: string): Plan {
+  return { apply: [{ do: 'listener', address, alterations }], undo: [{ do: 'listener', address }] }
+}
+
+export interface ReplacementFacts {
+  readonly node: string
+  /** Whether somebody has closed the node before: then it stays so. */
+  readonly isCordoned: boolean
+  readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string }
+  /** Names of its PersistentVolumeClaims. */
+  readonly claims: readonly string[]
+}
+
+/** Closes the node, so that the pod's successor comes elsewhere, and deletes the pod. */
+export function planPodReplacement(spec: SpecOf<'pod-replacement'>, facts: ReplacementFacts): Plan {
+  const { namespace, name, uid } = facts.pod
+  const grace = spec.forceDelete ? 0 : spec.gracePeriodSeconds
+  const cordon = (unschedulable: true | null) =>
+    ({
+      do: 'cluster',
+      method: 'PATCH',
+      path: `/api/v1/nodes/${facts.node}`,
+      body: { spec: { unschedulable } },
+    }) as const
+  const remove = (plural: string, one: string, options: object): Command => ({
+    ...{ do: 'cluster', method: 'DELETE', path: `/api/v1/namespaces/${namespace}/${plural}/${one}`, mayBeGone: true },
+    body: { apiVersion: 'v1', kind: 'DeleteOptions', ...options },
+  })
+  return {
+    apply: [
+      ...(facts.isCordoned ? [] : [cordon(true)]),
+      ...(spec.deleteStorage ? facts.claims.map((claim) => remove('persistentvolumeclaims', claim, {})) : []),
+      remove('pods', name, { preconditions: { uid }, ...(grace === undefined ? {} : { gracePeriodSeconds: grace }) }),
+    ],
+    undo: facts.isCordoned ? [] : [{ ...cordon(null), mayBeGone: true }],
+  }
+}

@@ -81,13 +81,20 @@ function patternProblems({ pattern }: JsonSchema): readonly string[] {
 
 function ruleProblems(schema: JsonSchema): readonly string[] {
   const rules = schema['x-kubernetes-validations'] ?? []
-  return rules.flatMap(({ rule, message }) => {
+  return rules.flatMap(({ rule, message, fieldPath }) => {
     if (rule.trim() === '') return ['has a rule without text; expected one in CEL']
     if (!/\b(?:self|oldSelf)\b/.test(rule)) return [`has the rule ${rule}; expected one about self`]
+    if (fieldPath !== undefined && !hasField(schema, fieldPath.slice(1).split('.')))
+      return [`has the rule ${rule} about ${fieldPath}; expected one of its fields`]
     return message.trim() === '' || message.includes('\n')
       ? [`has the rule ${rule} with the message ${JSON.stringify(message)}; expected one line of text`]
       : []
   })
+}
+
+function hasField({ properties }: JsonSchema, [name = '', ...below]: readonly string[]): boolean {
+  const field = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
+  return field !== undefined && (below.length === 0 || hasField(field, below))
 }
 
 function defaultProblems(schema: JsonSchema): readonly string[] {

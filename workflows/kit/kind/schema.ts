@@ -33,6 +33,8 @@ export interface ValidationRule {
   readonly rule: string
   /** What users read when it does not hold. */
   readonly message: string
+  /** The field that they are told is wrong, such as `.containers`; without it the one that has the rule. */
+  readonly fieldPath?: `.${string}`
 }
 
 /** What can be said of every field beside its description. */

@@ -149,6 +149,7 @@ export function isObjectName(text: string): boolean {
 
 // No template can be filled with it.
 const IMPOSSIBLE = '\u0000'
+const NO_TEXT = IMPOSSIBLE
 const ALL = '*'
 const OWNED_BY_LABEL = { [OWNER_UID]: '${target.metadata.uid}' }
 
@@ -190,7 +191,7 @@ function selectorAt(references: string | readonly string[], target: object): str
 function isAsked({ onlyIf = {} }: QueryData, target: object): boolean {
   return Object.entries(onlyIf).every(([at, texts]) => {
     const value = valueAt(target, referencePath(at)) ?? ''
-    return typeof value !== 'object' && texts.includes(String(value))
+    return texts.includes(typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : NO_TEXT)
   })
 }
 

@@ -33,16 +33,7 @@ export function fakeCluster(
 ): FakeCluster {
   const empty = ([name, query]: [string, StateQuery]) => [name, query.many === true ? [] : undefined] as const
   const state: Record<string, unknown> = { ...Object.fromEntries(Object.entries(queries).map(empty)), ...states }
-  const objects = new Map<string, JsonObject>()
-  const shownBy = new Map<string, readonly string[]>()
-  for (const [name, value] of Object.entries(state)) {
-    const found = objectsIn(value)
-    for (const object of found) objects.set(keyOf(object, target), object)
-    shownBy.set(
-      name,
-      found.map((object) => keyOf(object, target)),
-    )
-  }
+  const { objects, shownBy, views } = givenIn(state, target)
   const initial = new Set(objects.keys())
   const given = new Set(
     Object.entries(queries).flatMap(([name, { owned }]) => (owned === undefined ? [] : (shownBy.get(name) ?? []))),
@@ -75,6 +66,8 @@ export function fakeCluster(
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined)
         throw new Error(`there is no state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
+      // What a view has made of objects shows nothing of what a pass writes.
+      if (views.has(name)) return views.get(name)
       const isMeant = ({ metadata }: JsonObject) =>
         (names?.includes(metadata.name) ?? true) &&
         Object.entries(labels).every(([key, values]) => values.includes(metadata.labels?.[key] ?? ''))
@@ -85,6 +78,26 @@ export function fakeCluster(
       return state[name]
     },
   }
+}
+
+function givenIn(state: Readonly<Record<string, unknown>>, target: JsonObject) {
+  const objects = new Map<string, JsonObject>()
+  const shownBy = new Map<string, readonly string[]>()
+  const views = new Map<string, unknown>()
+  for (const [name, value] of Object.entries(state)) {
+    const found = objectsIn(value)
+    if (found.length === 0 && isSomething(value)) views.set(name, value)
+    for (const object of found) objects.set(keyOf(object, target), object)
+    shownBy.set(
+      name,
+      found.map((object) => keyOf(object, target)),
+    )
+  }
+  return { objects, shownBy, views }
+}
+
+function isSomething(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined
 }
 
 function objectsIn(value: unknown): readonly JsonObject[] {

@@ -261,7 +261,7 @@ function made({ executor: given = executor(), prepared, proc = join(folder, 'pro
 function machineOf(failing = ''): Machine {
   const proc = join(folder, 'proc')
   return {
-    ...{ proc, clock: new HandClock(), children: new Children({ proc, env: {}, self: [] }) },
+    ...{ proc, clock: new HandClock(), children: new Children({ proc, env: {}, self: [] }), cluster: undefined },
     run: ([program = '']) => {
       ran.push(program)
       return Promise.resolve(

@@ -12,6 +12,7 @@ import {
   planDns,
   planMemoryPressure,
   planNodeFailure,
+  planPodReplacement,
 } from '../../../../workflows/chaos/injector/plan.ts'
 
 describe('the plan of', () => {
@@ -117,5 +118,38 @@ describe('the plan of', () => {
     expect(text).toContain('-I PREROUTING 1 -p tcp --dport 5300 -m comment')
     expect(text).toContain('--to-destination 10.0.0.9:5353')
     expect(text).not.toContain('udp')
+  })
+})
+
+describe('the plan of a pod replacement', () => {
+  const facts = { node: 'n1', isCordoned: false, pod: { namespace: 'ns', name: 'p1', uid: 'u1' }, claims: ['data'] }
+  const spec = { kind: 'pod-replacement', deleteStorage: true, forceDelete: false } as const
+  const lines = (given: Parameters<typeof planPodReplacement>[0], found = facts) => {
+    const { apply, undo } = planPodReplacement(given, found)
+    return [apply, undo].map((commands) => commands.map(commandText))
+  }
+  const removed = '"apiVersion":"v1","kind":"DeleteOptions"'
+
+  it('closes the node, deletes claims and pod, and opens the node again', () => {
+    expect(lines(spec)).toEqual([
+      [
+        'PATCH /api/v1/nodes/n1 {"spec":{"unschedulable":true}}',
+        `DELETE /api/v1/namespaces/ns/persistentvolumeclaims/data {${removed}}`,
+        `DELETE /api/v1/namespaces/ns/pods/p1 {${removed},"preconditions":{"uid":"u1"}}`,
+      ],
+      ['PATCH /api/v1/nodes/n1 {"spec":{"unschedulable":null}}'],
+    ])
+  })
+
+  it.each([
+    [{ ...spec, deleteStorage: false, forceDelete: true, gracePeriodSeconds: 30 }, 0],
+    [{ ...spec, deleteStorage: false, gracePeriodSeconds: 30 }, 30],
+  ])('deletes in the time that is asked for, and leaves a node alone that was closed: %j', (given, seconds) => {
+    expect(lines(given, { ...facts, isCordoned: true })).toEqual([
+      [
+        `DELETE /api/v1/namespaces/ns/pods/p1 {${removed},"preconditions":{"uid":"u1"},"gracePeriodSeconds":${seconds}}`,
+      ],
+      [],
+    ])
   })
 })

@@ -35,6 +35,10 @@ describe('a kind that contradicts itself', () => {
     [text('F.', { rules: [{ rule: ' ', message: 'm' }] }), 'has a rule without text; expected one in CEL'],
     [text('F.', { rules: [{ rule: '1 < 2', message: 'm' }] }), 'has the rule 1 < 2; expected one about self'],
     [text('F.', { rules: [{ rule: 'self > 1', message: '' }] }), 'with the message ""; expected one line of text'],
+    [
+      record('F.', { a: text('A.') }, { rules: [{ rule: 'has(self.a)', message: 'm', fieldPath: '.b' }] }),
+      'has the rule has(self.a) about .b; expected one of its fields',
+    ],
     [required(flag('F.', { default: true })), 'is required and has a default; expected one of them'],
     [integer('F.', { default: 1.5 }), 'has the default 1.5; expected a whole number'],
     [integer('F.', { default: 0, minimum: 1 }), 'has the default 0; expected at least 1'],

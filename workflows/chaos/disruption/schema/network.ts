@@ -64,7 +64,9 @@ const cloudService = record('One service of a cloud.', {
 
 const share = (description: string) => integer(description, { minimum: 0, maximum: 100 })
 
-export const networkField = record('Disturbs the network of the target.', {
+const EFFECTS = ['drop', 'duplicate', 'corrupt', 'delay', 'bandwidthLimit']
+
+const networkFields = {
   hosts: list('Only what goes to these hosts; without hosts and services everything.', host, {
     maxItems: MOST_FILTERS,
   }),
@@ -91,6 +93,15 @@ export const networkField = record('Disturbs the network of the target.', {
       maxItems: 20,
     }),
   }),
+}
+
+export const networkField = record('Disturbs the network of the target.', networkFields, {
+  rules: [
+    {
+      rule: EFFECTS.map((name) => `(has(self.${name}) && self.${name} != 0)`).join(' || '),
+      message: `expected at least one effect of ${EFFECTS.join(', ')}`,
+    },
+  ],
 })
 
 export type NetworkDisruption = ValueOf<typeof networkField>

@@ -11,6 +11,7 @@ import {
   required,
   text,
   timestamp,
+  type ValidationRule,
   type ValueOf,
 } from '../../../kit/index.ts'
 import { durationField } from '../../go-duration.ts'
@@ -21,11 +22,23 @@ import { grpcField } from './grpc.ts'
 import { networkField } from './network.ts'
 import { cpuPressureField, diskPressureField, memoryPressureField } from './pressure.ts'
 
-const requirement = record('One requirement on labels.', {
-  key: required(text('The key of the label.', { maxLength: 317 })),
-  operator: required(oneOf('What is required of it.', ['In', 'NotIn', 'Exists', 'DoesNotExist'])),
-  values: list('The values, of In and NotIn.', text('A value.', { maxLength: 63 }), { maxItems: 256 }),
-})
+const requirement = record(
+  'One requirement on labels.',
+  {
+    key: required(text('The key of the label.', { maxLength: 317 })),
+    operator: required(oneOf('What is required of it.', ['In', 'NotIn', 'Exists', 'DoesNotExist'])),
+    values: list('The values, of In and NotIn.', text('A value.', { maxLength: 63 }), { maxItems: 256 }),
+  },
+  {
+    rules: [
+      {
+        rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
+        message: 'expected values beside In and NotIn, and none beside Exists and DoesNotExist',
+        fieldPath: '.values',
+      },
+    ],
+  },
+)
 
 const targeting = {
   count: required(
@@ -67,10 +80,22 @@ const trigger = (description: string) =>
 const timing = {
   duration: durationField("How long it lasts; default: the operators'."),
   maxRuns: integer('How many times chaos pods are made at most.', { minimum: 1 }),
-  triggers: record('When it begins.', {
-    inject: trigger('When targets are disturbed; offset counts from when chaos pods are made.'),
-    createPods: trigger('When chaos pods are made; offset counts from the creation of the Disruption.'),
-  }),
+  triggers: record(
+    'When it begins.',
+    {
+      inject: trigger('When targets are disturbed; offset counts from when chaos pods are made.'),
+      createPods: trigger('When chaos pods are made; offset counts from the creation of the Disruption.'),
+    },
+    {
+      rules: [
+        {
+          rule: '!has(self.inject) || !has(self.inject.notBefore) || !has(self.createPods) || !has(self.createPods.notBefore) || self.inject.notBefore >= self.createPods.notBefore',
+          message: 'expected inject.notBefore not to be before createPods.notBefore',
+          fieldPath: '.inject.notBefore',
+        },
+      ],
+    },
+  ),
   pulse: record(
     'Disturbs and pauses in turns.',
     {
@@ -84,6 +109,11 @@ const timing = {
           rule: 'has(self.activeDuration) == has(self.dormantDuration)',
           message: 'expected activeDuration and dormantDuration, or neither',
         },
+        ...['activeDuration', 'dormantDuration'].map((name) => ({
+          rule: `!has(self.${name}) || (type(self.${name}) == int ? self.${name} >= 500000000 : self.${name} == '' || duration(self.${name}) >= duration('500ms'))`,
+          message: `expected ${name} to be at least 500ms`,
+          fieldPath: `.${name}` as const,
+        })),
       ],
     },
   ),
@@ -142,17 +172,71 @@ const kinds = {
   podReplacement: podReplacementField,
 }
 
+/** They end the target, so nothing else can be done to it. */
+export const ALONE = ['containerFailure', 'nodeFailure', 'podReplacement'] as const
+/** They reach into a pod. */
+export const OF_PODS = ['containerFailure', 'podReplacement', 'grpc', 'dns'] as const
+/** They work before containers run. */
+export const ON_INIT = ['network', 'dns'] as const
+/** They disturb a disk or the memory of the whole pod. */
+export const OF_ALL_CONTAINERS = ['diskPressure', 'memoryPressure'] as const
+
 const specFields = { ...targeting, ...timing, ...safety, reporting: reportingField, ...kinds }
+
+const KINDS = Object.keys(kinds) as readonly (keyof typeof kinds)[]
+const IS_NODE = "(has(self.level) && self.level == 'node')"
+const IS_ON_INIT = '(has(self.onInit) && self.onInit)'
+
+/** Source: spec/chaos.md 1.4 (2 to 7, 9), as far as CEL can say it; rules/ have all of it. */
+const specRules: readonly ValidationRule[] = [
+  { rule: anyOf(KINDS), message: 'expected at least one kind, such as network' },
+  ...ALONE.map((alone) =>
+    notBoth(alone, anyOf(KINDS.filter((name) => name !== alone)), `expected no other kind beside ${alone}`),
+  ),
+  notBoth('pulse', anyOf(ALONE), `expected no pulse beside ${ALONE.join(', ')}`),
+  ...OF_PODS.map((kind) => notBoth(kind, IS_NODE, `expected level pod beside ${kind}`)),
+  noContainers(IS_NODE, 'level node'),
+  noContainers(anyOf(OF_ALL_CONTAINERS), OF_ALL_CONTAINERS.join(', ')),
+  noContainers(IS_ON_INIT, 'onInit'),
+  notBoth('level', `${IS_NODE} && ${IS_ON_INIT}`, 'expected level pod beside onInit'),
+  ...KINDS.filter((kind) => !ON_INIT.some((one) => one === kind)).map((kind) =>
+    notBoth(kind, IS_ON_INIT, `expected beside onInit only ${ON_INIT.join(', ')}`),
+  ),
+]
 
 export const specField = record(
   'What is disturbed, how, and for how long. It does not change, but for count with dynamic targeting.',
   specFields,
+  {
+    rules: [
+      {
+        rule: '(has(self.selector) && size(self.selector) > 0) || (has(self.advancedSelector) && size(self.advancedSelector) > 0)',
+        message: 'expected labels of the targets in selector or advancedSelector',
+      },
+      ...specRules,
+    ],
+  },
 )
 
 export const templateField = record(
   'The spec of each Disruption. Its selector may be empty: that of the target resource comes in.',
   specFields,
+  { rules: specRules },
 )
+
+function anyOf(fields: readonly string[]): string {
+  return fields.map((name) => `has(self.${name})`).join(' || ')
+}
+
+/** The field is not there where the condition holds. */
+function notBoth(field: string, condition: string, message: string): ValidationRule {
+  return { rule: `!has(self.${field}) || !(${condition})`, message, fieldPath: `.${field}` }
+}
+
+function noContainers(condition: string, what: string): ValidationRule {
+  const rule = `!has(self.containers) || size(self.containers) == 0 || !(${condition})`
+  return { rule, message: `expected no containers beside ${what}`, fieldPath: '.containers' }
+}
 
 export type DisruptionSpec = ValueOf<typeof specField>
 export type Reporting = ValueOf<typeof reportingField>

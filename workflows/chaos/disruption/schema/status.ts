@@ -1,6 +1,7 @@
 // The status of a Disruption: what the seed asks for (targets, specHash, injectionStatus), and what clients of today read. Wire format: spec/chaos.md 1.7.
 
 import {
+  anyMap,
   conditionsField,
   flag,
   integer,
@@ -24,6 +25,7 @@ const counter = (description: string) => integer(description, { minimum: 0 })
 
 export const statusField = record('What came of it.', {
   specHash: text('The hash of the spec that is carried out; it is set once.'),
+  originalSpec: anyMap('The spec that is carried out, as it was when the hash was made.'),
   injectionStatus: oneOf('How much of it is injected.', INJECTION_STATUSES),
   targets: list('The pods or nodes that are disturbed, in order.', text('The name of a target.')),
   ignoredTargets: list(

@@ -1,0 +1,90 @@
+// Plays the kubelet for chaos pods, one step at a time, as a test wants it: what they say is the only thing that the controller knows of injectors.
+
+import type { KubeClient, KubeObject, ObjectList } from '../../../activities/kube/client.ts'
+import { isNotFound } from '../../../activities/kube/errors.ts'
+import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
+import {
+  DISRUPTION_KIND_LABEL,
+  DISRUPTION_NAME_LABEL,
+  DISRUPTION_NAMESPACE_LABEL,
+  INJECTOR_CONTAINER,
+  TARGET_LABEL,
+} from '../../../workflows/chaos/contract.ts'
+
+const PODS = `/api/v1/namespaces/${CHAOS_NAMESPACE}/pods`
+const MERGE = 'application/merge-patch+json'
+
+export type ChaosPodObject = KubeObject & {
+  readonly spec: { readonly nodeName: string; readonly containers: readonly { readonly args: readonly string[] }[] }
+}
+
+export class ChaosKubelet {
+  readonly #kube: KubeClient
+  constructor(kube: KubeClient) {
+    this.#kube = kube
+  }
+
+  /** The chaos pods of a Disruption, by target and kind. */
+  async pods(disruption: KubeObject): Promise<readonly ChaosPodObject[]> {
+    const { name, namespace = '' } = disruption.metadata
+    const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
+    const { items } = await this.#kube.request<ObjectList>('GET', PODS, { query: { labelSelector } })
+    return ([...items] as ChaosPodObject[]).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  }
+
+  async ready(pod: KubeObject, isReady = true): Promise<void> {
+    await this.say(pod, {
+      phase: 'Running',
+      conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
+      containerStatuses: [container({ running: {} })],
+    })
+  }
+
+  /** @param exitCode 0: it has completed, and what it did is undone. */
+  async exit(pod: KubeObject, exitCode: number, reason?: string): Promise<void> {
+    const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' }
+    await this.say(pod, {
+      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+      ...(reason !== undefined && { reason }),
+      conditions: [{ type: 'Ready', status: 'False' }],
+      containerStatuses: [container({ terminated })],
+    })
+  }
+
+  async say({ metadata: { name } }: KubeObject, status: object): Promise<void> {
+    await this.#kube.request('PATCH', `${PODS}/${name}/status`, { body: { status }, contentType: MERGE })
+  }
+
+  async delete({ metadata: { name } }: KubeObject): Promise<void> {
+    await this.#kube.request('DELETE', `${PODS}/${name}`)
+  }
+
+  /** As a person who has undone by hand what was left. */
+  async release({ metadata: { name } }: KubeObject): Promise<void> {
+    await this.#kube.request('PATCH', `${PODS}/${name}`, {
+      body: { metadata: { finalizers: null } },
+      contentType: MERGE,
+    })
+  }
+
+  /** A pod whose finalizer is off goes when its node says so. */
+  async bury({ metadata: { name } }: KubeObject): Promise<void> {
+    try {
+      await this.#kube.request('DELETE', `${PODS}/${name}`, { body: { gracePeriodSeconds: 0 } })
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+}
+
+/** `cpu-pressure web-1`. */
+export function keyOf({ metadata: { labels = {} } }: KubeObject): string {
+  return `${labels[DISRUPTION_KIND_LABEL]} ${labels[TARGET_LABEL]}`
+}
+
+function container(state: object): object {
+  return {
+    ...{ name: INJECTOR_CONTAINER, image: 'chaos-injector', imageID: '', restartCount: 0, ready: 'running' in state },
+    state,
+  }
+}

@@ -1,0 +1,73 @@
+// Programs of wings, as people start them.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { PROGRAMS } from '../../activities/programs.gen.ts'
+
+const WORKER = join(import.meta.dirname, '../../worker')
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pawl-program-'))
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+function run(file: string, ...args: readonly string[]) {
+  const env = { ...process.env, CHAOS_INJECTOR_STATE: folder, CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready') }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(WORKER, file), ...args], {
+    encoding: 'utf8',
+    env,
+  })
+  return { status, stdout, stderr }
+}
+
+describe('the programs of wings', { timeout: 60_000 }, () => {
+  it('stand among the commands, each name once', () => {
+    const { stdout } = run('cli.ts', '--help')
+    const names = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name)
+    expect(PROGRAMS.length).toBeGreaterThan(0)
+    for (const { name } of PROGRAMS) expect(names.filter((one) => one === name)).toEqual([name])
+  })
+
+  it('are named when somebody misspells one', () => {
+    expect(run('cli.ts', 'injecter')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(', injector') as string,
+    })
+    expect(run('program.ts', 'injecter')).toMatchObject({
+      status: 2,
+      stderr: "pawl: found 'injecter', expected one of injector\n",
+    })
+  })
+
+  it.each(['cli.ts', 'program.ts'])('get their arguments as they are, from %s', (file) => {
+    expect(run(file, 'injector', 'cpu-pressure', '--level', 'node', '--no', '1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('injector: --no: unknown flag, expected one of --chaos-namespace') as string,
+    })
+    expect(run(file, 'injector', '--help')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('Usage: pawl injector KIND') as string,
+    })
+  })
+
+  it('end when a signal comes, with an exit code of their own', async () => {
+    const args = ['injector', 'cpu-pressure', '--level', 'pod', '--target-containers', 'app;process://1', '--dry-run']
+    const env = { ...process.env, CHAOS_INJECTOR_STATE: folder, CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready') }
+    const child = spawn(process.execPath, [join(WORKER, 'pawl.js'), ...args], { env })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    await expect.poll(() => text, { timeout: 50_000 }).toContain('"message":"injected"')
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(text).toContain('"message":"cleaned"')
+  })
+})

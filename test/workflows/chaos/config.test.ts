@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+
+import { DEFAULT_CONFIG, readChaosConfig } from '../../../workflows/chaos/config.ts'
+import { problemText } from '../../../workflows/kit/index.ts'
+
+const problems = (document: unknown) => readChaosConfig(document).problems.map(problemText)
+
+describe("the operators' configuration", () => {
+  it('is the default where nothing is said', () => {
+    for (const document of [undefined, null, {}, { controller: {}, injector: null, handler: {} }]) {
+      const { config, problems: found } = readChaosConfig(document)
+      expect(found).toEqual([])
+      expect(JSON.parse(JSON.stringify(config))).toEqual(JSON.parse(JSON.stringify(DEFAULT_CONFIG)))
+    }
+  })
+
+  it('has the names that users of chaos-controller know, and passes over what Pawl does not have', () => {
+    const { config, problems: found } = readChaosConfig({
+      controller: {
+        ...{ metricsBindAddr: '127.0.0.1:8080', deleteOnly: true, defaultDuration: '5m', maxDuration: '2h' },
+        ...{ expiredDisruptionGCDelay: '10m', disabledDisruptions: ['node-failure'] },
+        safeMode: { enable: false, environment: 'staging', permittedUserGroups: ['sre'] },
+      },
+      injector: {
+        image: 'example.com/chaos-injector:1',
+        tolerations: [{ operator: 'Exists' }],
+        networkDisruption: { allowedHosts: [{ host: '10.0.0.1', port: 443 }], hostResolveInterval: '30s' },
+      },
+      handler: { enabled: true, timeout: '10m', resources: { cpu: '50m' } },
+    })
+    expect(found).toEqual([])
+    expect(config).toMatchObject({
+      controller: {
+        ...{ deleteOnly: true, defaultDurationMs: 300_000, maxDurationMs: 7_200_000 },
+        ...{ expiredDisruptionGCDelayMs: 600_000, disabledDisruptions: ['node-failure'] },
+        safeMode: { enable: false, namespaceThreshold: 80, environment: 'staging', permittedUserGroups: ['sre'] },
+      },
+      injector: {
+        ...{ image: 'example.com/chaos-injector:1', tolerations: [{ operator: 'Exists' }] },
+        ...{ allowedHosts: [{ host: '10.0.0.1', port: 443 }], hostResolveIntervalMs: 30_000 },
+      },
+      handler: { enabled: true, timeoutMs: 600_000, cpu: '50m', memory: '100Mi' },
+    })
+  })
+
+  it('takes a negative delay as none, and no longest duration for 0', () => {
+    const { config } = readChaosConfig({ controller: { expiredDisruptionGCDelay: '-1m', maxDuration: '0' } })
+    expect(config.controller.expiredDisruptionGCDelayMs).toBeUndefined()
+    expect(config.controller.maxDurationMs).toBeUndefined()
+  })
+
+  it('is told where it is wrong, all at once', () => {
+    expect(problems('text')).toEqual(['found "text", expected fields'])
+    expect(
+      problems({
+        controller: { deleteOnly: 'yes', defaultDuration: 'long' },
+        injector: { labels: { a: 1 } },
+        handler: 3,
+      }),
+    ).toEqual([
+      'handler: found 3, expected fields',
+      'controller.deleteOnly: found "yes", expected true or false',
+      'controller.defaultDuration: found "long", expected a duration such as 1m30s',
+      'injector.labels: found {"a":1}, expected fields with texts',
+    ])
+    expect(problems({ injector: { chaosNamespace: 'other' } })).toEqual([
+      'injector.chaosNamespace: found "other", expected chaos-engineering, for which the roles are made',
+    ])
+  })
+})

@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import { cronDecision, type CronState, withHistory } from '../../../../workflows/chaos/disruption-cron/due.ts'
+import { readSchedule } from '../../../../workflows/chaos/schedule.ts'
+
+const schedule = readSchedule('*/15 * * * *') ?? expect.fail('no schedule')
+const at = (time: string) => Date.parse(`2026-01-01T${time}Z`)
+const MINUTE_MS = 60_000
+
+const state = (more: Partial<CronState> = {}): CronState => ({
+  ...{ schedule, createdMs: at('00:01:00'), lastMs: undefined, children: [], nowMs: at('00:16:00') },
+  ...{ toleranceMs: 5 * MINUTE_MS, isPaused: false, isTargetThere: true },
+  ...more,
+})
+
+describe('a cron', () => {
+  it('makes a Disruption when it is time (C1)', () => {
+    expect(cronDecision(state())).toEqual({
+      ...{ run: 'now', forMs: at('00:15:00'), lastMs: at('00:15:00'), nextMs: at('00:30:00') },
+    })
+  })
+
+  it.each<readonly [string, Partial<CronState>]>([
+    ['not due', { nowMs: at('00:14:59') }],
+    ['not due', { lastMs: at('00:15:00') }],
+    ['not due', { children: [at('00:15:00')] }],
+    ['paused', { isPaused: true }],
+    ['target missing', { isTargetThere: false }],
+    ['still there', { children: [at('00:00:00')] }],
+    ['still there', { children: [undefined] }],
+    ['too late', { nowMs: at('00:20:01') }],
+  ])('makes none: %s', (run, more) => {
+    expect(cronDecision(state(more)).run).toBe(run)
+  })
+
+  it('makes one as late as it is tolerated (C4)', () => {
+    expect(cronDecision(state({ nowMs: at('00:20:00') }))).toMatchObject({ run: 'now', forMs: at('00:15:00') })
+  })
+
+  it('makes up for the last missed time alone (C3)', () => {
+    const resumed = cronDecision(state({ lastMs: at('00:15:00'), nowMs: at('03:02:00') }))
+    expect(resumed).toMatchObject({ run: 'now', forMs: at('03:00:00'), nextMs: at('03:15:00') })
+  })
+
+  it('learns from a child what the status does not say (C2)', () => {
+    const crashed = state({ children: [at('00:15:00')], lastMs: at('00:00:00') })
+    expect(cronDecision(crashed)).toEqual({ run: 'not due', lastMs: at('00:15:00'), nextMs: at('00:30:00') })
+  })
+
+  it('never runs twice for one time, for one to come, or beside a child', () => {
+    const minute = fc.integer({ min: 0, max: 600 }).map((count) => at('00:00:00') + count * MINUTE_MS)
+    const states = fc.record({
+      lastMs: fc.option(minute, { nil: undefined }),
+      children: fc.array(fc.option(minute, { nil: undefined }), { maxLength: 2 }),
+      nowMs: minute,
+      toleranceMs: fc.integer({ min: 0, max: 60 }).map((count) => count * MINUTE_MS),
+      isPaused: fc.boolean(),
+      isTargetThere: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(states, (more) => {
+        const decision = cronDecision(state(more))
+        if (decision.run !== 'now') return
+        expect(decision.forMs).toBeLessThanOrEqual(more.nowMs)
+        expect(decision.forMs).toBeGreaterThan(more.lastMs ?? at('00:01:00'))
+        expect([more.children, more.isPaused, more.isTargetThere]).toEqual([[], false, true])
+        expect(cronDecision(state({ ...more, lastMs: decision.lastMs })).run).toBe('not due')
+      }),
+    )
+  })
+})
+
+describe('the history of a cron', () => {
+  it('keeps the last five (C6)', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    const history = names.reduce<ReturnType<typeof withHistory>>(
+      (known, name) => withHistory(known, name, '2026-01-01T00:00:00Z'),
+      [],
+    )
+    expect(history.map(({ name }) => name)).toEqual(['b', 'c', 'd', 'e', 'f'])
+    expect(withHistory(undefined, 'a', '2026-01-01T00:00:00Z')).toEqual([
+      { name: 'a', kind: 'Disruption', createdAt: '2026-01-01T00:00:00Z' },
+    ])
+  })
+})

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+
+import {
+  rolloutDecision,
+  type RolloutState,
+  seenContainers,
+} from '../../../../workflows/chaos/disruption-rollout/changes.ts'
+
+const [FIRST, LATER, LAST] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-01-01T02:00:00Z']
+const app = { name: 'app', image: 'shop:1', env: [{ name: 'A', value: '1' }] }
+const newer = { ...app, image: 'shop:2' }
+const barer = { ...app, env: [] }
+const pod = (...containers: readonly { readonly name: string }[]) => ({ containers })
+
+describe('the containers of a target', () => {
+  const first = seenContainers({}, pod(app), FIRST)
+
+  it('are no change when they are seen first (C8)', () => {
+    expect(first.lastContainerChangeTime).toBeUndefined()
+    expect(Object.keys(first.latestContainersHash ?? {})).toEqual(['app'])
+  })
+
+  it('are the same in another order of keys, and whatever else changes (C8)', () => {
+    const turned = Object.fromEntries(Object.entries(app).reverse()) as typeof app
+    expect(seenContainers(first, pod(turned), LATER)).toEqual(first)
+    const changed = seenContainers(first, pod(newer), LATER)
+    expect(seenContainers(changed, pod(newer), LAST)).toEqual(changed)
+  })
+
+  it.each<readonly [string, Parameters<typeof seenContainers>[1]]>([
+    ['image', pod(newer)],
+    ['environment', pod(barer)],
+    ['number', pod(app, { name: 'side' })],
+    ['absence', pod()],
+    ['init containers', { containers: [app], initContainers: [{ name: 'init' }] }],
+  ])('have changed with their %s (C8)', (_, template) => {
+    expect(seenContainers(first, template, LATER).lastContainerChangeTime).toBe(LATER)
+  })
+})
+
+describe('a rollout', () => {
+  const nowMs = Date.parse('2026-01-01T01:04:00Z')
+  const state = (more: Partial<RolloutState> = {}): RolloutState => ({
+    status: { lastContainerChangeTime: LATER },
+    ...{ isTargetThere: true, hasChild: false, nowMs, toleranceMs: 5 * 60_000 },
+    ...more,
+  })
+
+  it('tests a change', () => {
+    expect(rolloutDecision(state())).toEqual({ run: 'now', forMs: Date.parse(LATER) })
+    const tested = { lastContainerChangeTime: LATER, lastScheduleTime: FIRST }
+    expect(rolloutDecision(state({ status: tested })).run).toBe('now')
+  })
+
+  it.each<readonly [string, Partial<RolloutState>]>([
+    ['target missing', { isTargetThere: false }],
+    ['never changed', { status: {} }],
+    ['already tested', { status: { lastContainerChangeTime: LATER, lastScheduleTime: LATER } }],
+    ['still there', { hasChild: true }],
+    ['too late', { nowMs: nowMs + 61_000 }],
+  ])('tests nothing: %s', (run, more) => {
+    expect(rolloutDecision(state(more))).toEqual({ run })
+  })
+})

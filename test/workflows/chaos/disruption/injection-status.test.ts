@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+
+import type { InjectionStatus } from '../../../../workflows/chaos/contract.ts'
+import type { TargetInjections } from '../../../../workflows/chaos/disruption/kind.ts'
+import {
+  injectedTargets,
+  injectionStatusOf,
+  type StatusInput,
+  targetInjectionsOf,
+} from '../../../../workflows/chaos/disruption/injection-status.ts'
+
+const KINDS = ['network-disruption', 'cpu-pressure']
+type Pod = StatusInput['pods'][number]
+
+const pod = (target: string, does: string, is: Partial<Pod> = {}): Pod => ({
+  ...{ target, does, isReady: false, hasCompleted: false, isDeleting: false },
+  ...is,
+})
+const of = (target: string, is: Partial<Pod>) => KINDS.map((kind) => pod(target, kind, is))
+const ready = { isReady: true }
+const completed = { hasCompleted: true }
+
+const status = (current: InjectionStatus, pods: readonly Pod[], more: Partial<StatusInput> = {}) =>
+  injectionStatusOf({ current, pods, kinds: KINDS, targets: ['a', 'b'], desired: 2, isOver: false, ...more })
+
+describe('the injection status', () => {
+  it('is what the chaos pods that are ready make it', () => {
+    expect(status('NotInjected', [])).toBe('NotInjected')
+    expect(status('NotInjected', [...of('a', {}), ...of('b', {})])).toBe('NotInjected')
+    expect(status('NotInjected', [...of('a', ready), ...of('b', {})])).toBe('PartiallyInjected')
+    expect(status('PartiallyInjected', [...of('a', ready), ...of('b', ready)])).toBe('Injected')
+    expect(status('NotInjected', [pod('a', 'cpu-pressure', ready), pod('a', 'network-disruption')])).toBe(
+      'PartiallyInjected',
+    )
+  })
+
+  it('is partial while there are fewer targets than are wanted, and comes back when a chaos pod does', () => {
+    expect(status('NotInjected', [...of('a', ready), ...of('b', ready)], { desired: 3 })).toBe('PartiallyInjected')
+    expect(status('Injected', [...of('a', ready), ...of('b', {})])).toBe('PartiallyInjected')
+    expect(status('PartiallyInjected', [...of('a', ready), ...of('b', ready)])).toBe('Injected')
+  })
+
+  it.each([
+    ['Injected', 'PausedInjected'],
+    ['PartiallyInjected', 'PausedPartiallyInjected'],
+    ['NotInjected', 'NotInjected'],
+    ['PausedInjected', 'PausedInjected'],
+    ['PausedPartiallyInjected', 'PausedPartiallyInjected'],
+  ] as const)('of %s is %s when all chaos pods have ended, or are gone', (before, after) => {
+    expect(status(before, [...of('a', completed), ...of('b', completed)])).toBe(after)
+    if (before !== 'NotInjected') expect(status(before, [])).toBe(after)
+  })
+
+  it.each([
+    ['NotInjected', 'PreviouslyNotInjected'],
+    ['PartiallyInjected', 'PreviouslyPartiallyInjected'],
+    ['PausedPartiallyInjected', 'PreviouslyPartiallyInjected'],
+    ['Injected', 'PreviouslyInjected'],
+    ['PausedInjected', 'PreviouslyInjected'],
+  ] as const)('of %s is %s at the end, and stays so', (before, after) => {
+    expect(status(before, [], { isOver: true })).toBe(after)
+    expect(status(after, [...of('a', ready), ...of('b', ready)])).toBe(after)
+    expect(status(after, [], { isOver: true })).toBe(after)
+  })
+
+  it('says at the end how much it was, whatever the chaos pods that go still say', () => {
+    expect(status('Injected', [...of('a', {}), ...of('b', {})], { isOver: true })).toBe('PreviouslyInjected')
+    expect(status('NotInjected', [...of('a', ready), ...of('b', ready)], { isOver: true })).toBe('PreviouslyInjected')
+  })
+
+  it('counts a target when everything is done to it', () => {
+    const pods = [...of('a', ready), pod('b', 'cpu-pressure', ready)]
+    expect(injectedTargets({ pods, kinds: KINDS, targets: ['a', 'b'] })).toEqual(['a'])
+    expect(injectedTargets({ pods, kinds: [], targets: ['a'] })).toEqual([])
+  })
+})
+
+describe('what is told of each target', () => {
+  const NOW = '2026-01-02T03:04:05Z'
+  const named = (target: string, does: string, isReady: boolean) => ({
+    ...{ target, does, isReady },
+    metadata: { name: `chaos-${target}-${does}` },
+  })
+  const told = (before: TargetInjections, pods: readonly ReturnType<typeof named>[], stuck: readonly string[] = []) =>
+    targetInjectionsOf({ before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck) }, NOW)
+
+  it('is in order, with the first time that it was injected', () => {
+    const first = told({}, [named('a', 'dns-disruption', true)])
+    expect(Object.keys(first)).toEqual(['a', 'b'])
+    expect(first).toEqual({
+      a: {
+        'dns-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-a-dns-disruption', since: NOW },
+      },
+      b: { 'dns-disruption': { injectionStatus: 'NotInjected' } },
+    })
+    const since = '2025-12-31T00:00:00Z'
+    const before: TargetInjections = {
+      a: { 'dns-disruption': { injectionStatus: 'Injected', injectorPodName: 'x', since } },
+    }
+    expect(told(before, [])).toMatchObject({
+      a: { 'dns-disruption': { injectionStatus: 'NotInjected', injectorPodName: 'x', since } },
+    })
+  })
+
+  it('says which could not be undone', () => {
+    const pods = [named('a', 'dns-disruption', false)]
+    expect(told({}, pods, ['chaos-a-dns-disruption'])).toMatchObject({
+      a: { 'dns-disruption': { injectionStatus: 'IsStuckOnRemoval' } },
+    })
+  })
+})

@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import type { Target } from '../../../../workflows/chaos/disruption/observed.ts'
+import {
+  desiredCount,
+  keptTargets,
+  matchingTargets,
+  shuffled,
+  wantedCount,
+} from '../../../../workflows/chaos/disruption/selection.ts'
+
+const target = (name: string, is: Partial<Target> = {}): Target => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, uid: `uid-${name}`, resourceVersion: '1' }, annotations: {} },
+  ...{ isRunning: true, waitsForInit: false, node: 'n1', ip: '10.0.0.1', containers: [] },
+  ...is,
+})
+const names = (targets: readonly Target[]) => targets.map(({ metadata }) => metadata.name)
+const nobody = { current: new Set<string>(), ownNode: undefined }
+
+describe('how many targets there are to be', () => {
+  it.each([
+    ['50%', 4, 2],
+    ['50%', 3, 2],
+    ['30%', 2, 1],
+    ['1%', 1000, 10],
+    ['100%', 7, 7],
+    [3, 2, 2],
+    [1, 5, 1],
+    ['2', 5, 2],
+    [0, 5, 0],
+    [-1, 5, 0],
+    ['abc', 5, 0],
+    ['50%', 0, 0],
+  ] as const)('is of %s and %i that match %i', (count, matching, expected) => {
+    expect(desiredCount(count, matching)).toBe(expected)
+  })
+
+  it('is more than match when a number asks for more', () => {
+    expect(wantedCount(3, 2)).toBe(3)
+    expect(wantedCount('50%', 3)).toBe(2)
+  })
+})
+
+describe('what may be a target', () => {
+  it('runs, is ready, and has the annotations of the filter', () => {
+    const found = [target('a'), target('b', { isRunning: false }), target('c', { annotations: { team: 'red' } })]
+    expect(names(matchingTargets(found, {}, nobody))).toEqual(['a', 'c'])
+    expect(names(matchingTargets(found, { filter: { annotations: { team: 'red' } } }, nobody))).toEqual(['c'])
+    expect(names(matchingTargets(found, { filter: { annotations: { team: 'blue' } } }, nobody))).toEqual([])
+  })
+
+  it('waits for it, with onInit, or did when it was chosen', () => {
+    const found = [target('a'), target('b', { isRunning: false, waitsForInit: true }), target('c')]
+    expect(names(matchingTargets(found, { onInit: true }, nobody))).toEqual(['b'])
+    expect(names(matchingTargets(found, { onInit: true }, { ...nobody, current: new Set(['c']) }))).toEqual(['b', 'c'])
+  })
+
+  it('is not the node of the controller, nor a pod there whose node is to fail', () => {
+    const found = [target('a', { node: 'own' }), target('b')]
+    const own = { ...nobody, ownNode: 'own' }
+    expect(names(matchingTargets(found, {}, own))).toEqual(['a', 'b'])
+    expect(names(matchingTargets(found, { nodeFailure: {} }, own))).toEqual(['b'])
+    expect(names(matchingTargets(found, { level: 'node' }, own))).toEqual(['b'])
+    expect(names(matchingTargets(found, { level: 'node' }, nobody))).toEqual(['a', 'b'])
+  })
+})
+
+describe('a choice', () => {
+  const first = () => 0
+
+  it('keeps what still matches, and says how many are missing (S1)', () => {
+    expect(keptTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
+    expect(keptTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
+    expect(keptTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).kept).toHaveLength(1)
+    expect(keptTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
+  })
+
+  it('is the same for the same throws of the die, whatever the order in which they were found', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 12 }),
+        fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 12, maxLength: 12 }),
+        (all, throws) => {
+          const die = () => {
+            const left = [...throws]
+            return () => left.shift() ?? 0
+          }
+          const order = shuffled(all, die())
+          expect([...order].sort()).toEqual([...all].sort())
+          expect(shuffled([...all].reverse(), die())).toEqual(order)
+        },
+      ),
+    )
+  })
+
+  it('is as likely for each', () => {
+    const counts = new Map<string, number>()
+    let state = 7
+    const die = () => {
+      state = (state * 48_271) % 2_147_483_647
+      return state / 2_147_483_647
+    }
+    for (let round = 0; round < 6000; round++) {
+      const [drawn = ''] = shuffled(['a', 'b', 'c'], die)
+      counts.set(drawn, (counts.get(drawn) ?? 0) + 1)
+    }
+    // Six standard deviations around 2000.
+    for (const name of ['a', 'b', 'c']) expect(Math.abs((counts.get(name) ?? 0) - 2000)).toBeLessThan(220)
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+
+import { changedFields, specHash } from '../../../../workflows/chaos/disruption/spec-hash.ts'
+import { disrupting, DROP } from './spec-cases.ts'
+
+const spec = { ...DROP, count: 2, duration: '90m', memoryPressure: { targetPercent: '5', rampDuration: '60s' } }
+const full = disrupting({ ...spec, pulse: { activeDuration: '1m', dormantDuration: '1s' } })
+
+describe('the hash of a spec', () => {
+  it('knows no order of keys', () => {
+    expect(specHash(Object.fromEntries(Object.entries(full).reverse()))).toBe(specHash(full))
+  })
+
+  it.each([
+    { duration: '1h30m0s' },
+    { duration: 5_400_000_000_000 },
+    { memoryPressure: { rampDuration: '1m', targetPercent: '5' } },
+    { pulse: { activeDuration: '60s', dormantDuration: '1000ms' } },
+    { reporting: undefined },
+  ])('is the same for the same in other words: %j', (words) => {
+    expect(specHash({ ...full, ...words })).toBe(specHash(full))
+    expect(changedFields(full, { ...full, ...words })).toEqual([])
+  })
+
+  it.each<readonly [string, object]>([
+    ['duration', { duration: '91m' }],
+    ['network', { network: { drop: 11 } }],
+    ['selector', { selector: { app: 'other' } }],
+    ['dryRun', { dryRun: false }],
+    ['pulse', { pulse: undefined }],
+    ['triggers', { triggers: { inject: { offset: '1s' } } }],
+  ])('is another one for another %s', (field, change) => {
+    expect(specHash({ ...full, ...change })).not.toBe(specHash(full))
+    expect(changedFields(full, { ...full, ...change })).toEqual([field])
+  })
+
+  it('leaves count out with dynamic targeting, and with static targeting has it', () => {
+    const hashes = [{}, { staticTargeting: false }, { staticTargeting: true }].map((targeting) =>
+      [1, '50%'].map((count) => specHash({ ...full, ...targeting, count })),
+    )
+    expect(hashes.map(([one, other]) => one === other)).toEqual([true, true, false])
+  })
+})

@@ -1,0 +1,19 @@
+// Crons and rollouts for tests.
+
+import { DROP } from './disruption/spec-cases.ts'
+
+export const TARGET = { kind: 'deployment', name: 'shop' }
+/** Without a selector, which the target brings in. */
+export const TEMPLATE = { ...DROP, count: '50%', duration: '15m' }
+
+/** An object of such a kind. */
+export function parentOf(spec: object, metadata: object = {}): object {
+  return { metadata: { name: 'game', ...metadata }, spec }
+}
+
+export const cronSpec = (more: object = {}) => ({
+  ...{ schedule: '0 * * * *', targetResource: TARGET, disruptionTemplate: TEMPLATE },
+  ...more,
+})
+
+export const rolloutSpec = (more: object = {}) => ({ targetResource: TARGET, disruptionTemplate: TEMPLATE, ...more })

@@ -1,0 +1,286 @@
+// How the operators of a cluster set the wing up: the configuration file that users of chaos-controller know, as what the code asks for. Pure: who reads
+// the file is activities/chaos/. Source: spec/chaos.md 2.14.
+//
+//   C1. What is not in the file is as chaos-controller's flags have it.
+//   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
+//       another program's as well.
+
+import type { Problem } from '../kit/index.ts'
+import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
+
+/** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
+export interface AllowedHost {
+  readonly host?: string
+  readonly port?: number
+  readonly protocol?: string
+  readonly flow?: string
+  readonly connState?: string
+  readonly dnsResolver?: string
+  readonly percentage?: number
+}
+
+export interface Toleration {
+  readonly key?: string
+  readonly operator?: string
+  readonly value?: string
+  readonly effect?: string
+  readonly tolerationSeconds?: number
+}
+
+/** Durations in milliseconds. JSON, so that it goes into passes. */
+export interface ChaosConfig {
+  readonly controller: {
+    readonly deleteOnly: boolean
+    readonly enableSafeguards: boolean
+    readonly enableObserver: boolean
+    /** Undefined: what has expired stays. */
+    readonly expiredDisruptionGCDelayMs?: number | undefined
+    readonly defaultDurationMs: number
+    /** Undefined: as long as anybody wants. */
+    readonly maxDurationMs?: number | undefined
+    readonly finalizerDeletionDelayMs: number
+    readonly disruptionDeletionTimeoutMs: number
+    readonly defaultCronDelayedStartToleranceMs: number
+    readonly minimumCronFrequencyMs: number
+    readonly targetResourceMissingThresholdMs: number
+    readonly disabledDisruptions: readonly string[]
+    /** Where the controller itself runs: nothing disturbs that node. */
+    readonly ownNode?: string | undefined
+    readonly safeMode: {
+      readonly enable: boolean
+      readonly namespaceThreshold: number
+      readonly clusterThreshold: number
+      readonly allowNodeFailure: boolean
+      readonly allowNodeLevel: boolean
+      readonly environment: string
+      readonly permittedUserGroups: readonly string[]
+    }
+  }
+  readonly injector: {
+    readonly image: string
+    readonly imagePullSecret?: string | undefined
+    readonly annotations: Readonly<Record<string, string>>
+    readonly labels: Readonly<Record<string, string>>
+    readonly serviceAccount: string
+    readonly chaosNamespace: string
+    readonly logLevel: string
+    readonly tolerations: readonly Toleration[]
+    readonly allowedHosts: readonly AllowedHost[]
+    readonly hostResolveIntervalMs: number
+    readonly dnsPodResolvConf: string
+    readonly dnsNodeResolvConf: string
+  }
+  readonly handler: {
+    readonly enabled: boolean
+    readonly image: string
+    readonly timeoutMs: number
+    readonly maxTimeoutMs: number
+    readonly cpu: string
+    readonly memory: string
+  }
+}
+
+/** The only namespace of chaos pods that the roles of the wing are made for. */
+export const CHAOS_NAMESPACE = 'chaos-engineering'
+
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
+
+/** C1 */
+export const DEFAULT_CONFIG: ChaosConfig = {
+  controller: {
+    deleteOnly: false,
+    enableSafeguards: true,
+    enableObserver: true,
+    defaultDurationMs: HOUR,
+    finalizerDeletionDelayMs: 20 * SECOND,
+    disruptionDeletionTimeoutMs: 15 * MINUTE,
+    defaultCronDelayedStartToleranceMs: 5 * MINUTE,
+    minimumCronFrequencyMs: MINUTE,
+    targetResourceMissingThresholdMs: 24 * HOUR,
+    disabledDisruptions: [],
+    safeMode: {
+      ...{ enable: true, namespaceThreshold: 80, clusterThreshold: 66 },
+      ...{ allowNodeFailure: true, allowNodeLevel: true, environment: '', permittedUserGroups: [] },
+    },
+  },
+  injector: {
+    image: 'chaos-injector',
+    annotations: {},
+    labels: {},
+    serviceAccount: 'chaos-injector',
+    chaosNamespace: CHAOS_NAMESPACE,
+    logLevel: 'DEBUG',
+    tolerations: [],
+    allowedHosts: [],
+    hostResolveIntervalMs: MINUTE,
+    dnsPodResolvConf: '/etc/resolv.conf',
+    dnsNodeResolvConf: '/mnt/host/etc/resolv.conf',
+  },
+  handler: {
+    ...{ enabled: false, image: 'chaos-handler', timeoutMs: MINUTE, maxTimeoutMs: HOUR, cpu: '100m', memory: '100Mi' },
+  },
+}
+
+/** @param document what the file holds, parsed; undefined for an empty one. */
+export function readChaosConfig(document: unknown): {
+  readonly config: ChaosConfig
+  readonly problems: readonly Problem[]
+} {
+  const problems: Problem[] = []
+  const root = sectionIn(problems, '', isNothing(document) ? {} : document)
+  const config: ChaosConfig = {
+    controller: controllerOf(root.section('controller')),
+    injector: injectorOf(root.section('injector')),
+    handler: handlerOf(root.section('handler')),
+  }
+  if (config.injector.chaosNamespace !== CHAOS_NAMESPACE)
+    problems.push({
+      field: 'injector.chaosNamespace',
+      found: JSON.stringify(config.injector.chaosNamespace),
+      expected: `${CHAOS_NAMESPACE}, for which the roles are made`,
+    })
+  return { config, problems }
+}
+
+function controllerOf(section: Section): ChaosConfig['controller'] {
+  const usual = DEFAULT_CONFIG.controller
+  const ms = (field: DurationField) => section.duration(field, usual[`${field}Ms`])
+  return {
+    deleteOnly: section.flag('deleteOnly', usual.deleteOnly),
+    enableSafeguards: section.flag('enableSafeguards', usual.enableSafeguards),
+    enableObserver: section.flag('enableObserver', usual.enableObserver),
+    expiredDisruptionGCDelayMs: off(section.duration('expiredDisruptionGCDelay', -1)),
+    defaultDurationMs: ms('defaultDuration'),
+    maxDurationMs: positive(section.duration('maxDuration', 0)),
+    finalizerDeletionDelayMs: ms('finalizerDeletionDelay'),
+    disruptionDeletionTimeoutMs: ms('disruptionDeletionTimeout'),
+    defaultCronDelayedStartToleranceMs: ms('defaultCronDelayedStartTolerance'),
+    minimumCronFrequencyMs: ms('minimumCronFrequency'),
+    targetResourceMissingThresholdMs: ms('targetResourceMissingThreshold'),
+    disabledDisruptions: section.texts('disabledDisruptions'),
+    safeMode: safeModeOf(section.section('safeMode')),
+  }
+}
+
+type DurationField =
+  | 'defaultDuration'
+  | 'finalizerDeletionDelay'
+  | 'disruptionDeletionTimeout'
+  | 'defaultCronDelayedStartTolerance'
+  | 'minimumCronFrequency'
+  | 'targetResourceMissingThreshold'
+
+function safeModeOf(section: Section): ChaosConfig['controller']['safeMode'] {
+  const usual = DEFAULT_CONFIG.controller.safeMode
+  return {
+    enable: section.flag('enable', usual.enable),
+    namespaceThreshold: section.number('namespaceThreshold', usual.namespaceThreshold),
+    clusterThreshold: section.number('clusterThreshold', usual.clusterThreshold),
+    allowNodeFailure: section.flag('allowNodeFailure', usual.allowNodeFailure),
+    allowNodeLevel: section.flag('allowNodeLevel', usual.allowNodeLevel),
+    environment: section.text('environment', usual.environment),
+    permittedUserGroups: section.texts('permittedUserGroups'),
+  }
+}
+
+function injectorOf(section: Section): ChaosConfig['injector'] {
+  const usual = DEFAULT_CONFIG.injector
+  const network = section.section('networkDisruption')
+  const imagePullSecret = section.text('imagePullSecrets', '')
+  return {
+    image: section.text('image', usual.image),
+    ...(imagePullSecret !== '' && { imagePullSecret }),
+    annotations: section.textMap('annotations'),
+    labels: section.textMap('labels'),
+    serviceAccount: section.text('serviceAccount', usual.serviceAccount),
+    chaosNamespace: section.text('chaosNamespace', usual.chaosNamespace),
+    logLevel: section.text('logLevel', usual.logLevel),
+    tolerations: section.records('tolerations'),
+    allowedHosts: network.records('allowedHosts'),
+    hostResolveIntervalMs: network.duration('hostResolveInterval', usual.hostResolveIntervalMs),
+    dnsPodResolvConf: network.text('dnsPodResolvConf', usual.dnsPodResolvConf),
+    dnsNodeResolvConf: network.text('dnsNodeResolvConf', usual.dnsNodeResolvConf),
+  }
+}
+
+function handlerOf(section: Section): ChaosConfig['handler'] {
+  const usual = DEFAULT_CONFIG.handler
+  const resources = section.section('resources')
+  return {
+    enabled: section.flag('enabled', usual.enabled),
+    image: section.text('image', usual.image),
+    timeoutMs: section.duration('timeout', usual.timeoutMs),
+    maxTimeoutMs: section.duration('maxTimeout', usual.maxTimeoutMs),
+    cpu: resources.text('cpu', usual.cpu),
+    memory: resources.text('memory', usual.memory),
+  }
+}
+
+function off(ms: number): number | undefined {
+  return ms < 0 ? undefined : ms
+}
+
+function positive(ms: number): number | undefined {
+  return ms > 0 ? ms : undefined
+}
+
+interface Section {
+  section(field: string): Section
+  flag(field: string, otherwise: boolean): boolean
+  number(field: string, otherwise: number): number
+  text(field: string, otherwise: string): string
+  /** In milliseconds. */
+  duration(field: string, otherwise: number): number
+  texts(field: string): readonly string[]
+  textMap(field: string): Readonly<Record<string, string>>
+  records(field: string): readonly object[]
+}
+
+/** C2 */
+function sectionIn(problems: Problem[], at: string, value: unknown): Section {
+  const pathOf = (field: string) => (at === '' ? field : `${at}.${field}`)
+  const wrong = (field: string, found: unknown, expected: string) => {
+    problems.push({ field: field === '' ? at : pathOf(field), found: quoted(found), expected })
+  }
+  const fields = isFields(value) ? value : {}
+  if (!isFields(value)) wrong('', value, 'fields')
+  function read<T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T {
+    const found = Object.hasOwn(fields, field) ? fields[field] : undefined
+    if (isNothing(found)) return otherwise
+    if (isOne(found)) return found as T
+    wrong(field, found, expected)
+    return otherwise
+  }
+  return {
+    section: (field) => sectionIn(problems, pathOf(field), isNothing(fields[field]) ? {} : fields[field]),
+    flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
+    number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
+    text: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'string', 'a text'),
+    duration(field, otherwise) {
+      const found = read<unknown>(field, undefined, (one) => durationMs(one) !== undefined, EXPECTED_DURATION)
+      return durationMs(found) ?? otherwise
+    },
+    texts: (field) => read(field, [], (one) => isListOf(one, isText), 'a list of texts'),
+    textMap: (field) =>
+      read(field, {}, (one) => isFields(one) && Object.values(one).every(isText), 'fields with texts'),
+    records: (field) => read(field, [], (one) => isListOf(one, isFields), 'a list of objects'),
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isNothing(value: unknown): value is undefined | null {
+  return value === undefined || value === null
+}
+
+function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isOne)
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(value).slice(0, 60)
+}

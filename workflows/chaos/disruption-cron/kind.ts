@@ -1,0 +1,69 @@
+// DisruptionCron: makes a Disruption at every time of a schedule. Wire format: spec/chaos.md 2.12.
+
+import {
+  defineKind,
+  flag,
+  list,
+  type ObjectOf,
+  path,
+  record,
+  required,
+  text,
+  timestamp,
+  type ValueOf,
+} from '../../kit/index.ts'
+import { GROUP, VERSION } from '../contract.ts'
+import { reportingField, templateField } from '../disruption/schema/spec.ts'
+import { targetResourceField, toleranceField } from '../target-resource.ts'
+
+/** Source: spec/chaos.md 2.12. */
+export const MOST_HISTORY = 5
+
+const specField = record('What is disturbed when.', {
+  schedule: required(text('When, in five fields as in crontab.', { minLength: 1, maxLength: 200 })),
+  paused: flag('Whether no Disruptions are made.'),
+  delayedStartTolerance: toleranceField,
+  targetResource: required(targetResourceField),
+  disruptionTemplate: required(templateField),
+  reporting: reportingField,
+})
+
+const statusField = record('What was made.', {
+  lastScheduleTime: timestamp('The time of the schedule for which a Disruption was made last.'),
+  targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
+  history: list(
+    'The last Disruptions, the newest last.',
+    record('A Disruption.', {
+      name: text('Its name.'),
+      kind: text('Always Disruption.'),
+      createdAt: timestamp('When it was made.'),
+    }),
+    { maxItems: MOST_HISTORY },
+  ),
+})
+
+export const disruptionCronKind = defineKind({
+  group: GROUP,
+  version: VERSION,
+  kind: 'DisruptionCron',
+  plural: 'disruptioncrons',
+  singular: 'disruptioncron',
+  shortNames: ['dicron'],
+  statusSubresource: true,
+  printerColumns: [
+    { name: 'Schedule', type: 'string', jsonPath: '.spec.schedule' },
+    { name: 'Target', type: 'string', jsonPath: '.spec.targetResource.name' },
+    { name: 'Paused', type: 'boolean', jsonPath: '.spec.paused' },
+    { name: 'Last Schedule', type: 'date', jsonPath: '.status.lastScheduleTime' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  description: 'A DisruptionCron makes a Disruption at every time of a schedule.',
+  schema: { spec: required(specField), status: statusField },
+  projection: [path('status.lastScheduleTime')],
+  hashed: [path('spec')],
+  workerVerbs: [],
+})
+
+export type DisruptionCron = ObjectOf<typeof disruptionCronKind>
+export type DisruptionCronSpec = ValueOf<typeof specField>
+export type DisruptionCronStatus = ValueOf<typeof statusField>

@@ -1,0 +1,28 @@
+// What a DisruptionRollout must be to be stored. Source: spec/chaos.md 2.13.
+
+import type { Admission, Problem } from '../../kit/index.ts'
+import { specProblems } from '../disruption/rules/spec.ts'
+import { fieldsOf } from '../json-fields.ts'
+import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../target-resource.ts'
+import { disruptionRolloutKind } from './kind.ts'
+
+/** Behind `disruption-rollout-`, of the 63 characters of a label. */
+const LONGEST_NAME = 44
+
+/** What is wrong with it, whatever the configuration. */
+export function rolloutProblems(object: unknown): readonly Problem[] {
+  const { metadata, spec: given } = fieldsOf(object)
+  const spec = fieldsOf(given)
+  return [
+    ...parentNameProblems(metadata, LONGEST_NAME),
+    ...toleranceProblems(spec, 'spec'),
+    ...targetResourceProblems(spec['targetResource'], 'spec.targetResource'),
+    ...specProblems(spec['disruptionTemplate'], { at: 'spec.disruptionTemplate', isTemplate: true }),
+  ]
+}
+
+export const disruptionRolloutAdmission: Admission = {
+  kind: disruptionRolloutKind,
+  operations: ['CREATE', 'UPDATE'],
+  validate: ({ object }) => rolloutProblems(object),
+}

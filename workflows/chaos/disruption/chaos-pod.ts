@@ -1,0 +1,153 @@
+// The pod that carries an injector: a pure function of what is disturbed, how, and how the operators set it up. Source: spec/chaos.md 2.5.
+
+import type { WantedObject } from '../../kit/index.ts'
+import type { ChaosConfig } from '../config.ts'
+import {
+  CHAOS_POD_FINALIZER,
+  DISRUPTION_KIND_LABEL,
+  DISRUPTION_NAME_LABEL,
+  DISRUPTION_NAMESPACE_LABEL,
+  INJECTOR_CONTAINER,
+  type InjectorKindName,
+  READINESS_FILE,
+  TARGET_LABEL,
+} from '../contract.ts'
+import { targetLabel } from './chaos-pod-name.ts'
+import { injectorArgs } from './injector-args.ts'
+import type { DisruptionSpec } from './kind.ts'
+import type { Target, TargetContainer } from './observed.ts'
+import type { DisruptionTimes } from './times.ts'
+
+/** Longer than the injector's own deadline, which is to be the one that ends it. Source: spec/chaos.md 1.3. */
+const ACTIVE_PAD_SECONDS = 10
+const GRACE_SECONDS = 60
+
+export interface ChaosPodInput {
+  readonly name: string
+  readonly kind: InjectorKindName
+  readonly target: Target
+  readonly disruption: { readonly name: string; readonly namespace: string; readonly uid: string }
+  readonly spec: DisruptionSpec
+  readonly config: ChaosConfig
+  readonly times: DisruptionTimes
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Why there is none for this target. */
+export interface NoChaosPod {
+  readonly reason: 'EmptyDisruption' | 'CreateFailed'
+  readonly message: string
+}
+
+export function chaosPod(input: ChaosPodInput): { readonly pod: WantedObject } | { readonly problem: NoChaosPod } {
+  const { kind, target, spec } = input
+  const isOfNode = spec.level === 'node'
+  const chosen = isOfNode ? { containers: [] } : containersOf(target, spec)
+  if ('problem' in chosen) return { problem: { reason: 'CreateFailed', message: chosen.problem } }
+  if (kind === 'network-disruption' && hasCloud(spec))
+    return {
+      problem: {
+        reason: 'CreateFailed',
+        message: 'spec.network.cloud: found services of a cloud, expected hosts: their addresses are not known to Pawl',
+      },
+    }
+  return { pod: podOf(input, chosen.containers) }
+}
+
+function hasCloud({ network }: DisruptionSpec): boolean {
+  return Object.values(network?.cloud ?? {}).some((services) => Array.isArray(services) && services.length > 0)
+}
+
+/** Those that are asked for, or all; init containers only where a pod is disturbed before it starts. */
+function containersOf(
+  { containers }: Target,
+  { containers: names = [], onInit }: Pick<DisruptionSpec, 'containers' | 'onInit'>,
+): { readonly containers: readonly TargetContainer[] } | { readonly problem: string } {
+  const usable = containers.filter(({ isInit }) => isInit !== true || onInit === true)
+  const found = usable.map(({ name }) => name).join(', ') || 'none'
+  const missing = names.filter((name) => !usable.some((one) => one.name === name))
+  if (missing.length > 0)
+    return { problem: `spec.containers: found ${missing.join(', ')}, expected containers that run: ${found}` }
+  if (usable.length === 0) return { problem: 'found no container that runs, expected at least one' }
+  return { containers: names.length === 0 ? usable : usable.filter(({ name }) => names.includes(name)) }
+}
+
+function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): WantedObject {
+  const { name, kind, target, disruption, spec, times, now, config } = input
+  const { injector } = config
+  const [targetName, label] = [target.metadata.name, targetLabel(target.metadata.name)]
+  const place = { name: targetName, node: target.node, ip: target.ip }
+  const args = injectorArgs({ kind, spec, disruption, target: place, containers, times, config: injector })
+  const left = Math.max(0, times.end - now)
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...{ name, namespace: injector.chaosNamespace },
+      labels: {
+        ...injector.labels,
+        [TARGET_LABEL]: label,
+        [DISRUPTION_KIND_LABEL]: kind,
+        [DISRUPTION_NAME_LABEL]: disruption.name,
+        [DISRUPTION_NAMESPACE_LABEL]: disruption.namespace,
+      },
+      annotations: { ...injector.annotations, ...(label !== targetName && { [TARGET_LABEL]: targetName }) },
+      finalizers: [CHAOS_POD_FINALIZER],
+    },
+    spec: {
+      ...{ hostPID: true, restartPolicy: 'Never', nodeName: target.node, serviceAccountName: injector.serviceAccount },
+      terminationGracePeriodSeconds: GRACE_SECONDS,
+      activeDeadlineSeconds: Math.ceil(left / 1000) + ACTIVE_PAD_SECONDS,
+      tolerations: injector.tolerations,
+      ...(injector.imagePullSecret !== undefined && { imagePullSecrets: [{ name: injector.imagePullSecret }] }),
+      containers: [containerOf(args, injector)],
+      volumes: VOLUMES,
+    },
+  }
+}
+
+const NOTHING = { cpu: '0', memory: '0' }
+
+function containerOf(args: readonly string[], { image, logLevel }: ChaosConfig['injector']): object {
+  return {
+    ...{ name: INJECTOR_CONTAINER, image, imagePullPolicy: 'IfNotPresent', args },
+    securityContext: { privileged: true },
+    resources: { limits: NOTHING, requests: NOTHING },
+    // Source: seeds/chaos-controller.txt "Injection phase", step 5.
+    readinessProbe: { exec: { command: ['test', '-f', READINESS_FILE] }, periodSeconds: 1, failureThreshold: 5 },
+    env: [
+      fromField('TARGET_POD_HOST_IP', 'status.hostIP'),
+      fromField('CHAOS_POD_IP', 'status.podIP'),
+      fromField('INJECTOR_POD_NAME', 'metadata.name'),
+      { name: 'CHAOS_INJECTOR_MOUNT_HOST', value: '/mnt/host/' },
+      { name: 'CHAOS_INJECTOR_MOUNT_PROC', value: '/mnt/host/proc/' },
+      { name: 'CHAOS_INJECTOR_MOUNT_SYSRQ', value: '/mnt/sysrq' },
+      { name: 'CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER', value: '/mnt/sysrq-trigger' },
+      { name: 'CHAOS_INJECTOR_MOUNT_CGROUP', value: '/mnt/cgroup/' },
+      { name: 'LOG_LEVEL', value: logLevel },
+    ],
+    volumeMounts: [
+      { name: 'run', mountPath: '/run' },
+      { name: 'sysrq', mountPath: '/mnt/sysrq' },
+      { name: 'sysrq-trigger', mountPath: '/mnt/sysrq-trigger' },
+      { name: 'cgroup', mountPath: '/mnt/cgroup' },
+      { name: 'host', mountPath: '/mnt/host', readOnly: true },
+      { name: 'boot', mountPath: '/boot', readOnly: true },
+    ],
+  }
+}
+
+function fromField(name: string, fieldPath: string): object {
+  return { name, valueFrom: { fieldRef: { fieldPath } } }
+}
+
+const VOLUMES = Object.entries({
+  run: '/run',
+  proc: '/proc',
+  sysrq: '/proc/sys/kernel/sysrq',
+  'sysrq-trigger': '/proc/sysrq-trigger',
+  cgroup: '/sys/fs/cgroup',
+  host: '/',
+  boot: '/boot',
+}).map(([name, path]) => ({ name, hostPath: { path } }))

@@ -1,0 +1,68 @@
+// The deletion of a Disruption: every chaos pod is deleted, once, and let go of when what it did is undone; then the Disruption itself.
+// Source: seeds/chaos-controller.txt "Cleanup phase"; spec/chaos.md 2.2 (5), 2.8.
+//
+//   C1. It is clean when no chaos pod with its labels is left, whoever made it.
+//   C2. What cannot clean is told, with the way out; it holds the Disruption until somebody has taken it away.
+
+import { action, again, done, type Outcome, sequential } from '../../kit/index.ts'
+import { endChaosPods, letGo } from './end-chaos-pods.ts'
+import type { ChaosPod } from './observed.ts'
+import { configOf, type DisruptionPass, statusIn } from './pass.ts'
+import { sayInjection } from './tell-injection.ts'
+import { instantMs, instantText } from '../instant.ts'
+
+/** The chaos pods' events wake it; this is for what no event tells of, such as a target that is gone. */
+const LOOK_AGAIN_MS = 10_000
+
+const deleteChaosPods = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
+  const { state, act } = pass
+  sayInjection(pass)
+  const alive = state.chaosPods.filter(({ isDeleting }) => !isDeleting)
+  await Promise.all(alive.map(async (pod) => await act.remove(pod)))
+  // What had not begun, or has ended already, goes at once.
+  if (alive.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
+  return done
+})
+
+const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Promise<Outcome> => {
+  const left = await leftIn(pass)
+  if (left.length === 0) return done
+  await tellOverdue(pass, left)
+  return again(LOOK_AGAIN_MS)
+})
+
+const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> => {
+  const { status, act, now } = pass
+  const { finalizerDeletionDelayMs: delayMs } = configOf(pass).controller
+  const cleaned = instantMs(statusIn(pass).cleanedAt)
+  if (cleaned === undefined) {
+    status.cleanedAt = instantText(now.getTime())
+    if (statusIn(pass).isStuckOnRemoval === true) status.isStuckOnRemoval = false
+    await act.event({ type: 'Normal', reason: 'Cleaned', message: 'no chaos pod is left' })
+  }
+  const goes = (cleaned ?? now.getTime()) + delayMs
+  if (now.getTime() < goes) return again(goes - now.getTime())
+  await act.event({ type: 'Normal', reason: 'Finished', message: 'everything is undone' })
+  return done
+})
+
+export const cleanUp = sequential(endChaosPods, deleteChaosPods, awaitChaosPods, finish)
+
+/** C1 */
+async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
+  const own = pass.state.chaosPods.length === 0 ? [] : await pass.refresh('chaosPods')
+  return own.length > 0 ? own : await pass.refresh('labelledChaosPods')
+}
+
+async function tellOverdue({ target, now, status, act, settings }: DisruptionPass, left: readonly ChaosPod[]) {
+  const since = instantMs(target.metadata.deletionTimestamp) ?? now.getTime()
+  const { disruptionDeletionTimeoutMs: most } = configOf({ settings }).controller
+  if (now.getTime() - since < most) return
+  status.isStuckOnRemoval = true
+  const names = left.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`).sort()
+  const shown = [...names.slice(0, 5), ...(names.length > 5 ? ['...'] : [])].join(', ')
+  await act.event({
+    ...{ type: 'Warning', reason: 'StuckOnRemoval' },
+    message: `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its deletion: ${shown}`,
+  })
+}

@@ -1,0 +1,21 @@
+// Disruption in level mode, as one value. Source: seeds/chaos-controller.txt; spec/chaos.md 2.
+
+import { defineLevel } from '../../kit/index.ts'
+import { CHAOS_NAMESPACE } from '../config.ts'
+import { FINALIZER } from '../contract.ts'
+import { type Disruption, disruptionKind } from './kind.ts'
+import { disruptionQueries, type DisruptionState } from './pass.ts'
+import { cleanUp, disrupt } from './plan.ts'
+
+export const disruptionController = defineLevel<DisruptionState, Disruption>({
+  name: 'disruption',
+  target: disruptionKind,
+  queries: disruptionQueries,
+  plan: disrupt,
+  finalizer: FINALIZER,
+  onDelete: cleanUp,
+  writes: [
+    { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE], verbs: ['create', 'patch', 'delete'] },
+    { kind: `${disruptionKind.apiVersion}/${disruptionKind.kind}`, verbs: ['delete'] },
+  ],
+})

@@ -1,0 +1,74 @@
+// Lets go of chaos pods that are being deleted, in each pass: whoever deletes them, their finalizer holds them until what they did is undone, or nothing of it
+// can be left. Source: seeds/chaos-controller.txt "Cleanup phase", step 2; spec/chaos.md 2.7.
+
+import { action, done } from '../../kit/index.ts'
+import { CHAOS_POD_FINALIZER } from '../contract.ts'
+import type { ChaosPod, Target } from './observed.ts'
+import { type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
+import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
+
+export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) => {
+  await letGo(pass, pass.state.chaosPods)
+  return done
+})
+
+/** @returns how many have been let go of. */
+export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Promise<number> {
+  const { act, status } = pass
+  const health = await healthOf(pass, pods.filter(needsHealth))
+  const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.target)) }))
+  const released = ended.filter(({ end }) => end === 'release')
+  await Promise.all(released.map(async ({ pod }) => await act.release(pod, CHAOS_POD_FINALIZER)))
+  const stuck = ended.filter(({ end }) => end === 'stuck').map(({ pod }) => pod)
+  stuckIn.set(pass, new Set(stuck.map(({ metadata }) => metadata.name)))
+  if (statusIn(pass).isStuckOnRemoval === true || stuck.length > 0) status.isStuckOnRemoval = stuck.length > 0
+  await Promise.all(stuck.map(async (pod) => await tellStuck(pass, pod)))
+  return released.length
+}
+
+// What one step of a pass finds and another one writes.
+const stuckIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
+
+/** The names of the chaos pods that this pass has found unable to clean. */
+export function stuckPodsIn(pass: DisruptionPass): ReadonlySet<string> {
+  return stuckIn.get(pass) ?? new Set()
+}
+
+async function tellStuck({ act }: DisruptionPass, { metadata, target, does }: ChaosPod): Promise<void> {
+  const { namespace = '', name, uid } = metadata
+  const message =
+    `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up: look at its log, undo what is left, then take its finalizer off: ` +
+    `kubectl -n ${namespace} patch pod ${name} --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`
+  await act.event({ type: 'Warning', reason: 'StuckOnRemoval', message, occasion: uid })
+}
+
+/** By name of the target; those that can be cleaned are left out. */
+async function healthOf(pass: DisruptionPass, pods: readonly ChaosPod[]): Promise<ReadonlyMap<string, TargetHealth>> {
+  const names = [...new Set(pods.map(({ target }) => target))]
+  if (names.length === 0) return new Map()
+  if (isOfNodes(specOf(pass))) return nodeHealth(names, await pass.refresh('targetNodes', { names }))
+  const targets = await pass.refresh('targetPods', { names })
+  const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
+  const unready = new Set(nodes.filter(({ isRunning }) => !isRunning).map(({ metadata }) => metadata.name))
+  const found = new Map(targets.map((target) => [target.metadata.name, target]))
+  return new Map(
+    names.flatMap((name): (readonly [string, TargetHealth])[] => {
+      const target = found.get(name)
+      if (target === undefined) return [[name, 'gone']]
+      // A pod that waits for its disruption has been disturbed, though it does not run.
+      if (!target.isRunning && !target.waitsForInit) return [[name, 'not running']]
+      return unready.has(target.node) ? [[name, 'node not ready']] : []
+    }),
+  )
+}
+
+function nodeHealth(names: readonly string[], nodes: readonly Target[]): ReadonlyMap<string, TargetHealth> {
+  const found = new Map(nodes.map((node) => [node.metadata.name, node]))
+  return new Map(
+    names.flatMap((name): (readonly [string, TargetHealth])[] => {
+      const node = found.get(name)
+      if (node === undefined) return [[name, 'gone']]
+      return node.isRunning ? [] : [[name, 'node not ready']]
+    }),
+  )
+}

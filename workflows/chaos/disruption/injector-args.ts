@@ -1,0 +1,190 @@
+// What a chaos pod's injector is told, in the order that chaos-controller has. Pure. Source: spec/chaos.md 3.2, 8.1.
+//
+//   A1. Containers come in the order of their names.
+//   A2. A text of the spec becomes one argument, or one part of one: what separates parts (`;`, in a record `:`) the rules about specs refuse in them.
+
+import { kindFieldsOf, type InjectorKindName, INJECTOR_KINDS } from '../contract.ts'
+import type { AllowedHost, ChaosConfig } from '../config.ts'
+import { goDurationOfMs, normalGoDuration } from '../go-duration.ts'
+import type { DisruptionSpec } from './kind.ts'
+import type { NetworkDisruption } from './schema/network.ts'
+import { instantText } from '../instant.ts'
+import type { DisruptionTimes } from './times.ts'
+
+/** The controller waits so much longer for an injector than that waits for itself. Source: spec/chaos.md 1.3. */
+export const DEADLINE_PAD_MS = 2000
+
+export interface InjectorCall {
+  readonly kind: InjectorKindName
+  readonly spec: DisruptionSpec
+  readonly disruption: { readonly name: string; readonly namespace: string; readonly uid: string }
+  readonly target: { readonly name: string; readonly node: string; readonly ip: string }
+  /** None at level node. */
+  readonly containers: readonly { readonly name: string; readonly id: string }[]
+  readonly times: DisruptionTimes
+  readonly config: ChaosConfig['injector']
+}
+
+export function injectorArgs(call: InjectorCall): readonly string[] {
+  const { kind, spec, times } = call
+  return [
+    ...kindArgs(kind, spec),
+    ...commonArgs(call),
+    ...(kind === 'network-disruption' ? networkExtras(call) : []),
+    ...['--deadline', instantText(times.end + DEADLINE_PAD_MS)],
+  ]
+}
+
+/** Subcommand and flags; undefined fields are those of another kind. */
+function kindArgs(kind: InjectorKindName, spec: DisruptionSpec): readonly string[] {
+  const asked = kindFieldsOf(spec).includes(fieldOf(kind))
+  if (!asked) throw new Error(`the spec has no ${fieldOf(kind)}, which ${kind} does`)
+  return OF_KINDS[kind](spec)
+}
+
+function fieldOf(kind: InjectorKindName) {
+  return INJECTOR_KINDS.find(({ name }) => name === kind)?.field ?? 'network'
+}
+
+type Spelling = (spec: DisruptionSpec) => readonly string[]
+
+const OF_KINDS: Readonly<Record<InjectorKindName, Spelling>> = {
+  'network-disruption': ({ network = {} }) => ['network-disruption', ...networkArgs(network)],
+  'node-failure': ({ nodeFailure }) => ['node-failure', 'inject', ...given('--shutdown', nodeFailure?.shutdown)],
+  'container-failure': ({ containerFailure }) => ['container-failure', ...given('--forced', containerFailure?.forced)],
+  'cpu-pressure': ({ cpuPressure }) => ['cpu-pressure', '--count', text(cpuPressure?.count, '100%')],
+  'memory-pressure'({ memoryPressure }) {
+    const ramp = normalGoDuration(memoryPressure?.rampDuration)
+    const isRamped = ramp !== undefined && ramp !== '0s'
+    return [
+      ...['memory-pressure', '--target-percent', text(memoryPressure?.targetPercent, '').replace('%', '')],
+      ...(isRamped ? ['--ramp-duration', ramp] : []),
+    ]
+  },
+  'disk-pressure'({ diskPressure }) {
+    const { readBytesPerSec, writeBytesPerSec } = diskPressure?.throttling ?? {}
+    return [
+      ...['disk-pressure', '--path', diskPressure?.path ?? ''],
+      ...valued('--read-bytes-per-sec', readBytesPerSec),
+      ...valued('--write-bytes-per-sec', writeBytesPerSec),
+    ]
+  },
+  'disk-failure'({ diskFailure }) {
+    const code = diskFailure?.openat?.exitCode ?? ''
+    return [
+      'disk-failure',
+      ...(diskFailure?.paths ?? []).flatMap((path) => ['--path', path.trim()]),
+      ...(code === '' ? [] : ['--exit-code', code]),
+      ...['--probability', text(diskFailure?.probability, '100%')],
+    ]
+  },
+  'grpc-disruption'({ grpc }) {
+    const alterations = (grpc?.endpoints ?? []).map(({ endpoint, error = '', override = '', queryPercent = 0 }) =>
+      [endpoint, ...(error === '' ? ['override', override] : ['error', error]), queryPercent].join(';'),
+    )
+    return [
+      ...['grpc-disruption', '--port', text(grpc?.port, '')],
+      ...alterations.flatMap((one) => ['--endpoint-alterations', one]),
+    ]
+  },
+  'dns-disruption'({ dns }) {
+    const records = (dns?.records ?? []).map(({ hostname, record }) =>
+      [hostname, record.type, record.value, record.ttl ?? 0].join(':'),
+    )
+    return [
+      ...['dns-disruption', '--records', records.join(';')],
+      ...['--port', String(dns?.port === undefined || dns.port === 0 ? 53 : dns.port)],
+      ...['--protocol', text(dns?.protocol, 'both')],
+    ]
+  },
+  'pod-replacement'({ podReplacement }) {
+    const { deleteStorage, forceDelete, gracePeriodSeconds } = podReplacement ?? {}
+    return [
+      ...['pod-replacement', 'inject', ...given('--delete-storage', deleteStorage !== false)],
+      ...given('--force-delete', forceDelete),
+      ...valued('--grace-period-seconds', gracePeriodSeconds),
+    ]
+  },
+}
+
+function networkArgs(network: NetworkDisruption): readonly string[] {
+  const { corrupt, drop, duplicate, delay, delayJitter, bandwidthLimit } = network
+  const { hosts = [], allowedHosts = [], services = [], http } = network
+  const effects = { corrupt, drop, duplicate, delay, 'delay-jitter': delayJitter, 'bandwidth-limit': bandwidthLimit }
+  return [
+    ...Object.entries(effects).flatMap(([name, value = 0]) => [`--${name}`, String(value)]),
+    ...hosts.flatMap((host) => ['--hosts', hostText(host)]),
+    ...allowedHosts.flatMap((host) => ['--allowed-hosts', hostText(host)]),
+    ...services.flatMap((service) => ['--services', serviceText(service)]),
+    ...(http?.methods ?? []).flatMap((method) => ['--method', method.toUpperCase()]),
+    ...(http?.paths ?? []).flatMap((path) => ['--path', path]),
+  ]
+}
+
+/** `host;port;protocol;flow;connState;dnsResolver;percentage` */
+function hostText(of: AllowedHost): string {
+  const { host = '', port = 0, protocol = '', flow = '', connState = '', dnsResolver = '', percentage = 100 } = of
+  return [host, port, protocol, flow, connState.toLowerCase(), dnsResolver, percentage].join(';')
+}
+
+/** `name;namespace;port-portname;...;percentage` */
+function serviceText({
+  name,
+  namespace,
+  ports = [],
+  percentage = 100,
+}: NonNullable<NetworkDisruption['services']>[number]): string {
+  return [name, namespace, ...ports.map((port) => `${port.port ?? 0}-${port.name ?? ''}`), percentage].join(';')
+}
+
+function commonArgs({ spec, disruption, target, containers, times, config }: InjectorCall): readonly string[] {
+  const isOfNode = spec.level === 'node'
+  const { activeDuration, dormantDuration, initialDelay } = spec.pulse ?? {}
+  return [
+    ...['--metrics-sink', 'noop', '--level', isOfNode ? 'node' : 'pod'],
+    ...(isOfNode ? [] : ['--target-containers', containersText(containers), '--target-pod-ip', target.ip]),
+    ...['--chaos-namespace', config.chaosNamespace],
+    ...['--log-context-disruption-name', disruption.name, '--log-context-disruption-namespace', disruption.namespace],
+    ...['--log-context-disruption-uid', disruption.uid],
+    ...['--log-context-target-name', target.name, '--log-context-target-node-name', target.node],
+    ...given('--dry-run', spec.dryRun),
+    ...given('--on-init', spec.onInit),
+    ...duration('--pulse-active-duration', activeDuration),
+    ...duration('--pulse-dormant-duration', dormantDuration),
+    ...duration('--pulse-initial-delay', initialDelay),
+    ...['--not-injected-before', instantText(times.inject)],
+  ]
+}
+
+/** A1 */
+function containersText(containers: InjectorCall['containers']): string {
+  const inOrder = [...containers].sort((one, other) => (one.name < other.name ? -1 : 1))
+  return inOrder.map(({ name, id }) => `${name};${id}`).join(',')
+}
+
+function networkExtras({ spec, config }: InjectorCall): readonly string[] {
+  const { allowedHosts, hostResolveIntervalMs, dnsPodResolvConf, dnsNodeResolvConf } = config
+  const isOpen = spec.network?.disableDefaultAllowedHosts === true
+  return [
+    ...(isOpen ? [] : allowedHosts.flatMap((host) => ['--allowed-hosts', hostText(host)])),
+    ...['--dns-pod-resolv-conf', dnsPodResolvConf, '--dns-node-resolv-conf', dnsNodeResolvConf],
+    ...['--host-resolve-interval', goDurationOfMs(hostResolveIntervalMs)],
+  ]
+}
+
+function given(flag: string, isGiven: boolean | undefined): readonly string[] {
+  return isGiven === true ? [flag] : []
+}
+
+function valued(flag: string, value: number | undefined): readonly string[] {
+  return value === undefined ? [] : [flag, String(value)]
+}
+
+function duration(flag: string, value: string | number | undefined): readonly string[] {
+  const text = value === undefined || value === '' ? undefined : normalGoDuration(value)
+  return text === undefined ? [] : [flag, text]
+}
+
+function text(value: string | number | undefined, otherwise: string): string {
+  return value === undefined || value === '' ? otherwise : String(value)
+}

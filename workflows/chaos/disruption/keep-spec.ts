@@ -1,0 +1,28 @@
+// Keeps the spec that is carried out, with its hash, when a Disruption is first looked at. Source: seeds/chaos-controller.txt "Injection phase", step 2;
+// spec/chaos.md 1.8.
+
+import { action, done } from '../../kit/index.ts'
+import { goDurationOfMs } from '../go-duration.ts'
+import { configOf, type DisruptionPass } from './pass.ts'
+import { specHash } from './spec-hash.ts'
+import { durationOf } from './times.ts'
+
+export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
+  const { target, status, act } = pass
+  const { metadata, spec, status: before } = target
+  const hash = specHash(spec)
+  const known = before?.specHash
+  if (known === undefined) {
+    status.specHash = hash
+    // How long it lasts does not change with what the operators set later.
+    const duration = goDurationOfMs(durationOf(spec, configOf(pass).controller.defaultDurationMs))
+    status.originalSpec = { ...spec, duration }
+    return done
+  }
+  if (known !== hash)
+    await act.event({
+      ...{ type: 'Warning', reason: 'Mutated', occasion: String(metadata.generation) },
+      message: 'the spec has changed, which has no effect: a Disruption is what it was when it was made',
+    })
+  return done
+})

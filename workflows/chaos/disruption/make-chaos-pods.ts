@@ -1,0 +1,129 @@
+// Makes one chaos pod for each target and kind, and deletes those of targets that are none any more. Source: seeds/chaos-controller.txt "Injection phase",
+// step 4; spec/chaos.md 2.4.
+//
+//   M1. Targets and the names of their chaos pods are in the status before the first one is made, so that a pass that is repeated finds what is there and
+//       makes what is not. What had been injected and is made again is another run, with other names.
+//   M2. What cannot be made for one target keeps the others from nothing.
+
+import { action, done } from '../../kit/index.ts'
+import { type InjectorKindName, kindNamesOf } from '../contract.ts'
+import { chaosPodName } from './chaos-pod-name.ts'
+import { chaosPod } from './chaos-pod.ts'
+import { letGo } from './end-chaos-pods.ts'
+import type { TargetInjections } from './kind.ts'
+import type { Target } from './observed.ts'
+import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
+
+/** What has less time left is not begun. Source: spec/chaos.md 2.4. */
+const LEAST_MS = 1000
+
+export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass) => {
+  await removeSurplus(pass)
+  const { status, now } = pass
+  const left = timesIn(pass).end - now.getTime()
+  const missing = missingIn(pass)
+  const { runCount = 0, targetInjections = {} } = statusIn(pass)
+  const isNewRun = missing.some(({ target, kind }) => {
+    const known = targetInjections[target]?.[kind]
+    return known?.injectorPodName === undefined || known.since !== undefined
+  })
+  const mayRun = left >= LEAST_MS && (!isNewRun || runCount < (specOf(pass).maxRuns ?? Infinity))
+  if (missing.length > 0 && mayRun) {
+    const run = isNewRun ? runCount + 1 : runCount
+    status.runCount = run
+    status.injectionStatus = statusIn(pass).injectionStatus ?? 'NotInjected'
+    status.targetInjections = planned(pass, missing, run)
+    // M1
+    await pass.save()
+    await make(pass, missing)
+  }
+  return done
+})
+
+interface Wanted {
+  readonly target: string
+  readonly kind: InjectorKindName
+}
+
+/** With dynamic targeting: chaos pods of what was chosen before. */
+async function removeSurplus(pass: DisruptionPass): Promise<void> {
+  if (specOf(pass).staticTargeting === true) return
+  const targets = new Set(statusIn(pass).targets ?? [])
+  const surplus = pass.state.chaosPods.filter(({ target, isDeleting }) => !targets.has(target) && !isDeleting)
+  await Promise.all(surplus.map(async (pod) => await pass.act.remove(pod)))
+  if (surplus.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
+}
+
+function missingIn(pass: DisruptionPass): readonly Wanted[] {
+  const spec = specOf(pass)
+  const { targets = [], ignoredTargets = [], targetInjections = {} } = statusIn(pass)
+  const there = new Set(pass.state.chaosPods.map(({ target, does }) => `${does} ${target}`))
+  const isStatic = spec.staticTargeting === true
+  const isDone = (target: string, kind: string) =>
+    // A node that has failed is not made to fail again when it is back.
+    isStatic && kind === 'node-failure' && targetInjections[target]?.[kind]?.since !== undefined
+  return targets
+    .filter((target) => !ignoredTargets.includes(target))
+    .flatMap((target) =>
+      kindNamesOf(spec).flatMap((kind) =>
+        there.has(`${kind} ${target}`) || isDone(target, kind) ? [] : [{ target, kind }],
+      ),
+    )
+}
+
+/** What the status has of the targets, with the names of what is about to be made. */
+function planned(pass: DisruptionPass, missing: readonly Wanted[], run: number): TargetInjections {
+  const { targets = [], targetInjections = {} } = statusIn(pass)
+  const { name, uid } = pass.target.metadata
+  const isMissing = new Set(missing.map(({ target, kind }) => `${kind} ${target}`))
+  const entries = targets.map((target) => {
+    const kinds = kindNamesOf(specOf(pass)).map((kind) => {
+      const known = targetInjections[target]?.[kind]
+      if (!isMissing.has(`${kind} ${target}`)) return [kind, known ?? { injectionStatus: 'NotInjected' }] as const
+      const keeps = known?.injectorPodName !== undefined && known.since === undefined
+      const injectorPodName = keeps ? known.injectorPodName : chaosPodName({ name, uid, target, kind, run })
+      return [kind, { injectionStatus: 'NotInjected', injectorPodName }] as const
+    })
+    return [target, Object.fromEntries(kinds)] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+async function make(pass: DisruptionPass, missing: readonly Wanted[]): Promise<void> {
+  const found = await targetsOf(pass, [...new Set(missing.map(({ target }) => target))])
+  await Promise.all(missing.map(async (wanted) => await makeOne(pass, wanted, found.get(wanted.target))))
+}
+
+async function targetsOf(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
+  const found = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
+  return new Map(found.map((target) => [target.metadata.name, target]))
+}
+
+async function makeOne(pass: DisruptionPass, { target, kind }: Wanted, found: Target | undefined): Promise<void> {
+  // It has gone since it was chosen: the next pass chooses again.
+  if (found === undefined || found.node === '') return
+  const { act } = pass
+  const name = statusIn(pass).targetInjections?.[target]?.[kind]?.injectorPodName
+  if (name === undefined) return
+  const made = chaosPod({
+    ...{ name, kind, target: found, disruption: pass.target.metadata, spec: specOf(pass) },
+    ...{ config: configOf(pass), times: timesIn(pass), now: pass.now.getTime() },
+  })
+  if ('problem' in made) {
+    const { reason, message } = made.problem
+    await act.event({ type: 'Warning', reason, message: `${target}: ${message}`, occasion: name })
+    return
+  }
+  const answer = await act.create(made.pod, { owner: 'label' })
+  const { namespace = '' } = made.pod.metadata
+  if (answer === 'created')
+    await act.event({
+      ...{ type: 'Normal', reason: 'ChaosPodCreated', occasion: name },
+      message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
+    })
+  const { name: disruption, namespace: home } = pass.target.metadata
+  await act.event({
+    ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
+    message: `chaos pod ${namespace}/${name} of Disruption ${home}/${disruption} does ${kind} to it`,
+  })
+}

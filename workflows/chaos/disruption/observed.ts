@@ -1,0 +1,155 @@
+// What a pass sees of pods and nodes: as little as it decides by, for there may be thousands. The views are called by the activities that read.
+
+import type { ObservedObject } from '../../kit/index.ts'
+import type { Namespace, Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
+import {
+  CHAOS_POD_FINALIZER,
+  DISRUPTION_KIND_LABEL,
+  DISRUPTION_NAME_LABEL,
+  DISRUPTION_NAMESPACE_LABEL,
+  EMERGENCY_STOP_ANNOTATION,
+  HANDLER_CONTAINER,
+  INJECTOR_CONTAINER,
+  TARGET_LABEL,
+} from '../contract.ts'
+
+/** A pod or a node that may be, or is, a target. */
+export interface Target extends ObservedObject {
+  readonly annotations: Readonly<Record<string, string>>
+  /** A pod that runs, a node that is ready. */
+  readonly isRunning: boolean
+  /** A pod whose containers wait for the disruption (`onInit`). */
+  readonly waitsForInit: boolean
+  /** Where it is; empty for a pod that is nowhere yet. */
+  readonly node: string
+  readonly ip: string
+  /** Those that run, by name, in order of their names; init containers too. */
+  readonly containers: readonly TargetContainer[]
+}
+
+export interface TargetContainer {
+  readonly name: string
+  /** `containerd://...` */
+  readonly id: string
+  readonly isInit?: true
+}
+
+export function podView(pod: Pod): Target {
+  const { phase = '', podIP = '', containerStatuses = [], initContainerStatuses: inits = [] } = pod.status ?? {}
+  const waits = inits.some(({ name, state }) => name === HANDLER_CONTAINER && state?.running !== undefined)
+  const containers = [...runningOf(containerStatuses, {}), ...runningOf(inits, { isInit: true })]
+  return {
+    ...identityOf(pod),
+    annotations: pod.metadata.annotations ?? {},
+    ...{ isRunning: phase === 'Running', waitsForInit: phase === 'Pending' && waits },
+    ...{ node: pod.spec?.nodeName ?? '', ip: podIP },
+    containers: containers.sort((one, other) => compare(one.name, other.name)),
+  }
+}
+
+export function nodeView(node: Node): Target {
+  const isReady = (node.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True')
+  return {
+    ...identityOf(node),
+    annotations: node.metadata.annotations ?? {},
+    ...{ isRunning: isReady, waitsForInit: false, node: node.metadata.name, ip: '', containers: [] },
+  }
+}
+
+/** One chaos pod of the Disruption. */
+export interface ChaosPod extends ObservedObject {
+  /** By its labels. */
+  readonly target: string
+  /** Of `INJECTOR_KINDS`. */
+  readonly does: string
+  readonly disruption: string
+  readonly disruptionNamespace: string
+  readonly phase: string
+  readonly isReady: boolean
+  readonly isDeleting: boolean
+  /** Ours is still on it. */
+  readonly isHeld: boolean
+  /** `DeadlineExceeded`, `Evicted`; of the pod. */
+  readonly reason: string
+  readonly injector: InjectorState
+  /** All containers have ended with exit code 0. */
+  readonly hasCompleted: boolean
+  /** One container runs, or has ended otherwise than well. */
+  readonly isDisturbing: boolean
+}
+
+/** Of its container: `never` had one, `waiting` to be started, and so on. */
+export type InjectorState = 'never' | 'waiting' | 'running' | 'startError' | 'completed' | 'failed'
+
+export function chaosPodView(pod: Pod): ChaosPod {
+  const { metadata, status = {} } = pod
+  const { phase = 'Pending', reason = '', conditions = [], containerStatuses = [] } = status
+  const codes = containerStatuses.map(({ state }) => state?.terminated?.exitCode)
+  return {
+    ...identityOf(pod),
+    ...madeAs(metadata),
+    ...{ phase, reason, injector: injectorState(containerStatuses) },
+    isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isHeld: (metadata.finalizers ?? []).includes(CHAOS_POD_FINALIZER),
+    hasCompleted: codes.length > 0 && codes.every((code) => code === 0),
+    isDisturbing: codes.length === 0 || codes.some((code) => code !== 0),
+  }
+}
+
+/** What its labels say that it is for. */
+function madeAs({ labels = {}, annotations = {} }: Pod['metadata']) {
+  return {
+    // A label has no room for every name; then the annotation has it.
+    target: annotations[TARGET_LABEL] ?? labels[TARGET_LABEL] ?? '',
+    does: labels[DISRUPTION_KIND_LABEL] ?? '',
+    disruption: labels[DISRUPTION_NAME_LABEL] ?? '',
+    disruptionNamespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '',
+  }
+}
+
+export interface NamespaceView {
+  readonly name: string
+  /** Why everything has to stop, empty where nobody says so; undefined: nothing has to. */
+  readonly stop?: string
+}
+
+export function namespaceView({ metadata: { name, annotations = {} } }: Namespace): NamespaceView {
+  const stop = annotations[EMERGENCY_STOP_ANNOTATION]
+  return { name, ...(stop !== undefined && { stop }) }
+}
+
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]
+
+function injectorState(containers: readonly ContainerStatus[]): InjectorState {
+  const injector = containers.find(({ name }) => name === INJECTOR_CONTAINER)
+  if (injector === undefined) return containers.length === 0 ? 'never' : 'waiting'
+  const { terminated, running } = injector.state ?? {}
+  if (running !== undefined) return 'running'
+  if (terminated === undefined) return 'waiting'
+  if (terminated.reason === 'StartError') return 'startError'
+  return terminated.exitCode === 0 ? 'completed' : 'failed'
+}
+
+function runningOf(
+  statuses: readonly ContainerStatus[],
+  also: Pick<TargetContainer, 'isInit'>,
+): readonly TargetContainer[] {
+  return statuses.flatMap(({ name, containerID, state }) =>
+    state?.running === undefined || containerID === undefined ? [] : [{ name, id: containerID, ...also }],
+  )
+}
+
+function identityOf({
+  metadata,
+  apiVersion,
+  kind,
+}: Pick<Pod | Node, 'apiVersion' | 'kind' | 'metadata'>): ObservedObject {
+  const { name, uid, resourceVersion } = metadata
+  const { namespace } = metadata as { readonly namespace?: string }
+  return { apiVersion, kind, metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) } }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

@@ -1,0 +1,98 @@
+// What the steps over a Disruption work with: what is observed, what is set by the operators, which spec is carried out.
+//
+//   P1. The spec that is carried out is the one that was there when the Disruption was first looked at (`status.originalSpec`). Only `count` follows the
+//       object, and only with dynamic targeting. Source: spec/chaos.md 1.8.
+
+import type { LevelPass, StateQuery } from '../../kit/index.ts'
+import { type ChaosConfig, CHAOS_NAMESPACE, DEFAULT_CONFIG } from '../config.ts'
+import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL, type InjectionStatus } from '../contract.ts'
+import type { Disruption, DisruptionSpec, DisruptionStatus } from './kind.ts'
+import {
+  type ChaosPod,
+  chaosPodView,
+  namespaceView,
+  type NamespaceView,
+  nodeView,
+  podView,
+  type Target,
+} from './observed.ts'
+import { type DisruptionTimes, timesOf } from './times.ts'
+
+export interface DisruptionState {
+  /** Its own. */
+  readonly chaosPods: readonly ChaosPod[]
+  /** With its labels, whoever made them; looked at when all of its own are gone. */
+  readonly labelledChaosPods: readonly ChaosPod[]
+  /** Of all Disruptions, narrowed to targets. */
+  readonly allChaosPods: readonly ChaosPod[]
+  /** What the selectors select, with dynamic targeting: its changes wake the pass. */
+  readonly pods: readonly Target[]
+  readonly nodes: readonly Target[]
+  /** The same with static targeting, which looks once. */
+  readonly candidatePods: readonly Target[]
+  readonly candidateNodes: readonly Target[]
+  /** Narrowed to names: targets that were chosen, whatever labels they have by now. */
+  readonly targetPods: readonly Target[]
+  readonly targetNodes: readonly Target[]
+  /** Where it is, and where chaos pods are: with why everything has to stop. */
+  readonly home: NamespaceView | undefined
+  readonly chaosHome: NamespaceView | undefined
+}
+
+const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.advancedSelector'] } as const
+const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
+const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
+const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_NAMESPACE, view: chaosPodView } as const
+
+export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuery>> = {
+  chaosPods: { ...CHAOS_PODS, owned: 'label' },
+  labelledChaosPods: {
+    ...{ ...CHAOS_PODS, lazy: true, quiet: true },
+    labels: {
+      [DISRUPTION_NAME_LABEL]: '${target.metadata.name}',
+      [DISRUPTION_NAMESPACE_LABEL]: '${target.metadata.namespace}',
+    },
+  },
+  allChaosPods: { ...CHAOS_PODS, lazy: true, quiet: true },
+  pods: { ...SELECTED, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...DYNAMIC } },
+  nodes: { ...SELECTED, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...DYNAMIC } },
+  candidatePods: { ...SELECTED, quiet: true, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
+  candidateNodes: { ...SELECTED, quiet: true, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
+  targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
+  targetNodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: nodeView },
+  home: { kind: 'v1/Namespace', name: '${target.metadata.namespace}', lazy: true, view: namespaceView },
+  chaosHome: { kind: 'v1/Namespace', name: CHAOS_NAMESPACE, lazy: true, view: namespaceView },
+}
+
+export type DisruptionPass = LevelPass<DisruptionState, Disruption>
+
+/** What the operators have set; what passes of a worker without the wing's file go by is the default. */
+export function configOf({ settings }: Pick<DisruptionPass, 'settings'>): ChaosConfig {
+  return (settings as ChaosConfig | undefined) ?? DEFAULT_CONFIG
+}
+
+/** P1 */
+export function specOf({ target, status }: Pick<DisruptionPass, 'target' | 'status'>): DisruptionSpec {
+  const kept = (status.originalSpec ?? target.status?.originalSpec) as DisruptionSpec | undefined
+  if (kept === undefined) return target.spec
+  return kept.staticTargeting === true ? kept : { ...kept, count: target.spec.count }
+}
+
+export function timesIn(pass: DisruptionPass): DisruptionTimes {
+  const { target } = pass
+  return timesOf({ spec: specOf(pass), metadata: target.metadata }, configOf(pass).controller.defaultDurationMs)
+}
+
+/** What the status will say when the pass ends here. */
+export function statusIn({ target, status }: Pick<DisruptionPass, 'target' | 'status'>): DisruptionStatus {
+  const all: Readonly<Record<string, unknown>> = { ...target.status, ...status }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))
+}
+
+export function injectionStatusIn(pass: Pick<DisruptionPass, 'target' | 'status'>): InjectionStatus {
+  return statusIn(pass).injectionStatus ?? 'NotInjected'
+}
+
+export function isOfNodes(spec: Pick<DisruptionSpec, 'level'>): boolean {
+  return spec.level === 'node'
+}

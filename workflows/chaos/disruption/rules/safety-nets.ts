@@ -1,0 +1,92 @@
+// What keeps a Disruption from disturbing more than its author may mean, where operators have safe mode on. Source: spec/chaos.md 2.11.
+//
+//   N1. A net is taken away by its flag in unsafeMode, or by disableAll.
+//   N2. What operators forbid altogether (nodes, failures of nodes) no flag of an author allows.
+
+import type { Problem } from '../../../kit/index.ts'
+import { fieldsOf, has, type JsonFields, listOf, textOf } from '../../json-fields.ts'
+
+export interface SafeMode {
+  readonly enable: boolean
+  /** Percent. */
+  readonly namespaceThreshold: number
+  readonly clusterThreshold: number
+  readonly allowNodeFailure: boolean
+  readonly allowNodeLevel: boolean
+}
+
+/** What there is to disturb. */
+export interface Population {
+  /** How many targets there would be: count, or its share of those that match. */
+  readonly targets: number
+  /** Pods in the namespace; of nodes undefined. */
+  readonly inNamespace: number | undefined
+  /** Pods, or at level node nodes, in the cluster. */
+  readonly inCluster: number
+}
+
+export function safetyNetProblems(value: unknown, safeMode: SafeMode, population: Population): readonly Problem[] {
+  const spec = fieldsOf(value)
+  if (!safeMode.enable) return []
+  const unsafe = fieldsOf(spec['unsafeMode'])
+  const isOn = (flag: string) => unsafe['disableAll'] !== true && unsafe[flag] !== true
+  return [
+    ...nodeBanProblems(spec, safeMode),
+    ...(isOn('disableCountTooLarge') ? countProblems(unsafe, safeMode, population) : []),
+    ...(isOn('disableNeitherHostNorPort') ? wholeNetworkProblems(spec) : []),
+    ...(isOn('allowRootDiskFailure') ? rootDiskProblems(spec) : []),
+  ]
+}
+
+/** N2 */
+export function nodeBanProblems(
+  spec: JsonFields,
+  { enable, allowNodeFailure, allowNodeLevel }: Pick<SafeMode, 'enable' | 'allowNodeFailure' | 'allowNodeLevel'>,
+): readonly Problem[] {
+  if (!enable) return []
+  return [
+    ...(!allowNodeFailure && has(spec, 'nodeFailure')
+      ? [{ field: 'spec.nodeFailure', found: 'a failure of a node', expected: 'none: safe mode does not allow it' }]
+      : []),
+    ...(!allowNodeLevel && spec['level'] === 'node'
+      ? [{ field: 'spec.level', found: 'node', expected: 'pod: safe mode does not allow nodes' }]
+      : []),
+  ]
+}
+
+function countProblems(unsafe: JsonFields, safeMode: SafeMode, population: Population): readonly Problem[] {
+  const own = fieldsOf(fieldsOf(unsafe['config'])['countTooLarge'])
+  const threshold = (name: 'namespaceThreshold' | 'clusterThreshold') => {
+    const given = own[name]
+    return typeof given === 'number' ? given : safeMode[name]
+  }
+  const { targets, inNamespace, inCluster } = population
+  return [
+    ...(inNamespace === undefined
+      ? []
+      : tooManyProblems(targets, inNamespace, threshold('namespaceThreshold'), 'in the namespace')),
+    ...tooManyProblems(targets, inCluster, threshold('clusterThreshold'), 'in the cluster'),
+  ]
+}
+
+function tooManyProblems(targets: number, all: number, percent: number, where: string): readonly Problem[] {
+  if (targets * 100 <= percent * all) return []
+  const expected = `at most ${percent} percent, or unsafeMode.disableCountTooLarge`
+  return [{ field: 'spec.count', found: `${targets} of ${all} ${where}`, expected }]
+}
+
+function wholeNetworkProblems(spec: JsonFields): readonly Problem[] {
+  if (!has(spec, 'network')) return []
+  const network = fieldsOf(spec['network'])
+  const cloud = Object.values(fieldsOf(network['cloud'])).flatMap(listOf)
+  if (listOf(network['hosts']).length + listOf(network['services']).length + cloud.length > 0) return []
+  const expected = 'some of them, or unsafeMode.disableNeitherHostNorPort'
+  return [{ field: 'spec.network', found: 'neither hosts nor services', expected }]
+}
+
+function rootDiskProblems(spec: JsonFields): readonly Problem[] {
+  const paths = listOf(fieldsOf(spec['diskFailure'])['paths'])
+  if (spec['level'] !== 'node' || !paths.some((path) => /^\/+$/.test(textOf(path).trim()))) return []
+  const expected = 'a path below, or unsafeMode.allowRootDiskFailure'
+  return [{ field: 'spec.diskFailure.paths', found: 'the root of nodes', expected }]
+}

@@ -1,0 +1,86 @@
+// When a Disruption begins, ends and pauses. Source: spec/chaos.md 1.2, 1.4 (8, 9).
+
+import type { Problem } from '../../../kit/index.ts'
+import { EXPECTED_DURATION, parseGoDuration } from '../../go-duration.ts'
+import { instantMs } from '../../instant.ts'
+import { fieldsOf, has, type JsonFields, rangeProblems, says, shown } from '../../json-fields.ts'
+
+const SHORTEST_PULSE_NS = 500_000_000n
+
+export function timingProblems(spec: JsonFields, at: string): readonly Problem[] {
+  const triggers = fieldsOf(spec['triggers'])
+  return [
+    ...durationProblems(spec, 'duration', at, 'above 0'),
+    ...rangeProblems(spec, at, { maxRuns: [1, Infinity] }),
+    ...triggerProblems(fieldsOf(triggers['inject']), `${at}.triggers.inject`),
+    ...triggerProblems(fieldsOf(triggers['createPods']), `${at}.triggers.createPods`),
+    ...orderProblems(triggers, at),
+    ...(has(spec, 'pulse') ? pulseProblems(fieldsOf(spec['pulse']), `${at}.pulse`) : []),
+  ]
+}
+
+/** Times of triggers that have gone by; asked when a Disruption is made, never later. Source: spec/chaos.md 2.10 "Create checks". */
+export function pastTriggerProblems(spec: JsonFields, at: string, nowMs: number): readonly Problem[] {
+  return Object.entries(fieldsOf(spec['triggers'])).flatMap(([name, trigger]) => {
+    const notBefore = fieldsOf(trigger)['notBefore']
+    const ms = instantMs(notBefore)
+    if (ms === undefined || ms >= nowMs) return []
+    return [{ field: `${at}.triggers.${name}.notBefore`, found: shown(notBefore), expected: 'a time to come' }]
+  })
+}
+
+type Least = 'above 0' | '0 or more' | 'at least 500ms'
+
+/** What is wrong with a duration that may be absent or empty. */
+export function durationProblems(fields: JsonFields, name: string, at: string, least: Least): readonly Problem[] {
+  if (!says(fields, name)) return []
+  const value = fields[name]
+  const ns = parseGoDuration(value)
+  if (ns !== undefined && isEnough(ns, least)) return []
+  const expected = ns === undefined ? EXPECTED_DURATION : `a duration of ${least}`
+  return [{ field: `${at}.${name}`, found: shown(value), expected }]
+}
+
+function isEnough(ns: bigint, least: Least): boolean {
+  switch (least) {
+    case 'above 0':
+      return ns > 0n
+    case '0 or more':
+      return ns >= 0n
+    case 'at least 500ms':
+      return ns >= SHORTEST_PULSE_NS
+  }
+}
+
+function triggerProblems(trigger: JsonFields, at: string): readonly Problem[] {
+  const { notBefore } = trigger
+  const isTime = !says(trigger, 'notBefore') || instantMs(notBefore) !== undefined
+  return [
+    ...(says(trigger, 'notBefore') && says(trigger, 'offset')
+      ? [{ field: at, found: 'notBefore and offset', expected: 'one of them' }]
+      : []),
+    ...(isTime ? [] : [{ field: `${at}.notBefore`, found: shown(notBefore), expected: 'a time of RFC 3339' }]),
+    ...durationProblems(trigger, 'offset', at, '0 or more'),
+  ]
+}
+
+function orderProblems(triggers: JsonFields, at: string): readonly Problem[] {
+  const [inject, createPods] = [triggers['inject'], triggers['createPods']].map((one) =>
+    instantMs(fieldsOf(one)['notBefore']),
+  )
+  if (inject === undefined || createPods === undefined || inject >= createPods) return []
+  const found = shown(fieldsOf(triggers['inject'])['notBefore'])
+  return [{ field: `${at}.triggers.inject.notBefore`, found, expected: 'no time before createPods.notBefore' }]
+}
+
+function pulseProblems(pulse: JsonFields, at: string): readonly Problem[] {
+  const set = ['activeDuration', 'dormantDuration'].filter((name) => says(pulse, name))
+  return [
+    ...(set.length === 1
+      ? [{ field: at, found: `only ${set.join()}`, expected: 'activeDuration and dormantDuration, or neither' }]
+      : []),
+    ...durationProblems(pulse, 'activeDuration', at, 'at least 500ms'),
+    ...durationProblems(pulse, 'dormantDuration', at, 'at least 500ms'),
+    ...durationProblems(pulse, 'initialDelay', at, '0 or more'),
+  ]
+}

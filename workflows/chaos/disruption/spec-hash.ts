@@ -1,0 +1,43 @@
+// Whether a spec is still the one that was created. Source: spec/chaos.md 1.8, seeds/chaos-controller.txt injection phase, step 2.
+//
+//   H1. The order of keys and the spelling of durations are no change.
+//   H2. With dynamic targeting count may change, so it is left out; with static targeting everything counts.
+
+import { contentHash } from '../../kit/index.ts'
+import { normalGoDuration } from '../go-duration.ts'
+import { fieldsOf, has, type JsonFields } from '../json-fields.ts'
+
+const DURATIONS: readonly (readonly string[])[] = [
+  ['duration'],
+  ['triggers', 'inject', 'offset'],
+  ['triggers', 'createPods', 'offset'],
+  ['pulse', 'activeDuration'],
+  ['pulse', 'dormantDuration'],
+  ['pulse', 'initialDelay'],
+  ['memoryPressure', 'rampDuration'],
+]
+
+/** The hash of a spec, for `status.specHash`. */
+export function specHash(spec: unknown): string {
+  return contentHash(comparedFields(spec))
+}
+
+/** The fields in which two specs differ, beside what may: names of fields of the spec, in order. */
+export function changedFields(before: unknown, after: unknown): readonly string[] {
+  const [old, now] = [comparedFields(before), comparedFields(after)]
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].sort()
+  return names.filter((name) => contentHash(old[name]) !== contentHash(now[name]))
+}
+
+function comparedFields(value: unknown): JsonFields {
+  const spec = DURATIONS.reduce(withNormalDuration, fieldsOf(value))
+  if (spec['staticTargeting'] === true) return spec
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => name !== 'count'))
+}
+
+function withNormalDuration(fields: JsonFields, [name = '', ...below]: readonly string[]): JsonFields {
+  if (!has(fields, name)) return fields
+  const value = fields[name]
+  if (below.length > 0) return { ...fields, [name]: withNormalDuration(fieldsOf(value), below) }
+  return { ...fields, [name]: normalGoDuration(value) ?? value }
+}

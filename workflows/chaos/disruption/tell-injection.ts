@@ -1,0 +1,33 @@
+// Says in the status how much is injected. Readiness of chaos pods is the only sign of it. Source: seeds/chaos-controller.txt "Injection phase", step 5;
+// spec/chaos.md 2.6.
+
+import { action, done, later } from '../../kit/index.ts'
+import { kindNamesOf } from '../contract.ts'
+import { stuckPodsIn } from './end-chaos-pods.ts'
+import { injectedTargets, injectionStatusOf, targetInjectionsOf } from './injection-status.ts'
+import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
+import { instantText } from '../instant.ts'
+
+export const tellInjection = action<DisruptionPass>('tellInjection', (pass) => {
+  const isOver = sayInjection(pass)
+  return isOver ? done : later(timesIn(pass).end - pass.now.getTime())
+})
+
+/** @returns whether it has expired, or is being deleted. */
+export function sayInjection(pass: DisruptionPass): boolean {
+  const { status, state, target, now } = pass
+  const isOver = target.metadata.deletionTimestamp !== undefined || now.getTime() >= timesIn(pass).end
+  const said = statusIn(pass)
+  const kinds = kindNamesOf(specOf(pass))
+  const { targets = [], desiredTargetsCount = 0, targetInjections = {} } = said
+  const about = { pods: state.chaosPods, kinds, targets }
+  const current = injectionStatusIn(pass)
+  status.injectionStatus = injectionStatusOf({ ...about, current, desired: desiredTargetsCount, isOver })
+  status.injectedTargetsCount = injectedTargets(about).length
+  if (targets.length > 0 || Object.keys(targetInjections).length > 0)
+    status.targetInjections = targetInjectionsOf(
+      { ...about, before: targetInjections, stuck: stuckPodsIn(pass) },
+      instantText(now.getTime()),
+    )
+  return isOver
+}
