@@ -8,4 +8,9 @@ export const chaosPrograms: readonly WingProgram[] = [
     summary: 'inject a disruption into a target, and clean it up when it ends (runs in chaos pods)',
     load: async () => await import('./injector/injector.ts'),
   },
+  {
+    name: 'node-agent',
+    summary: 'run the injectors of chaos pods where no kubelet does',
+    load: async () => await import('./node-agent/node-agent.ts'),
+  },
 ]

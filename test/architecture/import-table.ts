@@ -179,6 +179,18 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
+    sentence:
+      'a node agent imports itself, what is decided for it, how an injector sees processes and speaks, what a program is, the top of the wing and the engine',
+    of: /^activities\/([^/]+)\/node-agent\//,
+    may: [
+      '^activities/$1/(?:node-agent/|injector/(?:processes|log)\\.ts$|[^/]+\\.ts$)',
+      '^workflows/$1/(?:node-agent/|injector/command\\.ts$)',
+      '^activities/(?:(?:run|kube|journal)/|program\\.ts$)',
+      ...[DEPS, KIT, WING],
+    ],
+    packages: ANY,
+  },
+  {
     sentence: "a wing's value imports the wing, what a wing is, and the engine",
     of: /^activities\/([^/]+)\/wing\.ts$/,
     may: ['^activities/$1/', '^activities/(?:run|kube|journal)/', '^activities/wing\\.ts$', DEPS, KIT, WING],

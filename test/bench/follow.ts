@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
-import { readMessages } from '../../worker/bridge/watch-stream.ts'
+import { readMessages } from '../../activities/kube/watch-stream.ts'
 import { API, type LsObject } from '../support/cluster.ts'
 
 /** @param at of performance.now(). */

@@ -15,15 +15,15 @@ import {
   releaseLease,
   renewLease,
 } from '../../activities/journal/write/checkpoints.ts'
-import type { StreamedResponse } from '../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
+import { watchError, watchRefusal } from '../../activities/kube/watch-refusal.ts'
+import { needsList, readMessages } from '../../activities/kube/watch-stream.ts'
 import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
 import { feedJournal } from './feed.ts'
 import { collectionPath, relist, selectorsOf } from './list.ts'
 import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
 import { PendingQueue } from './pending.ts'
 import { labelOf, laterList, nextList, type ReflectorDeps, type ReflectorHealth, type Term } from './term.ts'
-import { needsList, parseStatus, readMessages, type StatusAnswer } from './watch-stream.ts'
 
 export interface Reflector {
   /** `Widget.example.com`. */
@@ -208,7 +208,7 @@ async function watch(term: Term, queue: PendingQueue, backoff: Backoff): Promise
   const connection = new AbortController()
   const path = watchPath(term)
   const { statusCode, headers, body } = await kube.stream(path, AbortSignal.any([signal, connection.signal]))
-  if (statusCode !== 200) throw await refusal(path, { statusCode, headers, body })
+  if (statusCode !== 200) throw await watchRefusal(path, { statusCode, headers, body })
   health.phase = 'watching'
   let heard = false
   try {
@@ -240,26 +240,4 @@ function watchPath(term: Term): string {
     timeoutSeconds: String(Math.max(1, Math.round(seconds))),
   })
   return `${collectionPath(term)}?${query.toString()}`
-}
-
-function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {
-  return new KubeError(`GET ${path}: ${code} ${reason}: ${message}`, { status: code, reason, retryAfterMs })
-}
-
-async function refusal(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
-  const status = parseStatus(await beginningOf(body))
-  const seconds = Number(headers['retry-after'])
-  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : status.retryAfterMs
-  return watchError(path, { ...status, code: statusCode, retryAfterMs })
-}
-
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > 65_536) break
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -8,7 +8,7 @@ import type { ProgramStart } from '../../program.ts'
 import { Children } from './children.ts'
 import { systemClock } from './clock.ts'
 import { type Cluster, openCluster } from './cluster-client.ts'
-import { findContainer, type FoundContainer } from './containers.ts'
+import { findContainer, type FoundContainer, readStandIns } from './containers.ts'
 import { dryExecutor, type Executor, type Machine, realExecutor, type Scope } from './executor.ts'
 import type { Finding } from './finding.ts'
 import { type LifeActions, live } from './lifecycle.ts'
@@ -91,11 +91,14 @@ async function findTarget({ settings, invocation, log }: Beginning, target: Targ
   const { common, spec } = invocation
   const isOfNode = common.level === 'node' || spec.kind === 'pod-replacement'
   const told = isOfNode ? [{ name: 'node', id: 'process://1' }] : target.told
-  target.found = await Promise.all(told.map((one) => findContainer(settings.proc, one))).catch((error: unknown) => {
+  try {
+    const standIns = isOfNode ? {} : await readStandIns(settings.containersFile)
+    target.found = await Promise.all(told.map((one) => findContainer(settings.proc, one, standIns)))
+  } catch (error) {
     if (!common.dryRun) throw error
     log.warn('dry run: goes on without a target', { error: textOf(error) })
-    return []
-  })
+    target.found = []
+  }
 }
 
 interface Making {

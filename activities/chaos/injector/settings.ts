@@ -18,6 +18,8 @@ export interface Settings {
   /** Where what has to be undone is written down. */
   readonly stateFolder: string
   readonly readinessFile: string
+  /** JSON: which processes stand for containers, by their names; undefined: containers have a runtime. */
+  readonly containersFile: string | undefined
   readonly logLevel: string
   /** Undefined: that which the kernel allows. */
   readonly backend: NetworkBackend | undefined
@@ -42,6 +44,7 @@ export function readSettings(env: Environment): Settings {
     sysrqTrigger: text('CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER') ?? '/proc/sysrq-trigger',
     stateFolder: text('CHAOS_INJECTOR_STATE') ?? '/run/pawl-chaos',
     readinessFile: text('CHAOS_INJECTOR_READINESS_FILE') ?? READINESS_FILE,
+    containersFile: text('CHAOS_INJECTOR_CONTAINERS'),
     logLevel: text('LOG_LEVEL') ?? 'info',
     backend: known,
     kubeconfig: text('KUBECONFIG'),

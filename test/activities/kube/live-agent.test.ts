@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
-import { readMessages } from '../../../worker/bridge/watch-stream.ts'
+import { readMessages } from '../../../activities/kube/watch-stream.ts'
 import { Authority } from '../../support/certificates.ts'
 import { SilentProxy } from '../../env/silent-proxy.ts'
 

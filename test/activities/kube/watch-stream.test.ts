@@ -8,7 +8,7 @@ import {
   readMessages,
   WatchGarbled,
   WatchSilent,
-} from '../../../worker/bridge/watch-stream.ts'
+} from '../../../activities/kube/watch-stream.ts'
 
 async function* chunked(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let from = 0

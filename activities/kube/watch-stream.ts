@@ -4,8 +4,8 @@
 //   P2. The next chunk is asked for only when the caller has taken the messages before it (back-pressure).
 //   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
 
-import type { EventType } from '../../activities/journal/write/incoming.ts'
-import type { KubeObject } from '../../activities/kube/client.ts'
+import type { EventType } from '../journal/write/incoming.ts'
+import type { KubeObject } from './client.ts'
 
 export type WatchMessage =
   | {

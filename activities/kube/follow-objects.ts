@@ -1,0 +1,144 @@
+// Follows the objects of one collection: lists them, then tells each change. For programs that keep all of it in memory, and no journal.
+//
+//   F1. The first answer is a list. Whoever compares it with what he knows finds the deletions that nobody has told; so with every later one.
+//   F2. After an interruption the watch goes on where it was read to; only a server that cannot (410) is asked for a new list.
+//   F3. No error ends it: it waits, ever longer while nothing works, and tries again. Only the signal ends it.
+//   F4. Now and then it lists all the same: a watch may have left out what nobody would tell again.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { EventType } from '../journal/write/incoming.ts'
+import type { KubeClient, KubeObject } from './client.ts'
+import { KubeError } from './errors.ts'
+import { readPages } from './pages.ts'
+import { watchError, watchRefusal } from './watch-refusal.ts'
+import { needsList, readMessages } from './watch-stream.ts'
+
+export type Followed =
+  | { readonly type: 'listed'; readonly objects: readonly KubeObject[] }
+  | { readonly type: 'event'; readonly eventType: EventType; readonly object: KubeObject }
+  /** What it does about it is to try again after this time. */
+  | { readonly type: 'interrupted'; readonly error: unknown; readonly delayMs: number }
+
+export interface FollowOptions {
+  /** Selectors. */
+  readonly query?: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  readonly random?: () => number
+  readonly backoffMs?: { readonly first: number; readonly longest: number }
+  /** The longest time between two lists (F4). */
+  readonly relistMs?: number
+}
+
+const BACKOFF_MS = { first: 100, longest: 10_000 }
+const RELIST_MS = 600_000
+// The server ends a watch after a random time in between. Source: spec/engine.md 2.4.
+const WATCH_SECONDS = [300, 600] as const
+const WATCHDOG_MS = 75_000
+const PAGE_LIMIT = 500
+
+/** Ends when the signal is aborted. @throws nothing of the server. */
+export async function* followObjects(
+  kube: Pick<KubeClient, 'request' | 'stream'>,
+  path: string,
+  options: FollowOptions,
+): AsyncGenerator<Followed> {
+  const { signal, backoffMs = BACKOFF_MS, random = Math.random } = options
+  const position: Position = { version: undefined, listDueAt: 0, failures: 0 }
+  while (!isOver(signal)) {
+    let leastMs = 0
+    let failure: unknown
+    try {
+      yield* followOnce(kube, path, options, position)
+    } catch (error) {
+      if (isOver(signal)) return
+      failure = error
+      if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason }))
+        position.version = undefined
+      leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
+    }
+    // A server that accepts and cuts at once meets the back-off, too.
+    const delayMs = Math.max(leastMs, delayAfter(position.failures++, backoffMs, random()))
+    if (failure !== undefined) yield { type: 'interrupted', error: failure, delayMs }
+    await pause(delayMs, signal)
+  }
+}
+
+interface Position {
+  version: string | undefined
+  listDueAt: number
+  failures: number
+}
+
+/** Until the server ends the watch. */
+async function* followOnce(
+  kube: Pick<KubeClient, 'request' | 'stream'>,
+  path: string,
+  options: FollowOptions,
+  position: Position,
+): AsyncGenerator<Followed> {
+  const { relistMs = RELIST_MS } = options
+  if (position.version === undefined || performance.now() >= position.listDueAt) {
+    const { objects, version } = await list(kube, path, options)
+    position.version = version
+    position.listDueAt = performance.now() + relistMs
+    yield { type: 'listed', objects }
+  }
+  for await (const message of watch(kube, path, options, position.version)) {
+    position.version = String(message.resourceVersion)
+    position.failures = 0
+    if (message.type === 'event') yield { type: 'event', eventType: message.eventType, object: message.object }
+  }
+}
+
+const isOver = (signal: AbortSignal): boolean => signal.aborted
+
+async function list(kube: Pick<KubeClient, 'request'>, path: string, { query, signal }: FollowOptions) {
+  const objects: KubeObject[] = []
+  let version: string | undefined
+  for await (const page of readPages(kube, path, { ...(query && { query }), limit: PAGE_LIMIT, signal })) {
+    version ??= page.metadata.resourceVersion
+    objects.push(...page.items)
+  }
+  if (version === undefined) throw new Error(`list of ${path}: the server sent no page`)
+  return { objects, version }
+}
+
+/** One connection. */
+async function* watch(
+  kube: Pick<KubeClient, 'stream'>,
+  path: string,
+  { query, signal, random = Math.random }: FollowOptions,
+  version: string,
+) {
+  const connection = new AbortController()
+  const [shortest, longest] = WATCH_SECONDS
+  const search = new URLSearchParams({
+    ...query,
+    watch: '1',
+    allowWatchBookmarks: 'true',
+    resourceVersion: version,
+    timeoutSeconds: String(Math.round(shortest + random() * (longest - shortest))),
+  })
+  const asked = `${path}?${search.toString()}`
+  try {
+    const response = await kube.stream(asked, AbortSignal.any([signal, connection.signal]))
+    if (response.statusCode !== 200) throw await watchRefusal(asked, response)
+    for await (const message of readMessages(response.body, WATCHDOG_MS, () => connection.abort())) {
+      if (message.type === 'error') throw watchError(asked, message.status)
+      yield message
+    }
+  } finally {
+    connection.abort()
+  }
+}
+
+function delayAfter(failures: number, { first, longest }: { first: number; longest: number }, random: number): number {
+  return Math.min(longest, first * 2 ** failures) * (0.5 + random / 2)
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+}

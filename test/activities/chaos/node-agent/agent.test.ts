@@ -1,0 +1,143 @@
+// The whole agent with a server of a few lines, which only plays its pods: what it takes up, and what it leaves alone.
+
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { NodeAgent } from '../../../../activities/chaos/node-agent/agent.ts'
+import { readFlags } from '../../../../activities/chaos/node-agent/flags.ts'
+import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
+import type { KubeClient, KubeObject } from '../../../../activities/kube/client.ts'
+import { KubeError } from '../../../../activities/kube/errors.ts'
+import { storedPod } from './chaos-pods.ts'
+
+let state: string
+beforeEach(async () => {
+  state = await mkdtemp(join(tmpdir(), 'node-agent-'))
+})
+afterEach(async () => {
+  await rm(state, { recursive: true })
+})
+
+/** Lists these pods, then tells events one by one; what was written. */
+function server(pods: readonly KubeObject[]) {
+  const writes: string[] = []
+  let tell: (line: object) => void = () => undefined
+  async function* body(signal: AbortSignal) {
+    const lines: object[] = []
+    let wake: () => void = () => undefined
+    tell = (line) => {
+      lines.push(line)
+      wake()
+    }
+    signal.addEventListener('abort', () => wake())
+    while (!signal.aborted) {
+      const line = lines.shift()
+      if (line !== undefined) yield Buffer.from(`${JSON.stringify(line)}\n`)
+      else await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+  const kube: Pick<KubeClient, 'request' | 'stream'> = {
+    request: async <T>(method: string, path: string) => {
+      if (method === 'GET') return await Promise.resolve({ metadata: { resourceVersion: '10' }, items: pods } as T)
+      writes.push(`${method} ${path.replace(/.*pods\//, '')}`)
+      throw new KubeError('gone', { status: 404, reason: 'NotFound' })
+    },
+    stream: async (_path, signal) => await Promise.resolve({ statusCode: 200, headers: {}, body: body(signal) }),
+  }
+  return { kube, writes, tell: (type: string, object: KubeObject) => tell({ type, object }) }
+}
+
+const errors: string[] = []
+const log = {
+  ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+  error: (message: string) => void errors.push(message),
+}
+beforeEach(() => {
+  errors.length = 0
+})
+
+async function running(
+  kube: Pick<KubeClient, 'request' | 'stream'>,
+  flags: readonly string[],
+  act: () => Promise<void>,
+): Promise<void> {
+  const end = new AbortController()
+  const read = readFlags(['--state', state, ...flags], {})
+  const done = new NodeAgent({ kube, flags: read, command: ['false'], env: {}, log }).run(end.signal)
+  try {
+    await act()
+  } finally {
+    end.abort()
+    await done
+  }
+}
+
+const PLAYED = ['--nodes', 'node-1', '--play', 'ready']
+
+describe('a node agent', () => {
+  it('takes up pods of its nodes only', async () => {
+    const pods = [
+      storedPod({ uid: 'a', name: 'mine' }),
+      storedPod({ uid: 'b', name: 'others', node: 'node-2' }),
+      storedPod({ uid: 'c', name: 'unplaced', node: '' }),
+    ]
+    const { kube, writes } = server(pods)
+    await running(kube, PLAYED, async () => {
+      await vi.waitFor(() => expect(writes).toEqual(['PATCH mine/status']))
+    })
+    expect(writes).toEqual(['PATCH mine/status'])
+  })
+
+  it('takes up no pod again that is gone, for an event from before its end', async () => {
+    const pod = storedPod({ name: 'gone' })
+    const { kube, writes, tell } = server([pod])
+    await running(kube, PLAYED, async () => {
+      // The write is answered with 404; the watch is behind.
+      await vi.waitFor(() => expect(writes).toEqual(['PATCH gone/status']))
+      tell('MODIFIED', storedPod({ name: 'gone', version: 11 }))
+      tell('DELETED', storedPod({ name: 'gone', version: 12 }))
+      tell('ADDED', storedPod({ name: 'gone', uid: 'uid-2', version: 13 }))
+      await vi.waitFor(() => expect(writes).toHaveLength(2))
+    })
+    expect(writes).toEqual(['PATCH gone/status', 'PATCH gone/status'])
+  })
+
+  it('leaves alone what was started for pods that it is not asked for, and what it cannot read', async () => {
+    const folder = new PodFolder(join(state, 'pods', 'uid-9'))
+    const pod = storedPod({ uid: 'uid-9', node: 'node-2' })
+    await folder.create({ version: 1, pod, acceptedMs: 1, bootId: 'b', argv: [], env: {} })
+    await mkdir(join(state, 'pods', 'strange'))
+    await writeFile(join(state, 'pods', 'strange', 'pod.json'), '{')
+    const { kube } = server([])
+    await running(kube, ['--nodes', 'node-1'], async () => {
+      await vi.waitFor(() => expect(errors).toHaveLength(2))
+    })
+    expect(errors.sort()).toEqual(['left alone a folder that cannot be read', 'left alone a pod that is not asked for'])
+    expect((await readdir(join(state, 'pods'))).sort()).toEqual(['strange', 'uid-9'])
+  })
+
+  it('has its folder to itself', async () => {
+    const { kube } = server([])
+    await running(kube, ['--nodes', 'all'], async () => {
+      await vi.waitFor(async () => expect(await readdir(state)).toContain('agent.json'))
+      const second = new NodeAgent({
+        ...{ kube, flags: readFlags(['--state', state, '--nodes', 'all'], {}), command: ['false'], env: {}, log },
+      })
+      await expect(second.run(AbortSignal.timeout(1))).rejects.toThrow(
+        `${state}: found it taken by the node agent with process ${process.pid}, expected no other agent`,
+      )
+    })
+    expect(await readdir(state)).toEqual(['pods'])
+  })
+
+  it('takes the folder of one that is gone', async () => {
+    await writeFile(join(state, 'agent.json'), '{"pid":1,"startTime":"1","bootId":"another"}')
+    const { kube } = server([storedPod()])
+    await running(kube, ['--nodes', 'node-2'], async () => {
+      await vi.waitFor(async () => expect(await readdir(state)).toContain('pods'))
+    })
+    expect(await readdir(state)).toEqual(['pods'])
+  })
+})

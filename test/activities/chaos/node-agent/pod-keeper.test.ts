@@ -1,0 +1,285 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { PodKeeper } from '../../../../activities/chaos/node-agent/pod-keeper.ts'
+import type { PodRun } from '../../../../activities/chaos/node-agent/pod-run.ts'
+import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
+import { Slots } from '../../../../activities/chaos/node-agent/slots.ts'
+import type { KubeClient, KubeObject, RequestOptions } from '../../../../activities/kube/client.ts'
+import { KubeError } from '../../../../activities/kube/errors.ts'
+import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
+import { type PodOptions, storedPod } from './chaos-pods.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_000_000 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** A process as its keeper sees it, and what the keeper has done to it, each with the time. */
+function process(first: Run = { state: 'absent' }) {
+  const did: string[] = []
+  const world = { run: first, did, failures: 0 }
+  const act = async (what: string, next: Run) => {
+    await Promise.resolve()
+    if (world.failures > 0) {
+      world.failures -= 1
+      throw new Error('not now')
+    }
+    did.push(`${(Date.now() - 1_000_000) / 1000} ${what}`)
+    world.run = next
+  }
+  const running = (more: object = {}): Run => ({
+    ...{ state: 'running', acceptedMs: 1_000_000, startedMs: 1_000_000, isReady: true, ending: undefined },
+    ...more,
+  })
+  const run: PodRun = {
+    lookEveryMs: 1000,
+    look: async () => await Promise.resolve(world.run),
+    start: async () => await act('start', running()),
+    terminate: async (why, graceMs, sinceMs) =>
+      await act(`terminate ${why}`, running({ ending: { why, graceMs, sinceMs, isKilled: false } })),
+    kill: async (finishedMs) =>
+      await act('kill', {
+        ...{ state: 'ended', acceptedMs: 1_000_000, startedMs: 1_000_000, finishedMs, ending: undefined },
+        exit: { how: 'exited', code: 137 },
+      }),
+    sweep: async () => await act('sweep', { state: 'absent' }),
+  }
+  return { ...world, run, world, running }
+}
+
+type Answer = (method: string, path: string, options: RequestOptions) => Promise<KubeObject>
+
+function kubeOf(answer: Answer) {
+  const requests: string[] = []
+  const kube: Pick<KubeClient, 'request'> = {
+    request: async <T>(method: string, path: string, options: RequestOptions = {}) => {
+      requests.push(`${(Date.now() - 1_000_000) / 1000} ${method} ${path.replace(/.*pods/, 'pods')}`)
+      return (await answer(method, path, options)) as T
+    },
+  }
+  return { kube, requests }
+}
+
+/** A server that has one pod. */
+function server(options: PodOptions = {}) {
+  let pod: KubeObject | undefined = storedPod(options)
+  const answer: Answer = async (method, _path, { body }) => {
+    await Promise.resolve()
+    if (pod === undefined) throw new KubeError('gone', { status: 404, reason: 'NotFound' })
+    if (method === 'DELETE') {
+      pod = undefined
+      return { kind: 'Status', metadata: { name: '' } }
+    }
+    const { status } = body as { readonly status: object }
+    pod = {
+      ...pod,
+      metadata: { ...pod.metadata, resourceVersion: String(Number(pod.metadata.resourceVersion) + 1) },
+      status: { ...(pod['status'] as object), ...status },
+    }
+    return pod
+  }
+  return { answer, pod: () => pod }
+}
+
+function keeperOf(
+  run: PodRun,
+  kube: Pick<KubeClient, 'request'>,
+  slots = new Slots(20),
+  { from = 'server', ...options }: PodOptions & { readonly from?: 'server' | 'disk' } = {},
+) {
+  const place = { hostIP: '10.0.0.1', podIP: '10.0.0.1' }
+  const keeper = new PodKeeper(readPod(storedPod(options)), from, {
+    ...{ kube, run, slots, log: quiet, ...place, random: () => 1 },
+    now: () => Date.now(),
+  })
+  const stop = new AbortController()
+  const done = keeper.keep(stop.signal)
+  return {
+    keeper,
+    stop: async () => {
+      stop.abort()
+      await done
+    },
+    done,
+  }
+}
+
+const deleted = (options: PodOptions & { version?: number } = {}, graceSeconds = 5) => {
+  const pod = storedPod({ version: 100, ...options })
+  const deletionTimestamp = '2026-01-01T00:00:00Z'
+  return readPod({
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      deletionTimestamp,
+      deletionGracePeriodSeconds: graceSeconds,
+    } as KubeObject['metadata'],
+    status: { phase: 'Running' },
+  })
+}
+
+describe('the keeper of a pod', () => {
+  it('starts its process and tells that it runs, once', async () => {
+    const { run, did } = process()
+    const { kube, requests } = kubeOf(server().answer)
+    const { stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(did).toEqual(['0 start'])
+    expect(requests).toEqual(['0 PATCH pods/chaos-one/status'])
+    await stop()
+  })
+
+  it('writes on the pod that it means, and on no other of its name', async () => {
+    const bodies: unknown[] = []
+    const { run } = process()
+    const { kube } = kubeOf(async (method, path, options) => {
+      bodies.push(options.body)
+      return await server().answer(method, path, options)
+    })
+    const { stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(bodies).toEqual([expect.objectContaining({ metadata: { uid: 'uid-1' } })])
+    await stop()
+  })
+
+  it('takes a pod of the same name for another one', async () => {
+    const { run, did } = process()
+    const { kube } = kubeOf(async (method) => {
+      await Promise.resolve()
+      if (method === 'GET') return storedPod({ uid: 'uid-2' })
+      throw new KubeError('uid', { status: 409, reason: 'Conflict' })
+    })
+    const { done } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(did).toEqual(['0 start', '0 terminate gone'])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(did.slice(2)).toEqual(['60 kill', '60 sweep'])
+    await done
+  })
+
+  it('kills when the grace of the deletion is over', async () => {
+    const { run, did } = process()
+    const { kube } = kubeOf(server().answer)
+    const { keeper, stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(10_000)
+    keeper.see(deleted())
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(did).toEqual(['0 start', '10 terminate deleted', '15 kill'])
+    await stop()
+  })
+
+  it('believes no event that is older than what it knows', async () => {
+    const { run, did } = process()
+    const { kube } = kubeOf(server().answer)
+    const { keeper, stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(0)
+    keeper.see(deleted({ version: 1 }))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(did).toEqual(['0 start'])
+    await stop()
+  })
+
+  it('tells nothing of a pod that it knows from disk only, until it sees it', async () => {
+    const { run } = process({
+      ...{ state: 'ended', acceptedMs: 1, startedMs: 2, finishedMs: 3, ending: undefined },
+      exit: { how: 'exited', code: 0 },
+    })
+    const { kube, requests } = kubeOf(server().answer)
+    const { keeper, stop } = keeperOf(run, kube, undefined, { from: 'disk' })
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(requests).toEqual([])
+    keeper.see(readPod(storedPod()))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(requests).toEqual(['5 PATCH pods/chaos-one/status'])
+    await stop()
+  })
+
+  it('ends a process in time although it knows its pod from disk only', async () => {
+    const { run, did } = process({
+      ...{ state: 'running', acceptedMs: 1_000_000, startedMs: 1_000_000, isReady: true, ending: undefined },
+    })
+    const { kube } = kubeOf(server().answer)
+    const { stop } = keeperOf(run, kube, undefined, { from: 'disk', activeDeadlineSeconds: 30 })
+    await vi.advanceTimersByTimeAsync(31_000)
+    expect(did).toEqual(['30 terminate deadline'])
+    await stop()
+  })
+
+  it('ends with its pod, after it has swept', async () => {
+    const { run, did } = process({ state: 'absent' })
+    const { kube } = kubeOf(server().answer)
+    const { keeper, done } = keeperOf(run, kube)
+    keeper.see(undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    await done
+    expect(did).toEqual(['0 sweep'])
+  })
+
+  it('tries again what fails, ever later', async () => {
+    const { run, did, world } = process()
+    world.failures = 3
+    const { kube } = kubeOf(server().answer)
+    const { stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(10_000)
+    // 200, 400 and 800 ms later.
+    expect(did).toEqual(['1.4 start'])
+    await stop()
+  })
+})
+
+describe('the keeper of a pod while the API server does not answer', () => {
+  const silence = async () => await new Promise<never>(() => undefined)
+
+  it('sends signals in time', async () => {
+    const { run, did } = process()
+    const { kube, requests } = kubeOf(silence)
+    const { stop } = keeperOf(run, kube, undefined, { activeDeadlineSeconds: 30, terminationGracePeriodSeconds: 10 })
+    await vi.advanceTimersByTimeAsync(100_000)
+    expect(did).toEqual(['0 start', '30 terminate deadline', '40 kill'])
+    expect(requests).toHaveLength(1)
+    await stop()
+  })
+
+  it('tells afterwards what is true by then, and did not ask without a break', async () => {
+    const { run, world, running } = process()
+    const { answer, pod } = server()
+    const { kube, requests } = kubeOf(async (...request) => {
+      if (Date.now() < 1_060_000) throw new KubeError('away', { status: 0, reason: 'Unreachable' })
+      return await answer(...request)
+    })
+    const { stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(59_000)
+    expect(requests.length).toBeLessThan(12)
+    world.run = { ...running(), ...{ state: 'ended', finishedMs: 1_059_000, exit: { how: 'exited', code: 0 } } } as Run
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(pod()).toMatchObject({ status: { phase: 'Succeeded' } })
+    await stop()
+  })
+
+  it('waits as long as the server says', async () => {
+    const { run } = process()
+    const { kube, requests } = kubeOf(async () => {
+      await Promise.resolve()
+      throw new KubeError('busy', { status: 429, reason: 'TooManyRequests', retryAfterMs: 40_000 })
+    })
+    const { stop } = keeperOf(run, kube)
+    await vi.advanceTimersByTimeAsync(39_000)
+    expect(requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(requests).toHaveLength(2)
+    await stop()
+  })
+
+  it('leaves room: all keepers together send no more at once than there are slots', async () => {
+    const slots = new Slots(3)
+    const { kube, requests } = kubeOf(silence)
+    const keepers = Array.from({ length: 10 }, () => keeperOf(process().run, kube, slots))
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(requests).toHaveLength(3)
+    await Promise.all(keepers.map(async ({ stop }) => await stop()))
+  })
+})

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+
+import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
+import {
+  type InjectorSettings,
+  inheritedVariables,
+  prepareInjector,
+} from '../../../../activities/chaos/node-agent/prepare-injector.ts'
+import { Unstartable } from '../../../../activities/chaos/node-agent/process-run.ts'
+import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
+import type { KubeClient, KubeObject } from '../../../../activities/kube/client.ts'
+import { KubeError } from '../../../../activities/kube/errors.ts'
+import { storedPod } from './chaos-pods.ts'
+
+const folder = new PodFolder('/state/pods/uid-1')
+
+function settings(target: KubeObject | KubeError, more: Partial<InjectorSettings> = {}) {
+  const asked: string[] = []
+  const request = async <T>(_: string, path: string) => {
+    asked.push(path)
+    if (target instanceof KubeError) throw target
+    return await Promise.resolve(target as T)
+  }
+  const kube: Pick<KubeClient, 'request'> = { request }
+  const of: InjectorSettings = {
+    ...{ kube, command: ['pawl', 'injector'], env: { PATH: '/bin' }, stateFolder: '/state/injectors' },
+    ...{ hostIP: '10.0.0.1', podIP: '10.0.0.2', mayDisturbNode: false, processesAnnotation: 'pawl.dev/processes' },
+    ...more,
+  }
+  return { of, asked }
+}
+
+const target = (annotation?: string): KubeObject => ({
+  metadata: { name: 'app', namespace: 'n', ...(annotation && { annotations: { 'pawl.dev/processes': annotation } }) },
+})
+const missing = new KubeError('gone', { status: 404, reason: 'NotFound' })
+
+describe('what an injector is started with', () => {
+  it('is what its pod says, with the paths of this machine', async () => {
+    const { of } = settings(missing)
+    expect(await prepareInjector(of, readPod(storedPod({ args: ['dns', '--a', '/mnt/host/b'] })), folder)).toEqual({
+      argv: ['pawl', 'injector', 'dns', '--a', '/b'],
+      env: {
+        ...{ PATH: '/bin', INJECTOR_POD_NAME: 'chaos-one', TARGET_POD_HOST_IP: '10.0.0.1' },
+        ...{ CHAOS_INJECTOR_MOUNT_HOST: '/', TMPDIR: '/state/pods/uid-1/root/tmp' },
+        CHAOS_INJECTOR_STATE: '/state/injectors',
+        CHAOS_INJECTOR_READINESS_FILE: '/state/pods/uid-1/root/tmp/readiness_probe',
+        CHAOS_INJECTOR_MOUNT_SYSRQ: '/state/pods/uid-1/root/sysrq',
+        CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/state/pods/uid-1/root/sysrq-trigger',
+      },
+      files: { '/state/pods/uid-1/root/sysrq': '', '/state/pods/uid-1/root/sysrq-trigger': '' },
+    })
+  })
+
+  it('has the processes that the target says stand for its containers', async () => {
+    const { of, asked } = settings(target('{"app": 12}'))
+    const { env, files } = await prepareInjector(of, readPod(storedPod()), folder)
+    expect(env['CHAOS_INJECTOR_CONTAINERS']).toBe('/state/pods/uid-1/containers.json')
+    expect(files['/state/pods/uid-1/containers.json']).toBe('{"app":12}')
+    expect(asked).toEqual(['/api/v1/namespaces/chaos-engineering/pods/app'])
+  })
+
+  it('names the target by its annotation where the name is too long for a label', async () => {
+    const { of, asked } = settings(target())
+    const pod = storedPod({ target: 'app-1234' })
+    const annotations = { 'chaos.datadoghq.com/target': 'app-of-a-long-name' }
+    await prepareInjector(of, readPod({ ...pod, metadata: { ...pod.metadata, annotations } }), folder)
+    expect(asked).toEqual(['/api/v1/namespaces/chaos-engineering/pods/app-of-a-long-name'])
+  })
+
+  it('is nothing for a target that says what is no processes', async () => {
+    const { of } = settings(target('[]'))
+    await expect(prepareInjector(of, readPod(storedPod()), folder)).rejects.toThrow(
+      new Unstartable(
+        'pawl.dev/processes of pod n/app: found [], expected numbers of processes by names of containers, such as {"app": 1234}',
+      ),
+    )
+  })
+
+  it('is tried for again when the target cannot be read', async () => {
+    const away = new KubeError('away', { status: 0, reason: 'Unreachable' })
+    await expect(prepareInjector(settings(away).of, readPod(storedPod()), folder)).rejects.toBe(away)
+  })
+
+  it('is nothing for the machine itself, unless that is allowed', async () => {
+    const pod = readPod(storedPod({ args: ['cpu-pressure', '--level', 'node'] }))
+    await expect(prepareInjector(settings(missing).of, pod, folder)).rejects.toThrow(Unstartable)
+    const { argv } = await prepareInjector(settings(missing, { mayDisturbNode: true }).of, pod, folder)
+    expect(argv.slice(2)).toEqual(['cpu-pressure', '--level', 'node'])
+  })
+
+  it('has of the agent’s variables no secrets', () => {
+    const env = {
+      PATH: '/bin',
+      PGPASSWORD: 's',
+      PAWL_DATABASE_URL: 's',
+      LC_ALL: 'C',
+      AWS_SECRET: 's',
+      EMPTY: undefined,
+    }
+    expect(inheritedVariables(env)).toEqual({ PATH: '/bin', LC_ALL: 'C' })
+  })
+})

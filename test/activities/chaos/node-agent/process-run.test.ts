@@ -1,0 +1,225 @@
+// With real processes: what is started, found again, ended and swept.
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { kill } from 'node:process'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
+import { ProcessRun, Unstartable } from '../../../../activities/chaos/node-agent/process-run.ts'
+import { isThere, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
+import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
+import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
+import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
+
+const pod = readPod(storedPod())
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+const NOTHING = { nudge: () => undefined, follow: () => undefined, log: quiet }
+
+let dir: string
+let folder: PodFolder
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'node-agent-'))
+  folder = new PodFolder(join(dir, 'uid-1'))
+})
+afterEach(async () => {
+  const { injector, shim } = await folder.traces()
+  if (injector !== undefined) await signalTo(injector, 'SIGKILL', 'group')
+  if (shim !== undefined) await vi.waitFor(async () => expect(await isThere(shim)).toBe(false), { timeout: 10_000 })
+  await rm(dir, { recursive: true })
+})
+
+/** Another agent's look at the same pod. */
+function runOf(script: string, sweepCommand: readonly string[] = ['true']): ProcessRun {
+  const env = {
+    PATH: '/usr/bin:/bin',
+    TMPDIR: folder.inside('tmp'),
+    CHAOS_INJECTOR_READINESS_FILE: folder.inside('/tmp/readiness_probe'),
+  }
+  const prepare = async () => await Promise.resolve({ argv: ['sh', '-c', script], env, files: {} })
+  return new ProcessRun({ folder, prepare, sweepCommand, ...NOTHING })
+}
+
+async function until(run: ProcessRun, expected: object): Promise<Run> {
+  return await vi.waitFor(
+    async () => {
+      const found = await run.look(Date.now())
+      expect(found).toMatchObject(expected)
+      return found
+    },
+    { timeout: 10_000, interval: 20 },
+  )
+}
+
+const log = async () => await readFile(folder.log, 'utf8')
+
+async function injector() {
+  const { injector: found } = await folder.traces()
+  expect(found).toBeDefined()
+  return found!
+}
+
+describe('the process of a chaos pod', () => {
+  it('is absent, runs, gets ready, is told to end, and ends well', async () => {
+    const run = runOf(GOOD_INJECTOR)
+    expect(await run.look(Date.now())).toEqual({ state: 'absent' })
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running', isReady: true })
+    await run.terminate('deleted', 60_000, 5)
+    const ended = await until(run, { state: 'ended', exit: { how: 'exited', code: 0 } })
+    expect(ended).toMatchObject({ ending: { why: 'deleted', sinceMs: 5, graceMs: 60_000, isKilled: false } })
+    expect(await log()).toBe('injected\ncleaned\n')
+  })
+
+  it('is first of a group and a session of its own', async () => {
+    const run = runOf(GOOD_INJECTOR)
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running' })
+    const { pid } = await injector()
+    const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ')
+    expect(fields?.slice(2, 4)).toEqual([String(pid), String(pid)])
+  })
+
+  it('that ends by itself tells its exit code', async () => {
+    const run = runOf('exit 3')
+    await run.start(pod, Date.now())
+    await until(run, { state: 'ended', exit: { how: 'exited', code: 3 } })
+  })
+
+  it('that hears nothing is killed with all that it has started', async () => {
+    const run = runOf(`sleep 1000 & echo $! >child; ${DEAF_INJECTOR}`)
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running', isReady: true })
+    await run.terminate('deadline', 0, Date.now())
+    await run.kill()
+    await until(run, { state: 'ended', exit: { how: 'exited', code: 137 }, ending: { isKilled: true } })
+    const child = (await readFile(join(folder.root, 'child'), 'utf8')).trim()
+    await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), { timeout: 10_000 })
+  })
+
+  it('takes along what it has started when it ends', async () => {
+    const run = runOf('sleep 1000 & echo $! >child; exit 0')
+    await run.start(pod, Date.now())
+    await until(run, { state: 'ended' })
+    const child = (await readFile(join(folder.root, 'child'), 'utf8')).trim()
+    await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), { timeout: 10_000 })
+  })
+
+  it('is found by the next agent, with how it ended while nobody looked', async () => {
+    await runOf(GOOD_INJECTOR).start(pod, 77)
+    const next = runOf('exit 9')
+    await until(next, { state: 'running', acceptedMs: 77, isReady: true })
+    await next.terminate('deleted', 60_000, Date.now())
+    await until(runOf('exit 9'), { state: 'ended', acceptedMs: 77, exit: { how: 'exited', code: 0 } })
+  })
+
+  it('is lost when it was killed together with its shim', async () => {
+    const run = runOf(GOOD_INJECTOR)
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running' })
+    const { shim } = await folder.traces()
+    kill(shim!.pid, 'SIGKILL')
+    await signalTo(await injector(), 'SIGKILL', 'process')
+    await until(run, { state: 'ended', exit: { how: 'lost' } })
+  })
+
+  it('goes on without its shim', async () => {
+    const run = runOf(GOOD_INJECTOR)
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running', isReady: true })
+    const { shim } = await folder.traces()
+    kill(shim!.pid, 'SIGKILL')
+    await vi.waitFor(async () => expect(await isThere(shim!)).toBe(false))
+    await until(run, { state: 'running', isReady: true })
+  })
+
+  it('is started once, whoever starts it', async () => {
+    const script = 'echo started; while :; do sleep 0.02; done'
+    await Promise.all([runOf(script).start(pod, Date.now()), runOf(script).start(pod, Date.now())])
+    await until(runOf(script), { state: 'running' })
+    await vi.waitFor(async () => expect(await log()).toBe('started\n'))
+  })
+
+  it('of an earlier start of the machine is lost, and its number is nobody’s to signal', async () => {
+    const run = runOf(GOOD_INJECTOR)
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running' })
+    const record = await folder.read()
+    await folder.write({ ...record!, bootId: 'another' })
+    expect(await run.look(Date.now())).toMatchObject({ state: 'ended', exit: { how: 'lost' } })
+    expect(await isThere(await injector())).toBe(true)
+  })
+
+  it('is not one with its number that was started at another time', async () => {
+    const run = runOf(GOOD_INJECTOR)
+    await run.start(pod, Date.now())
+    await until(run, { state: 'running' })
+    const { pid, startTime } = await injector()
+    const later = { pid, startTime: String(Number(startTime) - 1) }
+    expect(await isThere(later)).toBe(false)
+    await signalTo(later, 'SIGKILL', 'group')
+    expect(await isThere(await injector())).toBe(true)
+  })
+})
+
+describe('a pod for which nothing can be started', () => {
+  it('has a program that is not there', async () => {
+    const prepare = async () => await Promise.resolve({ argv: ['no-such-program'], env: {}, files: {} })
+    const run = new ProcessRun({ folder, prepare, sweepCommand: ['true'], ...NOTHING })
+    await run.start(pod, Date.now())
+    await until(run, { state: 'ended', exit: { how: 'unstarted' } })
+  })
+
+  it('says why, and leaves nothing', async () => {
+    const prepare = async () => await Promise.reject(new Unstartable('env A: found nothing'))
+    const run = new ProcessRun({ folder, prepare, sweepCommand: ['false'], ...NOTHING })
+    await run.start(pod, Date.now())
+    expect(await run.look(7)).toMatchObject({
+      state: 'ended',
+      exit: { how: 'unstarted', message: 'env A: found nothing' },
+    })
+    expect(await folder.read()).toBeUndefined()
+  })
+})
+
+describe('sweeping', () => {
+  it('asks the injector to undo what one has left that did not end well, and forgets it', async () => {
+    const swept = join(dir, 'swept')
+    const run = runOf('exit 1', ['sh', '-c', `echo $TMPDIR >${swept}`])
+    await run.start(pod, Date.now())
+    await until(run, { state: 'ended' })
+    await run.sweep()
+    expect(await readFile(swept, 'utf8')).toBe(`${folder.inside('tmp')}\n`)
+    expect(await run.look(Date.now())).toEqual({ state: 'absent' })
+  })
+
+  it('has nothing to undo after a good end', async () => {
+    const run = runOf('exit 0', ['false'])
+    await run.start(pod, Date.now())
+    await until(run, { state: 'ended' })
+    await run.sweep()
+    expect(await run.look(Date.now())).toEqual({ state: 'absent' })
+  })
+
+  it('keeps the record of what could not be undone', async () => {
+    const run = runOf('exit 1', ['sh', '-c', 'exit 1'])
+    await run.start(pod, Date.now())
+    await until(run, { state: 'ended' })
+    await expect(run.sweep()).rejects.toThrow('Command failed')
+    expect(await folder.read()).toBeDefined()
+  })
+
+  it('says of what it finds that is no record', async () => {
+    await folder.create({ version: 1, pod: pod.object, acceptedMs: 1, bootId: 'b', argv: [], env: {} })
+    await writeFile(join(folder.path, 'pod.json'), '{"version":2}')
+    await expect(folder.read()).rejects.toThrow('pod.json: found version 2, expected 1')
+  })
+})
+
+async function stateOf(pid: string): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  return stat?.split(') ')[1]?.[0] ?? 'gone'
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+
+import type { Report } from '../../../../workflows/chaos/node-agent/decide.ts'
+import { type PodStatus, statusPatch } from '../../../../workflows/chaos/node-agent/pod-status.ts'
+
+const PLACE = { hostIP: '10.0.0.1', podIP: '10.0.0.2', image: 'injector:1', containerID: 'pawl://uid' }
+const timeOf = (ms: number) => `t${ms}`
+const patch = (current: PodStatus, report: Report) => statusPatch(current, report, PLACE, { nowMs: 9, timeOf })
+
+const runs: Report = { phase: 'Running', acceptedMs: 1, startedMs: 2, isReady: false }
+const ready: Report = { ...runs, isReady: true }
+const done: Report = {
+  ...{ phase: 'Succeeded', acceptedMs: 1, startedMs: 2, finishedMs: 3 },
+  container: { exitCode: 0, reason: 'Completed' },
+}
+/** What the server has after a merge patch. */
+const merged = (current: PodStatus, report: Report): PodStatus => ({ ...current, ...patch(current, report) })
+
+describe('the status of a chaos pod', () => {
+  it('says that it runs, and where', () => {
+    expect(patch({ phase: 'Pending' }, runs)).toEqual({
+      ...{ phase: 'Running', hostIP: '10.0.0.1', podIP: '10.0.0.2', startTime: 't1' },
+      conditions: [
+        { type: 'Initialized', status: 'True', lastTransitionTime: 't9' },
+        { type: 'Ready', status: 'False', reason: 'ContainersNotReady', lastTransitionTime: 't9' },
+        { type: 'ContainersReady', status: 'False', reason: 'ContainersNotReady', lastTransitionTime: 't9' },
+      ],
+      containerStatuses: [
+        {
+          ...{ name: 'injector', image: 'injector:1', imageID: '', restartCount: 0, containerID: 'pawl://uid' },
+          ...{ ready: false, started: true, state: { running: { startedAt: 't2' } } },
+        },
+      ],
+    })
+  })
+
+  it('is not written twice', () => {
+    for (const report of [runs, ready, done])
+      expect(patch(merged({ phase: 'Pending' }, report), report)).toBeUndefined()
+  })
+
+  it('changes with readiness, and keeps the times of what stays, and conditions of others', () => {
+    const scheduled = { type: 'PodScheduled', status: 'True' }
+    const initialized = { type: 'Initialized', status: 'True', lastTransitionTime: 't4' }
+    const before = { ...merged({ phase: 'Pending' }, runs), startTime: 't0', conditions: [scheduled, initialized] }
+    expect(patch(before, ready)).toMatchObject({
+      startTime: 't0',
+      conditions: [
+        scheduled,
+        initialized,
+        { type: 'Ready', status: 'True', lastTransitionTime: 't9' },
+        { type: 'ContainersReady', status: 'True', lastTransitionTime: 't9' },
+      ],
+      containerStatuses: [{ ready: true }],
+    })
+  })
+
+  it('says how it has ended', () => {
+    const after = patch(merged({ phase: 'Pending' }, ready), done)
+    expect(after).toMatchObject({ phase: 'Succeeded', startTime: 't1' })
+    expect(after?.['containerStatuses']).toEqual([
+      {
+        ...{ name: 'injector', image: 'injector:1', imageID: '', restartCount: 0, containerID: 'pawl://uid' },
+        ...{ ready: false, started: false },
+        state: {
+          terminated: {
+            ...{ exitCode: 0, reason: 'Completed', containerID: 'pawl://uid', startedAt: 't2', finishedAt: 't3' },
+          },
+        },
+      },
+    ])
+    expect(after?.['conditions']).toContainEqual(
+      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'PodCompleted' }),
+    )
+  })
+
+  it('says why the whole pod has', () => {
+    const late: Report = { ...done, phase: 'Failed', reason: 'DeadlineExceeded', message: 'too long' }
+    expect(patch({ phase: 'Running' }, late)).toMatchObject({ reason: 'DeadlineExceeded', message: 'too long' })
+  })
+})
