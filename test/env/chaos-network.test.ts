@@ -177,6 +177,30 @@ describe.skipIf(missing !== undefined)(`a killed network disruption${because}`, 
     expect(networkState(app)).toBe(before)
   })
 
+  it('is told of where somebody else has come to use its chain', async () => {
+    const injector = await stage.injected(args())
+    injector.kill('SIGKILL')
+    await injector.ended
+    await rm(stage.state, { recursive: true })
+    inside(app, 'iptables', '-w', '-t', 'mangle', '-A', 'OUTPUT', '-p', 'icmp', '-j', 'CHAOS-NET')
+    const sweep = stage.injector(['sweep', '--state', stage.state, '--network-of', String(app.pid)])
+    expect(await sweep.ended).toBe(1)
+    expect(sweep.lines).toContain('left: mangle: -A OUTPUT -p icmp -j CHAOS-NET')
+    expect(networkState(app)).not.toContain('pawl-chaos')
+    expect(networkState(app)).not.toContain('ca05:')
+  })
+
+  it('keeps another injector from disrupting the same network, until it is swept', async () => {
+    const first = await stage.injected(args())
+    first.kill('SIGKILL')
+    await first.ended
+    const second = stage.injector(args(), { env: { CHAOS_INJECTOR_STATE: join(stage.folder, 'other') } })
+    await expect.poll(() => second.lines.join('\n')).toContain('Unsupported: the target is disrupted already')
+    second.kill('SIGTERM')
+    expect(await second.ended).toBe(0)
+    expect(networkState(app)).toContain('CHAOS-NET')
+  })
+
   it('is not touched by a sweep while its injector lives', async () => {
     const injector = await stage.injected(args())
     const disrupted = networkState(app)
