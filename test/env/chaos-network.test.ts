@@ -108,6 +108,13 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(await injector.ended).toBe(0)
   })
 
+  it('says of a dry run what the kernel could not do, and is ready', async () => {
+    const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
+    const injector = await stage.injected([...target(), '--delay', '100', '--dry-run'], { env })
+    expect(injector.lines.join('\n')).toContain('dry run: this would not be injected here')
+    expect(networkState(app)).toBe(before)
+  })
+
   it('leaves the shaping of somebody else alone', async () => {
     inside(app, 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'handle', '7:', 'htb', 'default', '1')
     const shaped = networkState(app)

@@ -121,7 +121,10 @@ async function prepareCpu(finding: Finding, spec: SpecOf<'cpu-pressure'>, pid: n
   const status = await readText(join(finding.settings.proc, String(pid), 'status'))
   const [, list = ''] = /^Cpus_allowed_list:\s+(\S+)$/m.exec(status ?? '') ?? []
   const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => groupOf(rootsOf(finding), pid, name)))
-  return { plan: planCpuPressure(spec, { joins: procsOf(groups), cpus: countCpus(list) }) }
+  const joins = procsOf(groups)
+  // Outside of it, the child would take from everybody.
+  if (joins.length === 0) return refused('no control group accounts for the CPU of the target')
+  return { plan: planCpuPressure(spec, { joins, cpus: countCpus(list) }) }
 }
 
 async function prepareMemory(finding: Finding, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
