@@ -108,6 +108,13 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(await injector.ended).toBe(0)
   })
 
+  it('says of a dry run what the kernel could not do, and is ready', async () => {
+    const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
+    const injector = await stage.injected([...target(), '--delay', '100', '--dry-run'], { env })
+    expect(injector.lines.join('\n')).toContain('dry run: this would not be injected here')
+    expect(networkState(app)).toBe(before)
+  })
+
   it('leaves the shaping of somebody else alone', async () => {
     inside(app, 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'handle', '7:', 'htb', 'default', '1')
     const shaped = networkState(app)
@@ -175,6 +182,30 @@ describe.skipIf(missing !== undefined)(`a killed network disruption${because}`, 
     second.kill('SIGTERM')
     expect(await second.ended).toBe(0)
     expect(networkState(app)).toBe(before)
+  })
+
+  it('is told of where somebody else has come to use its chain', async () => {
+    const injector = await stage.injected(args())
+    injector.kill('SIGKILL')
+    await injector.ended
+    await rm(stage.state, { recursive: true })
+    inside(app, 'iptables', '-w', '-t', 'mangle', '-A', 'OUTPUT', '-p', 'icmp', '-j', 'CHAOS-NET')
+    const sweep = stage.injector(['sweep', '--state', stage.state, '--network-of', String(app.pid)])
+    expect(await sweep.ended).toBe(1)
+    expect(sweep.lines).toContain('left: mangle: -A OUTPUT -p icmp -j CHAOS-NET')
+    expect(networkState(app)).not.toContain('pawl-chaos')
+    expect(networkState(app)).not.toContain('ca05:')
+  })
+
+  it('keeps another injector from disrupting the same network, until it is swept', async () => {
+    const first = await stage.injected(args())
+    first.kill('SIGKILL')
+    await first.ended
+    const second = stage.injector(args(), { env: { CHAOS_INJECTOR_STATE: join(stage.folder, 'other') } })
+    await expect.poll(() => second.lines.join('\n')).toContain('Unsupported: the target is disrupted already')
+    second.kill('SIGTERM')
+    expect(await second.ended).toBe(0)
+    expect(networkState(app)).toContain('CHAOS-NET')
   })
 
   it('is not touched by a sweep while its injector lives', async () => {

@@ -62,6 +62,15 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await ends(injector)
   })
 
+  it('D12: keeps no CPU busy when it cannot be that of the target', async () => {
+    app = await stage.container()
+    const env = { CHAOS_INJECTOR_MOUNT_CGROUP: stage.folder }
+    const injector = stage.injector(told('cpu-pressure', '--count', '30%'), { env })
+    await expect.poll(() => injector.lines.join('\n')).toContain('no control group accounts for the CPU of the target')
+    expect(injector.isReady()).toBe(false)
+    await ends(injector)
+  })
+
   it('D12: takes its children with it when it is killed', async () => {
     const cpu = stage.group(join(GROUPS, 'cpu'), 'app')
     app = await stage.container({ groups: [cpu] })

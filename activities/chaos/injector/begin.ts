@@ -3,6 +3,7 @@
 import { rm } from 'node:fs/promises'
 
 import { HANDLER_CONTAINER } from '../../../workflows/chaos/contract.ts'
+import { isUnsupported } from '../../../workflows/chaos/injector/command.ts'
 import type { Invocation, TargetContainer } from '../../../workflows/chaos/injector/invocation.ts'
 import type { ProgramStart } from '../../program.ts'
 import { Children } from './children.ts'
@@ -132,14 +133,17 @@ function injectionsOf(beginning: Beginning, { target, executor, finding, undoLog
     )
 }
 
-/** A dry run also passes where nothing can be found out. */
+/** A dry run also passes where nothing can be found out, or be done. Source: spec/chaos.md 3.8, "readiness still written". */
 async function preparedFor(
   { invocation, log }: Beginning,
   finding: Finding,
   containers: Containers,
 ): Promise<Prepared> {
   try {
-    return await prepare(finding, invocation, containers)
+    const prepared = await prepare(finding, invocation, containers)
+    if (!invocation.common.dryRun || !isUnsupported(prepared.plan)) return prepared
+    log.warn('dry run: this would not be injected here', { why: prepared.plan.unsupported })
+    return { plan: { apply: [], undo: [] } }
   } catch (error) {
     if (!invocation.common.dryRun) throw error
     log.warn('dry run: the target could not be looked at', { error: textOf(error) })

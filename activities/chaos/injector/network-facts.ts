@@ -24,6 +24,20 @@ export async function linkFacts(proc: string, run: Run, network: NetworkRef): Pr
   }
 }
 
+export interface AskedNetwork {
+  readonly proc: string
+  readonly run: Run
+  readonly network: NetworkRef
+}
+
+/** Whether a table of the network has a chain. */
+export async function hasChain({ proc, run, network }: AskedNetwork, table: string, chain: string): Promise<boolean> {
+  const path = await networkPath(proc, network)
+  if (path === undefined) return false
+  const { code } = await run(['nsenter', `--net=${path}`, '--', 'iptables', '-w', '-t', table, '-S', chain])
+  return code === 0
+}
+
 type Row = Readonly<Record<string, unknown>>
 
 /** Those that the kernel gives have no handle, but for the queues of hardware, which are numbered by it. */

@@ -4,6 +4,7 @@ import { isUnsupported, type NetworkRef } from '../../../workflows/chaos/injecto
 import type { CommonFlags, NetworkSpec } from '../../../workflows/chaos/injector/invocation.ts'
 import type { NetworkAsk } from '../../../workflows/chaos/injector/network/filters.ts'
 import type { ContainerMatch, NetworkFacts } from '../../../workflows/chaos/injector/network/network-spec.ts'
+import { NETWORK_CHAIN } from '../../../workflows/chaos/injector/marks.ts'
 import {
   type NetworkBackend,
   type NetworkPlan,
@@ -11,7 +12,8 @@ import {
 } from '../../../workflows/chaos/injector/network/plan-network.ts'
 import { type Capability, knownCapabilities, lacks, type Missing } from './capabilities.ts'
 import type { Finding } from './finding.ts'
-import { linkFacts } from './network-facts.ts'
+import { textOf } from './log.ts'
+import { hasChain, linkFacts } from './network-facts.ts'
 import type { Prepared } from './one-injection.ts'
 import { resolveHosts } from './resolve-hosts.ts'
 
@@ -34,12 +36,26 @@ export async function prepareNetwork(
     facts: { ...links, ...(await addressFacts(finding, spec)), ...fixedFacts(finding, target, missing) },
   })
   const first = await ask()
-  const lacking = lacks(missing, neededFor(backend, first))
+  const lacking = [
+    ...lacks(missing, neededFor(backend, first)),
+    ...(await takenBy(finding, target.network, ['mangle', NETWORK_CHAIN])),
+  ]
   const plan = lacking.length > 0 ? { unsupported: lacking } : planNetwork(first, backend)
   if (target.containers.length === 0 && common.level === 'pod')
     finding.log.warn('containers cannot be told apart here: the whole pod is disrupted')
   if (isUnsupported(plan)) return { plan, network: target.network }
   return { plan, network: target.network, follow: following(finding, spec, ask, plan.follow) }
+}
+
+/** What another injector has there: there is one chain in a network. */
+export async function takenBy(
+  { run, settings }: Finding,
+  network: NetworkRef,
+  [table, chain]: readonly [string, string],
+): Promise<readonly string[]> {
+  return (await hasChain({ proc: settings.proc, run, network }, table, chain))
+    ? [`the target is disrupted already: its table ${table} has a chain ${chain}`]
+    : []
 }
 
 /** netem does more, where a kernel has it. */
@@ -54,8 +70,8 @@ function neededFor(backend: NetworkBackend, { spec, common, facts }: NetworkAsk)
   const isOfContainer = common.level === 'pod' && !common.onInit && facts.containers.length > 0
   if (backend === 'tc-reference')
     return [
-      'prio',
-      'flower',
+      ...(['prio', 'flower'] as const),
+      ...(spec.delayMs + spec.drop + spec.duplicate + spec.corrupt > 0 ? (['netem'] as const) : []),
       ...(spec.bandwidthLimit > 0 ? (['tbf'] as const) : []),
       ...(isOfContainer ? (['mark'] as const) : []),
     ]
@@ -101,7 +117,8 @@ function following(
     for (;;) {
       if (!isFixed) await clock.sleep(spec.hostResolveIntervalMs, until)
       if (isFixed || until.aborted) return
-      const next = follow(await ask())
+      // Whom it asks may be back at the next look.
+      const next = await ask().then(follow, (error: unknown) => ({ unsupported: [textOf(error)] }))
       if ('unsupported' in next) log.warn('addresses are left as they are', { why: next.unsupported })
       else {
         await perform(next.commands)

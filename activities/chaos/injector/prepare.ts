@@ -15,13 +15,14 @@ import {
   planNodeFailure,
   planPodReplacement,
 } from '../../../workflows/chaos/injector/plan.ts'
+import { DNS_CHAIN } from '../../../workflows/chaos/injector/marks.ts'
 import { knownCapabilities, lacks } from './capabilities.ts'
 import type { FoundContainer } from './containers.ts'
 import { containerMatch, groupOf, type GroupRoots } from './control-groups.ts'
 import { diskFacts } from './disk-facts.ts'
 import type { Finding } from './finding.ts'
 import type { Prepared } from './one-injection.ts'
-import { matchNeeds, prepareNetwork } from './prepare-network.ts'
+import { matchNeeds, prepareNetwork, takenBy } from './prepare-network.ts'
 import { networkOf, readText } from './processes.ts'
 import { parseResolvConf } from './resolve-hosts.ts'
 
@@ -120,7 +121,10 @@ async function prepareCpu(finding: Finding, spec: SpecOf<'cpu-pressure'>, pid: n
   const status = await readText(join(finding.settings.proc, String(pid), 'status'))
   const [, list = ''] = /^Cpus_allowed_list:\s+(\S+)$/m.exec(status ?? '') ?? []
   const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => groupOf(rootsOf(finding), pid, name)))
-  return { plan: planCpuPressure(spec, { joins: procsOf(groups), cpus: countCpus(list) }) }
+  const joins = procsOf(groups)
+  // Outside of it, the child would take from everybody.
+  if (joins.length === 0) return refused('no control group accounts for the CPU of the target')
+  return { plan: planCpuPressure(spec, { joins, cpus: countCpus(list) }) }
 }
 
 async function prepareMemory(finding: Finding, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
@@ -138,6 +142,7 @@ async function prepareDns(finding: Finding, spec: SpecOf<'dns-disruption'>, cont
   const target = await networkTarget(finding, containers)
   const missing = await knownCapabilities(finding.run, settings.proc, settings.stateFolder)
   const lacking = [
+    ...(await takenBy(finding, target.network, ['nat', DNS_CHAIN])),
     ...lacks(missing, ['restore', 'redirect', ...matchNeeds(target.containers)]),
     ...(settings.podIp === undefined ? ['the address of this pod is not known: CHAOS_POD_IP is not set'] : []),
   ]

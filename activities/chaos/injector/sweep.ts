@@ -107,8 +107,10 @@ async function sweepNetwork({ run, proc }: Machine, path: string): Promise<Swept
     for (const rule of marked) await remove(['iptables', '-w', '-t', table, '-D', ...words(rule)])
     if (!lines.includes(`-N ${chain}`)) continue
     const others = lines.filter((line) => line.endsWith(`-j ${chain}`) && !RULE.test(line))
-    if (others.length > 0) left.push(...others.map((line) => `${table}: ${line}`))
-    else for (const way of ['-F', '-X']) await remove(['iptables', '-w', '-t', table, way, chain])
+    await remove(['iptables', '-w', '-t', table, '-F', chain])
+    if (others.length === 0) await remove(['iptables', '-w', '-t', table, '-X', chain])
+    // Whoever leads there has to know why; it is empty now.
+    else left.push(...others.map((line) => `${table}: ${line}`))
   }
   await sweepQdiscs({ run: async (argv) => await run([...enter, ...argv]), remove, left })
   return { undone, left }

@@ -175,6 +175,13 @@ describe('the reference backend', () => {
     expect(commandText(undo.at(-1)!)).toBe("write '0' to /cg/net_cls/c1/net_cls.classid")
   })
 
+  it('refuses an interface whose root somebody has set, as undoing would take that away', () => {
+    const facts = { interfaces: [{ name: 'eth0', qlen: 1000, rootQdisc: 'fq 8001:' }] }
+    expect(planReference(networkAsk({ spec: { drop: 10 }, facts }))).toEqual({
+      unsupported: ['the bandwidth of eth0 is shaped already, by fq 8001:'],
+    })
+  })
+
   it('refuses what it cannot tell apart', () => {
     const spec = { drop: 10, paths: ['/a'], hosts: [host({ host: '2001:db8::1' }), host({ host: 'gone.example' })] }
     expect(planReference(networkAsk({ spec }))).toEqual({

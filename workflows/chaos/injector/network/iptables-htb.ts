@@ -8,7 +8,7 @@ import type { Command, Plan, RunCommand, Unsupported } from '../command.ts'
 import { NETWORK_CHAIN, ROOT_HANDLE, RULE_COMMENT } from '../marks.ts'
 import { filterGroups, type NetworkAsk, networkRefusals } from './filters.ts'
 import { CHAIN_GONE, RULE_GONE } from './iptables.ts'
-import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
+import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch, shapedAlready } from './network-spec.ts'
 
 /** Of the classes: what is not limited, and what is. */
 const FREE = `${ROOT_HANDLE}1`
@@ -57,9 +57,7 @@ function refusals(ask: NetworkAsk): readonly string[] {
   const taken = spec.bandwidthLimit > 0 ? disrupted(facts.interfaces, common.level) : []
   return [
     ...asked.map((name) => `${name} needs the queueing discipline netem, which this kernel does not have`),
-    ...taken.flatMap(({ name, rootQdisc }) =>
-      rootQdisc === undefined ? [] : [`the bandwidth of ${name} is shaped already, by ${rootQdisc}`],
-    ),
+    ...shapedAlready(taken),
     ...tooMany(ask),
   ]
 }

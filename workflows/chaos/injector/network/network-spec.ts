@@ -63,6 +63,13 @@ export function disrupted(interfaces: readonly NetworkInterface[], level: 'pod' 
   return interfaces.filter(({ name }) => INTERFACE.test(name) || (level === 'pod' && name === 'lo'))
 }
 
+/** A reason to refuse for each interface whose root somebody has set. */
+export function shapedAlready(interfaces: readonly NetworkInterface[]): readonly string[] {
+  return interfaces.flatMap(({ name, rootQdisc }) =>
+    rootQdisc === undefined ? [] : [`the bandwidth of ${name} is shaped already, by ${rootQdisc}`],
+  )
+}
+
 export function isAddress(host: string): boolean {
   return /^\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?$/.test(host) || host.includes(':')
 }

@@ -8,7 +8,7 @@ import type { Command, GoneAnswer, Plan, RunCommand, Unsupported } from '../comm
 import { CONTAINER_MARK, REFERENCE_PRIOMAP, RULE_COMMENT } from '../marks.ts'
 import { type FilterGroup, filterGroups, type GroupFilter, type NetworkAsk, networkRefusals } from './filters.ts'
 import { RULE_GONE } from './iptables.ts'
-import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch } from './network-spec.ts'
+import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch, shapedAlready } from './network-spec.ts'
 
 /** Filters that are there, with their priorities. */
 export interface PlacedGroup {
@@ -38,6 +38,8 @@ export function planReference(ask: NetworkAsk): ReferencePlan | Unsupported {
   const count = groups.reduce((sum, { filters }) => sum + filters.length, 0)
   const refused = [
     ...networkRefusals(ask),
+    // Undoing takes the root away, whoever has set it.
+    ...shapedAlready(disrupted(facts.interfaces, common.level)),
     ...(count > MAX_FILTERS ? [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] : []),
   ]
   if (refused.length > 0) return { unsupported: refused }
