@@ -10,8 +10,6 @@ import {
   USER_GROUPS_ANNOTATION,
   USER_INFO_ANNOTATION,
 } from './contract.ts'
-import type { DisruptionSpec } from './disruption/kind.ts'
-import type { LabelRequirement } from './disruption/schema/spec.ts'
 import { instantMs, instantText } from './instant.ts'
 import { fieldsOf, listOf, textOf } from './json-fields.ts'
 
@@ -23,10 +21,22 @@ const OF_PARENTS = {
 /** What kubectl keeps of the parent is no annotation of the child; who made the parent it says in its own words. */
 const NOT_COPIED = new Set(['kubectl.kubernetes.io/last-applied-configuration', USER_INFO_ANNOTATION])
 
-export interface Parent {
+interface Requirement {
+  readonly key: string
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  readonly values?: readonly string[]
+}
+
+/** What is merged of a template: of the spec of a Disruption. */
+interface Selecting {
+  readonly selector?: Readonly<Record<string, string>>
+  readonly advancedSelector?: readonly Requirement[]
+}
+
+export interface Parent<Spec extends Selecting> {
   readonly kind: keyof typeof OF_PARENTS
   readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'annotations'>
-  readonly spec: { readonly disruptionTemplate: DisruptionSpec }
+  readonly spec: { readonly disruptionTemplate: Spec }
 }
 
 /** How the pods of a Deployment or StatefulSet are found, as its spec has it. */
@@ -39,25 +49,29 @@ export interface PodSelector {
   }[]
 }
 
-export interface ChildDisruption {
+export interface ChildDisruption<Spec> {
   readonly metadata: {
     readonly name: string
     readonly namespace: string
     readonly labels: Readonly<Record<string, string>>
     readonly annotations: Readonly<Record<string, string>>
   }
-  readonly spec: DisruptionSpec
+  readonly spec: Spec
 }
 
 export function childName({
   kind,
   metadata,
-}: Pick<Parent, 'kind'> & { readonly metadata: { readonly name: string } }): string {
+}: Pick<Parent<Selecting>, 'kind'> & { readonly metadata: { readonly name: string } }): string {
   return `${OF_PARENTS[kind].prefix}${metadata.name}`
 }
 
 /** @param scheduledAtMs the time of the schedule, or of the change, that it is made for. */
-export function childDisruption(parent: Parent, selector: PodSelector, scheduledAtMs: number): ChildDisruption {
+export function childDisruption<Spec extends Selecting>(
+  parent: Parent<Spec>,
+  selector: PodSelector,
+  scheduledAtMs: number,
+): ChildDisruption<Spec> {
   const { kind, metadata, spec } = parent
   const copied = Object.entries(metadata.annotations ?? {}).filter(([name]) => !NOT_COPIED.has(name))
   return {
@@ -87,11 +101,11 @@ export function scheduledAtMs({
 }
 
 /** The pods of the target, and of these those that the template selects: none, where the two contradict each other. */
-function withSelector(
-  template: DisruptionSpec,
+function withSelector<Spec extends Selecting>(
+  template: Spec,
   { matchLabels = {}, matchExpressions = [] }: PodSelector,
-): DisruptionSpec {
-  const { selector = {}, advancedSelector = [], ...rest } = template
+): Spec {
+  const { selector = {}, advancedSelector = [] } = template
   const contradicting = Object.entries(selector).filter(([key, value]) => (matchLabels[key] ?? value) !== value)
   const requirements = [
     ...advancedSelector,
@@ -99,19 +113,15 @@ function withSelector(
     ...matchExpressions.map(requirementOf),
   ]
   return {
-    ...rest,
+    ...template,
     selector: { ...selector, ...matchLabels },
     ...(requirements.length > 0 && { advancedSelector: requirements }),
   }
 }
 
-function requirementOf({
-  key,
-  operator,
-  values,
-}: NonNullable<PodSelector['matchExpressions']>[number]): LabelRequirement {
+function requirementOf({ key, operator, values }: NonNullable<PodSelector['matchExpressions']>[number]): Requirement {
   // The API server has no other operators in selectors.
-  return { key, operator: operator as LabelRequirement['operator'], ...(values !== undefined && { values }) }
+  return { key, operator: operator as Requirement['operator'], ...(values !== undefined && { values }) }
 }
 
 /** Source: spec/chaos.md 2.10 "User info". */

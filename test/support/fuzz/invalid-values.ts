@@ -30,17 +30,17 @@ export function invalidValue(schema: JsonSchema): fc.Arbitrary<Invalid> | undefi
   return all.length === 0 ? undefined : fc.constantFrom(...all)
 }
 
-function wrongTypes({ type, format }: JsonSchema): readonly Invalid[] {
-  if (type === undefined) return []
+function wrongTypes({ type, format, 'x-kubernetes-int-or-string': isEither }: JsonSchema): readonly Invalid[] {
+  if (type === undefined && isEither === undefined) return []
   // The API server takes lists for texts of a format (valid-values.ts).
   const fitting: readonly string[] = [
-    type,
+    ...(type === undefined ? ['integer', 'string'] : [type]),
     ...(type === 'number' ? ['integer'] : []),
     ...(format === undefined ? [] : ['array']),
   ]
   const others = Object.entries(SAMPLES).flatMap(([name, values]) => (fitting.includes(name) ? [] : values))
   // Not null: where it may be left out, null is that.
-  return others.map((value) => ({ value, below: [], why: `is not of type ${type}` }))
+  return others.map((value) => ({ value, below: [], why: `is not of type ${type ?? 'integer or string'}` }))
 }
 
 function outOfBounds(schema: JsonSchema): readonly Invalid[] {

@@ -55,6 +55,7 @@ export function pathText(at: FieldPath): string {
 /** The smallest value of a schema: what is required, the first of fields of which there has to be one, and nothing else. */
 export function leanValue(schema: JsonSchema): JsonValue {
   if (schema['x-kubernetes-embedded-resource'] === true) return { apiVersion: 'v1', kind: 'Lean' }
+  if (schema['x-kubernetes-int-or-string'] === true) return leanNumber(schema)
   return schema.type === undefined ? {} : LEAN[schema.type](schema)
 }
 

@@ -14,14 +14,18 @@ export interface Reader {
 /** What a user may have meant, and anything else that the schema does not forbid. */
 export function validValue(schema: JsonSchema, reader: Reader = { isServer: false }): fc.Arbitrary<JsonValue> {
   if (schema['x-kubernetes-embedded-resource'] === true) return embedded
+  if (schema['x-kubernetes-int-or-string'] === true) return fc.oneof(integerOf(schema), textOf(schema))
   return schema.type === undefined ? strangeJson : VALUES[schema.type](schema, reader)
 }
+
+// A list that may be long is no other list, and takes long to make.
+const MOST_MORE = 8
 
 type Values = (schema: JsonSchema, reader: Reader) => fc.Arbitrary<JsonValue>
 
 const VALUES: Readonly<Record<NonNullable<JsonSchema['type']>, Values>> = {
   array: ({ items = {}, minItems = 0, maxItems = minItems + 3 }, reader) =>
-    fc.array(validValue(items, reader), { minLength: minItems, maxLength: maxItems }),
+    fc.array(validValue(items, reader), { minLength: minItems, maxLength: Math.min(maxItems, minItems + MOST_MORE) }),
   object: objectOf,
   boolean: () => fc.boolean(),
   integer: integerOf,

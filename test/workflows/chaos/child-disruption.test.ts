@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
 
 import { childDisruption, childName, type Parent, scheduledAtMs } from '../../../workflows/chaos/child-disruption.ts'
+import type { DisruptionSpec } from '../../../workflows/chaos/disruption/kind.ts'
 import { specProblems } from '../../../workflows/chaos/disruption/rules/spec.ts'
 import { TEMPLATE } from './parents.ts'
 
 const AT_MS = Date.parse('2026-01-01T00:15:00Z')
-const parent = (more: Partial<Parent['metadata']> = {}, template: object = {}): Parent => ({
+const parent = (
+  more: Partial<Parent<DisruptionSpec>['metadata']> = {},
+  template: object = {},
+): Parent<DisruptionSpec> => ({
   kind: 'DisruptionCron',
   metadata: { name: 'game', namespace: 'shop', ...more },
   spec: { disruptionTemplate: { ...TEMPLATE, ...template } },
@@ -69,7 +73,7 @@ describe('the Disruption of a cron', () => {
 
 describe('the Disruption of a rollout', () => {
   it('is called and labelled after it', () => {
-    const rollout: Parent = { ...parent(), kind: 'DisruptionRollout' }
+    const rollout: Parent<DisruptionSpec> = { ...parent(), kind: 'DisruptionRollout' }
     const { metadata } = childDisruption(rollout, {}, AT_MS)
     expect([metadata.name, childName(rollout)]).toEqual(['disruption-rollout-game', 'disruption-rollout-game'])
     expect(metadata.labels).toEqual({ 'chaos.datadoghq.com/disruption-rollout-name': 'game' })

@@ -151,7 +151,7 @@ const safety = {
 }
 
 export const reportingField = record('Who is told of it.', {
-  slackChannel: text('A channel in Slack.', { maxLength: 80, pattern: '^([a-z0-9_-]+|C[A-Z0-9]+)?$' }),
+  slackChannel: text('A channel in Slack.', { maxLength: 80, pattern: '^([a-z0-9_-]*|C[A-Z0-9]+)$' }),
   slackUserEmail: text('The address of somebody in Slack.', { maxLength: 320 }),
   purpose: text('What it is for.', { minLength: 10 }),
   minNotificationType: oneOf('Only what is at least this; default Success.', [
