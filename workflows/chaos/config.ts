@@ -5,7 +5,7 @@
 //   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
 //       another program's as well.
 
-import type { Problem } from '../kit/index.ts'
+import type { JsonValue, Problem } from '../kit/index.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 
 /** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
@@ -119,6 +119,11 @@ export const DEFAULT_CONFIG: ChaosConfig = {
   handler: {
     ...{ enabled: false, image: 'chaos-handler', timeoutMs: MINUTE, maxTimeoutMs: HOUR, cpu: '100m', memory: '100Mi' },
   },
+}
+
+/** What the operators have set; what passes of a worker without the wing's file go by is the default. */
+export function configOf({ settings }: { readonly settings: JsonValue | undefined }): ChaosConfig {
+  return (settings as ChaosConfig | undefined) ?? DEFAULT_CONFIG
 }
 
 /** @param document what the file holds, parsed; undefined for an empty one. */

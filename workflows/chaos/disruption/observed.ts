@@ -1,13 +1,12 @@
 // What a pass sees of pods and nodes: as little as it decides by, for there may be thousands. The views are called by the activities that read.
 
 import type { ObservedObject } from '../../kit/index.ts'
-import type { Namespace, Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
+import type { Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
 import {
   CHAOS_POD_FINALIZER,
   DISRUPTION_KIND_LABEL,
   DISRUPTION_NAME_LABEL,
   DISRUPTION_NAMESPACE_LABEL,
-  EMERGENCY_STOP_ANNOTATION,
   HANDLER_CONTAINER,
   INJECTOR_CONTAINER,
   TARGET_LABEL,
@@ -106,17 +105,6 @@ function madeAs({ labels = {}, annotations = {} }: Pod['metadata']) {
     disruption: labels[DISRUPTION_NAME_LABEL] ?? '',
     disruptionNamespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '',
   }
-}
-
-export interface NamespaceView {
-  readonly name: string
-  /** Why everything has to stop, empty where nobody says so; undefined: nothing has to. */
-  readonly stop?: string
-}
-
-export function namespaceView({ metadata: { name, annotations = {} } }: Namespace): NamespaceView {
-  const stop = annotations[EMERGENCY_STOP_ANNOTATION]
-  return { name, ...(stop !== undefined && { stop }) }
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]

@@ -4,21 +4,14 @@
 //       object, and only with dynamic targeting. Source: spec/chaos.md 1.8.
 
 import type { LevelPass, StateQuery } from '../../kit/index.ts'
-import { type ChaosConfig, CHAOS_NAMESPACE, DEFAULT_CONFIG } from '../config.ts'
+import { CHAOS_NAMESPACE, configOf } from '../config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL, type InjectionStatus } from '../contract.ts'
+import { stopQueries, type StopState } from '../emergency-stop.ts'
 import type { Disruption, DisruptionSpec, DisruptionStatus } from './kind.ts'
-import {
-  type ChaosPod,
-  chaosPodView,
-  namespaceView,
-  type NamespaceView,
-  nodeView,
-  podView,
-  type Target,
-} from './observed.ts'
+import { type ChaosPod, chaosPodView, nodeView, podView, type Target } from './observed.ts'
 import { type DisruptionTimes, timesOf } from './times.ts'
 
-export interface DisruptionState {
+export interface DisruptionState extends StopState {
   /** Its own. */
   readonly chaosPods: readonly ChaosPod[]
   /** With its labels, whoever made them; looked at when all of its own are gone. */
@@ -34,9 +27,6 @@ export interface DisruptionState {
   /** Narrowed to names: targets that were chosen, whatever labels they have by now. */
   readonly targetPods: readonly Target[]
   readonly targetNodes: readonly Target[]
-  /** Where it is, and where chaos pods are: with why everything has to stop. */
-  readonly home: NamespaceView | undefined
-  readonly chaosHome: NamespaceView | undefined
 }
 
 const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.advancedSelector'] } as const
@@ -60,16 +50,12 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
   candidateNodes: { ...SELECTED, quiet: true, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
   targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
   targetNodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: nodeView },
-  home: { kind: 'v1/Namespace', name: '${target.metadata.namespace}', lazy: true, view: namespaceView },
-  chaosHome: { kind: 'v1/Namespace', name: CHAOS_NAMESPACE, lazy: true, view: namespaceView },
+  ...stopQueries,
 }
+
+export { configOf }
 
 export type DisruptionPass = LevelPass<DisruptionState, Disruption>
-
-/** What the operators have set; what passes of a worker without the wing's file go by is the default. */
-export function configOf({ settings }: Pick<DisruptionPass, 'settings'>): ChaosConfig {
-  return (settings as ChaosConfig | undefined) ?? DEFAULT_CONFIG
-}
 
 /** P1 */
 export function specOf({ target, status }: Pick<DisruptionPass, 'target' | 'status'>): DisruptionSpec {

@@ -1,0 +1,53 @@
+// Where an emergency stop is looked for: an annotation on the namespace of an object, or on that of chaos pods for the whole cluster.
+
+import type { StateQuery } from '../kit/index.ts'
+import { CHAOS_NAMESPACE } from './config.ts'
+import { EMERGENCY_STOP_ANNOTATION } from './contract.ts'
+
+export interface NamespaceView {
+  readonly name: string
+  /** Why everything has to stop, empty where nobody says so; undefined: nothing has to. */
+  readonly stop?: string
+}
+
+export interface StopState {
+  /** Where the object is, and where chaos pods are. */
+  readonly home: NamespaceView | undefined
+  readonly chaosHome: NamespaceView | undefined
+}
+
+interface Namespace {
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> }
+}
+
+export function namespaceView({ metadata: { name, annotations = {} } }: Namespace): NamespaceView {
+  const stop = annotations[EMERGENCY_STOP_ANNOTATION]
+  return { name, ...(stop !== undefined && { stop }) }
+}
+
+const PLACE = { kind: 'v1/Namespace', lazy: true, view: namespaceView } as const
+
+/** They come and go seldom: their changes wake, and they are read by who is about to begin something. */
+export const stopQueries: Readonly<Record<keyof StopState, StateQuery>> = {
+  home: { ...PLACE, name: '${target.metadata.namespace}' },
+  chaosHome: { ...PLACE, name: CHAOS_NAMESPACE },
+}
+
+interface Looking {
+  refresh(name: 'home' | 'chaosHome'): Promise<NamespaceView | undefined>
+}
+
+/** The namespace that says that everything has to stop. */
+export async function stopIn(pass: Looking): Promise<NamespaceView | undefined> {
+  const places = await Promise.all([pass.refresh('home'), pass.refresh('chaosHome')])
+  return places.find((place) => place?.stop !== undefined)
+}
+
+const LONGEST_MESSAGE = 1000
+
+/** @param therefore what follows, as a clause. */
+export function stopText({ name, stop = '' }: NamespaceView, therefore: string): string {
+  const why = stop === '' || stop === 'true' ? '' : `: ${stop}`
+  const text = `namespace ${name} has the annotation ${EMERGENCY_STOP_ANNOTATION}, so ${therefore}${why}`
+  return text.slice(0, LONGEST_MESSAGE)
+}
