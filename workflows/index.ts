@@ -2,6 +2,8 @@
 // The worker's single entry into the sandbox: each kind's workflow by name.
 
 export { disruption } from './chaos/disruption/workflow.ts'
+export { disruptionCron } from './chaos/disruption-cron/workflow.ts'
+export { disruptionRollout } from './chaos/disruption-rollout/workflow.ts'
 export { context } from './landscaper/context/workflow.ts'
 export { deploy } from './landscaper/deploy-item/workflow.ts'
 export { execution } from './landscaper/execution/workflow.ts'

@@ -28,7 +28,7 @@ interface Requirement {
 }
 
 /** What is merged of a template: of the spec of a Disruption. */
-interface Selecting {
+export interface Selecting {
   readonly selector?: Readonly<Record<string, string>>
   readonly advancedSelector?: readonly Requirement[]
 }

@@ -2,6 +2,8 @@
 //
 //   D1. Of the times that were missed the last one alone counts.
 //   D2. What the children say (`scheduled-at`) heals a status that was not written any more.
+//   D3. A time at which there was a Disruption still, or no target, is passed over, and not made up for when that has changed: who deletes a Disruption has
+//       peace until the next time.
 
 import type { Schedule } from '../schedule.ts'
 import { type DisruptionCronStatus, MOST_HISTORY } from './kind.ts'
@@ -11,6 +13,8 @@ export interface CronState {
   readonly createdMs: number
   /** `status.lastScheduleTime` */
   readonly lastMs: number | undefined
+  /** `status.lastSkippedTime` (D3) */
+  readonly skippedMs: number | undefined
   /** For which times the children that are there were made. */
   readonly children: readonly (number | undefined)[]
   readonly nowMs: number
@@ -25,21 +29,22 @@ export type CronDecision = {
   /** When to look again; undefined for never. */
   readonly nextMs: number | undefined
 } & (
-  | { readonly run: 'now'; readonly forMs: number }
-  | { readonly run: 'paused' | 'not due' | 'target missing' | 'still there' | 'too late' }
+  | { readonly run: 'now' | 'target missing' | 'still there' | 'too late'; readonly forMs: number }
+  | { readonly run: 'paused' | 'not due' }
 )
 
 export function cronDecision(state: CronState): CronDecision {
-  const { schedule, createdMs, children, nowMs, toleranceMs } = state
+  const { schedule, createdMs, skippedMs, children, nowMs, toleranceMs } = state
   const lastMs = latest([state.lastMs, ...children])
   if (state.isPaused) return { run: 'paused', lastMs, nextMs: undefined }
-  const missedMs = schedule.lastIn(lastMs ?? createdMs, nowMs)
+  const sinceMs = Math.max(lastMs ?? createdMs, skippedMs ?? createdMs)
+  const forMs = schedule.lastIn(sinceMs, nowMs)
   const rest = { lastMs, nextMs: schedule.after(nowMs) }
-  if (missedMs === undefined) return { run: 'not due', ...rest }
-  if (!state.isTargetThere) return { run: 'target missing', ...rest }
-  if (children.length > 0) return { run: 'still there', ...rest }
-  if (missedMs + toleranceMs < nowMs) return { run: 'too late', ...rest }
-  return { run: 'now', forMs: missedMs, ...rest, lastMs: missedMs }
+  if (forMs === undefined) return { run: 'not due', ...rest }
+  if (!state.isTargetThere) return { run: 'target missing', forMs, ...rest }
+  if (children.length > 0) return { run: 'still there', forMs, ...rest }
+  if (forMs + toleranceMs < nowMs) return { run: 'too late', forMs, ...rest }
+  return { run: 'now', forMs, ...rest, lastMs: forMs }
 }
 
 /** The history with one more Disruption; the oldest go. */

@@ -3,6 +3,7 @@
 import {
   defineKind,
   flag,
+  integer,
   list,
   type ObjectOf,
   path,
@@ -30,6 +31,10 @@ const specField = record('What is disturbed when.', {
 
 const statusField = record('What was made.', {
   lastScheduleTime: timestamp('The time of the schedule for which a Disruption was made last.'),
+  lastSkippedTime: timestamp(
+    'The last time of the schedule for which none was made, since there was one still, it was too late, or there was no target.',
+  ),
+  observedGeneration: integer('The generation of the spec that was looked at last.'),
   targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
   history: list(
     'The last Disruptions, the newest last.',

@@ -13,14 +13,22 @@ export interface PodContainers {
   readonly initContainers?: readonly { readonly name: string }[] | undefined
 }
 
+export type ContainerHashes = Required<
+  Pick<DisruptionRolloutStatus, 'latestInitContainersHash' | 'latestContainersHash'>
+>
+
 type Seen = Pick<
   DisruptionRolloutStatus,
   'latestInitContainersHash' | 'latestContainersHash' | 'lastContainerChangeTime'
 >
 
+/** H2. What of the containers is compared; nothing else of them is kept anywhere, such as the values of their environment. */
+export function containerHashes({ containers, initContainers = [] }: PodContainers): ContainerHashes {
+  return { latestInitContainersHash: hashesOf(initContainers), latestContainersHash: hashesOf(containers) }
+}
+
 /** The status after a look at the target; the very same values where nothing has changed. @param at now, as Kubernetes writes times. */
-export function seenContainers(before: Seen, { containers, initContainers = [] }: PodContainers, at: string): Seen {
-  const now = { latestInitContainersHash: hashesOf(initContainers), latestContainersHash: hashesOf(containers) }
+export function seenContainers(before: Seen, now: ContainerHashes, at: string): Seen {
   const { latestInitContainersHash, latestContainersHash, lastContainerChangeTime } = before
   const isFirst = latestContainersHash === undefined
   const isSame =

@@ -26,6 +26,7 @@ const hashes = (description: string) => mapOf(description, text('The hash of a c
 const statusField = record('What was seen and made.', {
   latestInitContainersHash: hashes('By the name of the init container.'),
   latestContainersHash: hashes('By the name of the container.'),
+  latestTargetResource: text('Whose containers these are: `deployment/shop`. Those of another target are no change.'),
   lastContainerChangeTime: timestamp('When they changed last.'),
   lastScheduleTime: timestamp('When a Disruption was made last.'),
   targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),

@@ -9,7 +9,14 @@ const at = (time: string) => Date.parse(`2026-01-01T${time}Z`)
 const MINUTE_MS = 60_000
 
 const state = (more: Partial<CronState> = {}): CronState => ({
-  ...{ schedule, createdMs: at('00:01:00'), lastMs: undefined, children: [], nowMs: at('00:16:00') },
+  ...{
+    schedule,
+    createdMs: at('00:01:00'),
+    lastMs: undefined,
+    skippedMs: undefined,
+    children: [],
+    nowMs: at('00:16:00'),
+  },
   ...{ toleranceMs: 5 * MINUTE_MS, isPaused: false, isTargetThere: true },
   ...more,
 })
@@ -30,6 +37,7 @@ describe('a cron', () => {
     ['still there', { children: [at('00:00:00')] }],
     ['still there', { children: [undefined] }],
     ['too late', { nowMs: at('00:20:01') }],
+    ['not due', { skippedMs: at('00:15:00') }],
   ])('makes none: %s', (run, more) => {
     expect(cronDecision(state(more)).run).toBe(run)
   })
@@ -48,10 +56,20 @@ describe('a cron', () => {
     expect(cronDecision(crashed)).toEqual({ run: 'not due', lastMs: at('00:15:00'), nextMs: at('00:30:00') })
   })
 
+  it('does not make up for a time that it has passed over, and makes one at the next', () => {
+    const skippedMs = at('00:15:00')
+    expect(cronDecision(state({ skippedMs, nowMs: at('00:29:59') })).run).toBe('not due')
+    expect(cronDecision(state({ skippedMs, nowMs: at('00:30:00') }))).toMatchObject({
+      ...{ run: 'now', forMs: at('00:30:00') },
+    })
+    expect(cronDecision(state({ skippedMs, lastMs: at('00:30:00'), nowMs: at('00:31:00') })).run).toBe('not due')
+  })
+
   it('never runs twice for one time, for one to come, or beside a child', () => {
     const minute = fc.integer({ min: 0, max: 600 }).map((count) => at('00:00:00') + count * MINUTE_MS)
     const states = fc.record({
       lastMs: fc.option(minute, { nil: undefined }),
+      skippedMs: fc.option(minute, { nil: undefined }),
       children: fc.array(fc.option(minute, { nil: undefined }), { maxLength: 2 }),
       nowMs: minute,
       toleranceMs: fc.integer({ min: 0, max: 60 }).map((count) => count * MINUTE_MS),
@@ -64,6 +82,7 @@ describe('a cron', () => {
         if (decision.run !== 'now') return
         expect(decision.forMs).toBeLessThanOrEqual(more.nowMs)
         expect(decision.forMs).toBeGreaterThan(more.lastMs ?? at('00:01:00'))
+        expect(decision.forMs).toBeGreaterThan(more.skippedMs ?? at('00:01:00'))
         expect([more.children, more.isPaused, more.isTargetThere]).toEqual([[], false, true])
         expect(cronDecision(state({ ...more, lastMs: decision.lastMs })).run).toBe('not due')
       }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import {
+  containerHashes,
   rolloutDecision,
   type RolloutState,
   seenContainers,
@@ -10,7 +11,7 @@ const [FIRST, LATER, LAST] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2
 const app = { name: 'app', image: 'shop:1', env: [{ name: 'A', value: '1' }] }
 const newer = { ...app, image: 'shop:2' }
 const barer = { ...app, env: [] }
-const pod = (...containers: readonly { readonly name: string }[]) => ({ containers })
+const pod = (...containers: readonly { readonly name: string }[]) => containerHashes({ containers })
 
 describe('the containers of a target', () => {
   const first = seenContainers({}, pod(app), FIRST)
@@ -27,12 +28,12 @@ describe('the containers of a target', () => {
     expect(seenContainers(changed, pod(newer), LAST)).toEqual(changed)
   })
 
-  it.each<readonly [string, Parameters<typeof seenContainers>[1]]>([
+  it.each<readonly [string, ReturnType<typeof pod>]>([
     ['image', pod(newer)],
     ['environment', pod(barer)],
     ['number', pod(app, { name: 'side' })],
     ['absence', pod()],
-    ['init containers', { containers: [app], initContainers: [{ name: 'init' }] }],
+    ['init containers', containerHashes({ containers: [app], initContainers: [{ name: 'init' }] })],
   ])('have changed with their %s (C8)', (_, template) => {
     expect(seenContainers(first, template, LATER).lastContainerChangeTime).toBe(LATER)
   })

@@ -1,0 +1,118 @@
+// What a pass over a DisruptionCron does. Source: spec/chaos.md 2.12 "Flow".
+
+import { action, again, done, fail, later, type Outcome, sequential } from '../../kit/index.ts'
+import { configOf } from '../config.ts'
+import { specProblemsText } from '../disruption/rules/spec.ts'
+import { instantMs, instantText } from '../instant.ts'
+import { missingTarget } from '../missing-target.ts'
+import { type Child, endChildren, isHeldBack, makeChild, toleranceMsOf } from '../parent-pass.ts'
+import { scheduledAtMs } from '../child-disruption.ts'
+import { EXPECTED_SCHEDULE, readSchedule } from '../schedule.ts'
+import { cronDecision, type CronDecision, withHistory } from './due.ts'
+import { type CronPass, targetIn } from './pass.ts'
+import { cronProblems } from './rules.ts'
+
+/** Each state of the spec that is seen is told once. */
+const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): Promise<Outcome> => {
+  const { generation } = target.metadata
+  const known = target.status?.observedGeneration
+  if (generation === undefined || known === generation) return done
+  status.observedGeneration = generation
+  const { kind, name } = target.spec.targetResource
+  const message = `a Disruption of ${kind} ${name} at ${target.spec.schedule}${target.spec.paused === true ? ', paused' : ''}`
+  const reason = known === undefined ? 'DisruptionCronCreated' : 'DisruptionCronUpdated'
+  await act.event({ ...{ type: 'Normal', reason, message }, occasion: String(generation) })
+  return done
+})
+
+const mindTarget = action<CronPass>('mindTarget', async (pass): Promise<Outcome> => {
+  const { target, status, act, now } = pass
+  const { targetResourceMissingThresholdMs: thresholdMs } = configOf(pass).controller
+  const isThere = targetIn(pass) !== undefined
+  const known = target.status?.targetResourcePreviouslyMissing
+  const { since, isGivenUp } = missingTarget(isThere, known, { nowMs: now.getTime(), thresholdMs })
+  if (isGivenUp) {
+    const { kind, name } = target.spec.targetResource
+    const message = `${kind} ${name} is missing since ${since ?? ''}, so the cron is deleted`
+    await act.event({ type: 'Warning', reason: 'DisruptionCronTargetMissing', message })
+    await act.remove(target)
+    // Its own deletion wakes no run.
+    return again(0)
+  }
+  status.targetResourcePreviouslyMissing = since ?? null
+  const sinceMs = instantMs(since)
+  return sinceMs === undefined ? done : later(sinceMs + thresholdMs + 1 - now.getTime())
+})
+
+const checkSpec = action<CronPass>('checkSpec', ({ target }): Outcome => {
+  const problems = cronProblems(target)
+  return problems.length === 0 ? done : fail('InvalidSpec', specProblemsText(problems))
+})
+
+const runDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
+  const { target, state, status, now, log } = pass
+  const decision = decisionIn(pass)
+  if (decision === undefined) return fail('InvalidSpec', `spec.schedule: expected ${EXPECTED_SCHEDULE}`)
+  const { lastMs, nextMs } = decision
+  rememberChildren(pass, state.children)
+  if (lastMs !== undefined && decision.run !== 'now') status.lastScheduleTime = instantText(lastMs)
+  const next = nextMs === undefined ? done : later(nextMs - now.getTime())
+  if (!('forMs' in decision)) return next
+  const { forMs } = decision
+  const found = targetIn(pass)
+  if (decision.run !== 'now' || found === undefined) {
+    status.lastSkippedTime = instantText(forMs)
+    log.warn('a Disruption is not made', { cron: target.metadata.name, for: instantText(forMs), why: decision.run })
+    return next
+  }
+  if (await isHeldBack(pass)) return next
+  const made = await makeChild(pass, found.selector, forMs)
+  if ('fault' in made) return made.fault
+  status.lastScheduleTime = instantText(forMs)
+  if (made.child !== undefined) rememberChildren(pass, [made.child])
+  return next
+})
+
+/** Undefined for a schedule that is none. */
+function decisionIn(pass: CronPass): CronDecision | undefined {
+  const { target, state, now } = pass
+  const schedule = readSchedule(target.spec.schedule)
+  const { lastScheduleTime, lastSkippedTime } = target.status ?? {}
+  if (schedule === undefined) return undefined
+  return cronDecision({
+    schedule,
+    createdMs: instantMs(target.metadata.creationTimestamp) ?? now.getTime(),
+    lastMs: instantMs(lastScheduleTime),
+    skippedMs: instantMs(lastSkippedTime),
+    children: state.children.map(scheduledAtMs),
+    nowMs: now.getTime(),
+    toleranceMs: toleranceMsOf(pass),
+    isPaused: target.spec.paused === true,
+    isTargetThere: targetIn(pass) !== undefined,
+  })
+}
+
+/** Each is in the history once, whether it was written down when it was made or not (due.ts, D2). */
+function rememberChildren({ target, status }: Pick<CronPass, 'target' | 'status'>, children: readonly Child[]): void {
+  const history = target.status?.history ?? []
+  const unknown = children.filter(
+    ({ metadata }) => !history.some(({ createdAt }) => createdAt === metadata.creationTimestamp),
+  )
+  if (unknown.length === 0) return
+  status.history = unknown.reduce<ReturnType<typeof withHistory>>(
+    (known, { metadata }) => withHistory(known, metadata.name, metadata.creationTimestamp),
+    [...history] as ReturnType<typeof withHistory>,
+  )
+}
+
+export const followSchedule = sequential(tellSpec, mindTarget, checkSpec, runDue)
+
+const tellEnd = action<CronPass>('tellEnd', async ({ act, state }): Promise<Outcome> => {
+  const rest = state.children.length === 0 ? '' : '; its Disruption goes first'
+  await act.event({ type: 'Normal', reason: 'DisruptionCronDeleted', message: `it is deleted${rest}` })
+  return done
+})
+
+const endDisruption = action<CronPass>('endDisruption', endChildren)
+
+export const endCron = sequential(tellEnd, endDisruption)

@@ -1,0 +1,20 @@
+// DisruptionRollout in level mode, as one value. Source: spec/chaos.md 2.13.
+
+import { defineLevel } from '../../kit/index.ts'
+import { FINALIZER } from '../contract.ts'
+import { disruptionKind } from '../disruption/kind.ts'
+import { CHILD_KIND } from '../parent-pass.ts'
+import { type DisruptionRollout, disruptionRolloutKind } from './kind.ts'
+import { rolloutQueries, type RolloutPassState } from './pass.ts'
+import { endRollout, followContainers } from './plan.ts'
+
+export const disruptionRolloutController = defineLevel<RolloutPassState, DisruptionRollout>({
+  name: 'disruptionRollout',
+  target: disruptionRolloutKind,
+  queries: rolloutQueries,
+  plan: followContainers,
+  finalizer: FINALIZER,
+  onDelete: endRollout,
+  plurals: { [CHILD_KIND]: disruptionKind.plural },
+  writes: [{ kind: CHILD_KIND, verbs: ['create', 'delete'] }],
+})

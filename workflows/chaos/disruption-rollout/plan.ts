@@ -1,0 +1,67 @@
+// What a pass over a DisruptionRollout does. Source: spec/chaos.md 2.13.
+//
+//   R1. When the containers changed stands in the status before a Disruption is made for it, so a repeated pass means the same change.
+//   R2. What a Disruption says that it was made for (`scheduled-at`) heals a status that was not written any more.
+
+import { action, done, fail, type Outcome, sequential } from '../../kit/index.ts'
+import { scheduledAtMs } from '../child-disruption.ts'
+import { specProblemsText } from '../disruption/rules/spec.ts'
+import { instantMs, instantText } from '../instant.ts'
+import { endChildren, isHeldBack, makeChild, toleranceMsOf } from '../parent-pass.ts'
+import { rolloutProblems } from './admission.ts'
+import { rolloutDecision, seenContainers } from './changes.ts'
+import { type RolloutPass, targetIn } from './pass.ts'
+
+const checkSpec = action<RolloutPass>('checkSpec', ({ target }): Outcome => {
+  const problems = rolloutProblems(target)
+  return problems.length === 0 ? done : fail('InvalidSpec', specProblemsText(problems))
+})
+
+const seeContainers = action<RolloutPass>('seeContainers', async (pass): Promise<Outcome> => {
+  const { target, status, now } = pass
+  const found = targetIn(pass)
+  const at = instantText(now.getTime())
+  const { targetResourcePreviouslyMissing: missing, ...before } = target.status ?? {}
+  status.targetResourcePreviouslyMissing = found === undefined ? (missing ?? at) : null
+  if (found === undefined) return done
+  const { kind, name } = target.spec.targetResource
+  const whose = `${kind}/${name}`
+  const seen = seenContainers(before.latestTargetResource === whose ? before : {}, found.hashes, at)
+  Object.assign(status, { ...seen, lastContainerChangeTime: seen.lastContainerChangeTime ?? null })
+  status.latestTargetResource = whose
+  // R1
+  await pass.save()
+  return done
+})
+
+const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise<Outcome> => {
+  const { target, state, status, now, log } = pass
+  // R2
+  const testedMs = latest([instantMs(target.status?.lastScheduleTime), ...state.children.map(scheduledAtMs)])
+  const lastScheduleTime = testedMs === undefined ? undefined : instantText(testedMs)
+  if (lastScheduleTime !== undefined) status.lastScheduleTime = lastScheduleTime
+  const found = targetIn(pass)
+  const decision = rolloutDecision({
+    status: { ...target.status, ...(lastScheduleTime !== undefined && { lastScheduleTime }) },
+    ...{ isTargetThere: found !== undefined, hasChild: state.children.length > 0 },
+    ...{ nowMs: now.getTime(), toleranceMs: toleranceMsOf(pass) },
+  })
+  if (decision.run === 'too late')
+    log.info('a Disruption is not made', { rollout: target.metadata.name, why: 'too late' })
+  if (decision.run !== 'now' || found === undefined || (await isHeldBack(pass))) return done
+  const made = await makeChild(pass, found.selector, decision.forMs)
+  if ('fault' in made) return made.fault
+  status.lastScheduleTime = instantText(now.getTime())
+  return done
+})
+
+export const followContainers = sequential(checkSpec, seeContainers, disturbChange)
+
+const endDisruption = action<RolloutPass>('endDisruption', endChildren)
+
+export const endRollout = sequential(endDisruption)
+
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
