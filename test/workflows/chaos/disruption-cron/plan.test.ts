@@ -1,0 +1,264 @@
+// Passes over a DisruptionCron without servers. Acceptance scenarios: spec/chaos.md 4.4, C1 to C6.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
+import { DISRUPTION_CRON_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
+import { disruptionCronController } from '../../../../workflows/chaos/disruption-cron/controller.ts'
+import type { DisruptionCron } from '../../../../workflows/chaos/disruption-cron/kind.ts'
+import type { CronState } from '../../../../workflows/chaos/disruption-cron/pass.ts'
+import type { Child } from '../../../../workflows/chaos/parent-pass.ts'
+import type { JsonValue } from '../../../../workflows/kit/index.ts'
+import { runPass } from '../../../../workflows/kit/testing/index.ts'
+import { cronSpec } from '../parents.ts'
+
+const CREATED = '2026-01-02T03:00:30Z'
+const clock = (time: string) => {
+  vi.setSystemTime(new Date(`2026-01-02T${time}Z`))
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  clock('03:00:31')
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+interface Given {
+  readonly spec?: object
+  readonly status?: object
+  readonly metadata?: object
+  readonly state?: Partial<CronState>
+  readonly settings?: object
+}
+
+const SHOP = { selector: { matchLabels: { app: 'shop' } } }
+const TOLD = { observedGeneration: 1 }
+
+async function pass({ spec = {}, status = TOLD, metadata, state, settings }: Given = {}) {
+  const target = {
+    metadata: {
+      ...{ name: 'game', namespace: 'shop', uid: 'uid-game', creationTimestamp: CREATED, finalizers: [FINALIZER] },
+      ...metadata,
+    },
+    ...{ spec: cronSpec({ schedule: '* * * * *', ...spec }), status },
+  } as unknown as DisruptionCron
+  return await runPass(disruptionCronController, {
+    ...{ target, state: { deployment: SHOP, ...state } },
+    ...(settings && { settings: settings as JsonValue }),
+  })
+}
+
+const child = (scheduledAt: string | undefined, metadata: object = {}): Child => ({
+  ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+  metadata: {
+    ...{ name: 'disruption-cron-game', namespace: 'shop', uid: 'uid-child', resourceVersion: '1' },
+    creationTimestamp: '2026-01-02T03:01:01Z',
+    ...(scheduledAt !== undefined && { annotations: { [SCHEDULED_AT_ANNOTATION]: `2026-01-02T${scheduledAt}Z` } }),
+    ...metadata,
+  },
+})
+const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)
+const MAKES = ['create Disruption disruption-cron-game']
+
+describe('a pass over a DisruptionCron', () => {
+  it('waits for the first time of its schedule, and tells what it will do', async () => {
+    const { written, outcome, events, status } = await pass({ status: {} })
+    expect([written, outcome.laterMs]).toEqual([[], 29_000])
+    expect(events).toMatchObject([{ type: 'Normal', reason: 'DisruptionCronCreated', occasion: '1' }])
+    expect(status).toEqual({ observedGeneration: 1 })
+  })
+
+  it('makes its Disruption when it is time, for the pods of its target (C1)', async () => {
+    clock('03:01:02')
+    const { writes, status, outcome } = await pass({ metadata: { annotations: { team: 'a' } } })
+    expect(writes).toMatchObject([
+      {
+        verb: 'create',
+        object: {
+          ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+          metadata: {
+            ...{ name: 'disruption-cron-game', namespace: 'shop', labels: { [DISRUPTION_CRON_NAME_LABEL]: 'game' } },
+            annotations: { team: 'a', [SCHEDULED_AT_ANNOTATION]: '2026-01-02T03:01:00Z' },
+          },
+          spec: { selector: { app: 'shop' }, count: '50%' },
+        },
+      },
+    ])
+    expect(status).toMatchObject({
+      lastScheduleTime: '2026-01-02T03:01:00Z',
+      history: [{ name: 'disruption-cron-game', kind: 'Disruption' }],
+    })
+    expect(outcome.laterMs).toBe(58_000)
+  })
+
+  it('owns what it makes, and makes nothing more of the same time', async () => {
+    clock('03:01:02')
+    const first = await pass()
+    expect(first.next.state.children).toMatchObject([
+      { metadata: { ownerReferences: [{ kind: 'DisruptionCron', name: 'game', uid: 'uid-game', controller: true }] } },
+    ])
+    const after = await pass({ status: first.next.target.status as object })
+    expect([after.written, after.status]).toEqual([[], {}])
+  })
+
+  it('makes none while one is there, passes the time over, and makes one at the next time after that (C1)', async () => {
+    clock('03:02:01')
+    const status = { ...TOLD, lastScheduleTime: '2026-01-02T03:01:00Z' }
+    const there = await pass({ status, state: { children: [child('03:01:00')] } })
+    expect([there.written, there.outcome.laterMs]).toEqual([[], 59_000])
+    expect(there.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:02:00Z' })
+    clock('03:02:30')
+    const removed = await pass({ status: there.next.target.status as object })
+    expect([removed.written, removed.outcome.laterMs]).toEqual([[], 30_000])
+    clock('03:03:00')
+    const next = await pass({ status: there.next.target.status as object })
+    expect(next.written).toEqual(MAKES)
+    expect(next.status).toMatchObject({ lastScheduleTime: '2026-01-02T03:03:00Z' })
+  })
+
+  it('learns from the Disruption what it could not write down, and makes none twice (C2)', async () => {
+    clock('03:01:02')
+    const { written, status } = await pass({ state: { children: [child('03:01:00')] } })
+    expect(written).toEqual([])
+    expect(status).toEqual({
+      lastScheduleTime: '2026-01-02T03:01:00Z',
+      history: [{ name: 'disruption-cron-game', kind: 'Disruption', createdAt: '2026-01-02T03:01:01Z' }],
+    })
+    const gone = await pass({ status: { ...TOLD, ...status } })
+    expect(gone.written).toEqual([])
+  })
+
+  it('makes nothing while it is paused, and then makes up for the last time alone, if it is not too late (C3)', async () => {
+    clock('03:10:10')
+    const paused = await pass({ spec: { paused: true } })
+    expect([paused.written, paused.status, paused.ended]).toEqual([[], {}, 'Converged'])
+    const resumed = await pass()
+    expect(resumed.written).toEqual(MAKES)
+    expect(resumed.status).toMatchObject({ lastScheduleTime: '2026-01-02T03:10:00Z' })
+    const late = await pass({ spec: { delayedStartTolerance: '9s' } })
+    expect([late.written, late.outcome.laterMs]).toEqual([[], 50_000])
+  })
+
+  it('makes none that is later than is tolerated, and says so in the log, once (C4)', async () => {
+    clock('03:10:10')
+    const late = await pass({
+      spec: { schedule: '0 * * * *' },
+      metadata: { creationTimestamp: '2026-01-02T02:59:00Z' },
+    })
+    expect(late.written).toEqual([])
+    expect(late.logged).toEqual([expect.stringContaining('"why":"too late"')])
+    const again = await pass({
+      ...{ spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' } },
+      status: late.next.target.status as object,
+    })
+    expect([again.written, again.logged]).toEqual([[], []])
+    const patient = {
+      ...DEFAULT_CONFIG,
+      controller: { ...DEFAULT_CONFIG.controller, defaultCronDelayedStartToleranceMs: 900_000 },
+    }
+    const tolerated = await pass({
+      ...{ spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' } },
+      settings: patient,
+    })
+    expect(tolerated.written).toEqual(MAKES)
+  })
+
+  it('notes since when its target is missing, is deleted after a day, and forgets it when the target is back (C5)', async () => {
+    clock('03:01:02')
+    const noted = await pass({ state: { deployment: undefined } })
+    expect(noted.written).toEqual([])
+    expect(noted.status).toMatchObject({ targetResourcePreviouslyMissing: '2026-01-02T03:01:02Z' })
+    const status = noted.next.target.status as object
+    const back = await pass({ status })
+    expect(back.status).toEqual({ targetResourcePreviouslyMissing: null })
+    expect(back.written).toEqual([])
+    vi.setSystemTime(new Date('2026-01-03T03:01:02Z'))
+    const patient = await pass({ spec: { paused: true }, status, state: { deployment: undefined } })
+    expect([patient.written, patient.outcome.laterMs]).toEqual([[], 1])
+    vi.setSystemTime(new Date('2026-01-03T03:01:03Z'))
+    const given = await pass({ spec: { paused: true }, status, state: { deployment: undefined } })
+    expect(given.written).toEqual(['remove DisruptionCron game'])
+    expect(given.events).toMatchObject([{ type: 'Warning', reason: 'DisruptionCronTargetMissing' }])
+  })
+
+  it('finds a StatefulSet as well', async () => {
+    clock('03:01:02')
+    const { written } = await pass({
+      spec: { targetResource: { kind: 'statefulset', name: 'db' } },
+      state: { deployment: undefined, statefulSet: SHOP },
+    })
+    expect(written).toEqual(MAKES)
+  })
+
+  it('keeps the last five of its history (C6)', async () => {
+    clock('03:01:02')
+    const history = [1, 2, 3, 4, 5].map((day) => ({
+      ...{ name: 'disruption-cron-game', kind: 'Disruption', createdAt: `2025-12-0${day}T00:00:00Z` },
+    }))
+    const { status } = await pass({ status: { ...TOLD, history }, state: { children: [child('03:01:00')] } })
+    const days = (status['history'] as unknown as typeof history).map(({ createdAt }) => createdAt.slice(0, 10))
+    expect(days).toEqual(['2025-12-02', '2025-12-03', '2025-12-04', '2025-12-05', '2026-01-02'])
+  })
+
+  it('tells each change of its spec once', async () => {
+    const changed = await pass({ metadata: { generation: 2 } })
+    expect(changed.events).toMatchObject([{ reason: 'DisruptionCronUpdated', occasion: '2' }])
+    const again = await pass({ metadata: { generation: 2 }, status: changed.next.target.status as object })
+    expect(again.events).toEqual([])
+  })
+
+  it('refuses a spec that is wrong, where no webhook has', async () => {
+    clock('03:01:02')
+    const { written, events } = await pass({ spec: { schedule: 'hourly' } })
+    expect(written).toEqual([])
+    expect(events).toMatchObject([
+      { reason: 'InvalidSpec', message: expect.stringContaining('spec.schedule') as string },
+    ])
+  })
+
+  it('makes none while everything is to stop, and makes up for it when that is over', async () => {
+    clock('03:01:02')
+    for (const place of ['home', 'chaosHome'] as const) {
+      const stopped = await pass({ state: { [place]: { name: 'a', stop: 'too many alerts' } } })
+      expect([stopped.written, stopped.outcome.laterMs]).toEqual([[], 58_000])
+      expect(stopped.events).toMatchObject([
+        { reason: 'EmergencyStop', message: expect.stringContaining('too many alerts') as string },
+      ])
+      const lifted = await pass({ status: stopped.next.target.status as object, state: { [place]: { name: 'a' } } })
+      expect(lifted.written).toEqual(MAKES)
+    }
+    const deleteOnly = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, deleteOnly: true } }
+    expect((await pass({ settings: deleteOnly })).written).toEqual([])
+  })
+
+  it('cannot make its Disruption while another one has the name, and says which', async () => {
+    clock('03:01:02')
+    const { next } = await pass()
+    const [made] = next.state.children
+    const foreign = { ...made!, metadata: { ...made!.metadata, uid: 'uid-other' } }
+    // Seen by no query for Disruptions of this cron, and there all the same.
+    const { written, events, status } = await pass({ state: { home: foreign as never } })
+    expect([written, status]).toEqual([[], {}])
+    expect(events).toMatchObject([
+      { reason: 'NotOwned', message: expect.stringContaining('disruption-cron-game') as string },
+    ])
+  })
+})
+
+describe('a pass over a DisruptionCron that is being deleted', () => {
+  const metadata = { deletionTimestamp: '2026-01-02T03:00:31Z' }
+
+  it('deletes its Disruption first, and waits until that is gone', async () => {
+    const first = await pass({ metadata, state: { children: [child('03:01:00')] } })
+    expect(first.written).toEqual(['remove Disruption disruption-cron-game'])
+    expect(reasonsOf(first.events)).toEqual(['DisruptionCronDeleted'])
+    const going = child('03:01:00', { deletionTimestamp: '2026-01-02T03:00:31Z' })
+    const waiting = await pass({ metadata, state: { children: [going] } })
+    expect([waiting.written, waiting.ended, waiting.finalizer]).toEqual([[], undefined, undefined])
+    expect(waiting.outcome.stopped).toContain('disruption-cron-game')
+    const last = await pass({ metadata })
+    expect([last.written, last.ended, last.finalizer]).toEqual([[], 'Deleted', 'taken off'])
+  })
+})
