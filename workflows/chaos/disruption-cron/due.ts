@@ -48,7 +48,11 @@ export function cronDecision(state: CronState): CronDecision {
 }
 
 /** The history with one more Disruption; the oldest go. */
-export function withHistory(history: DisruptionCronStatus['history'] = [], name: string, createdAt: string) {
+export function withHistory(
+  history: DisruptionCronStatus['history'] = [],
+  name: string,
+  createdAt: string,
+): NonNullable<DisruptionCronStatus['history']> {
   return [...history, { name, kind: 'Disruption', createdAt }].slice(-MOST_HISTORY)
 }
 

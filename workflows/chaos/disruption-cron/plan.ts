@@ -16,7 +16,7 @@ import { cronProblems } from './rules.ts'
 const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): Promise<Outcome> => {
   const { generation } = target.metadata
   const known = target.status?.observedGeneration
-  if (generation === undefined || known === generation) return done
+  if (known === generation) return done
   status.observedGeneration = generation
   const { kind, name } = target.spec.targetResource
   const message = `a Disruption of ${kind} ${name} at ${target.spec.schedule}${target.spec.paused === true ? ', paused' : ''}`
@@ -99,9 +99,9 @@ function rememberChildren({ target, status }: Pick<CronPass, 'target' | 'status'
     ({ metadata }) => !history.some(({ createdAt }) => createdAt === metadata.creationTimestamp),
   )
   if (unknown.length === 0) return
-  status.history = unknown.reduce<ReturnType<typeof withHistory>>(
+  status.history = unknown.reduce(
     (known, { metadata }) => withHistory(known, metadata.name, metadata.creationTimestamp),
-    [...history] as ReturnType<typeof withHistory>,
+    history,
   )
 }
 

@@ -2,6 +2,7 @@
 //
 //   R1. When the containers changed stands in the status before a Disruption is made for it, so a repeated pass means the same change.
 //   R2. What a Disruption says that it was made for (`scheduled-at`) heals a status that was not written any more.
+//   R3. Times are whole seconds, so a change in the very second of the last Disruption counts as one of the next: it is a later one.
 
 import { action, done, fail, type Outcome, sequential } from '../../kit/index.ts'
 import { scheduledAtMs } from '../child-disruption.ts'
@@ -12,6 +13,8 @@ import { rolloutProblems } from './admission.ts'
 import { rolloutDecision, seenContainers } from './changes.ts'
 import { type RolloutPass, targetIn } from './pass.ts'
 
+const SECOND_MS = 1000
+
 const checkSpec = action<RolloutPass>('checkSpec', ({ target }): Outcome => {
   const problems = rolloutProblems(target)
   return problems.length === 0 ? done : fail('InvalidSpec', specProblemsText(problems))
@@ -20,12 +23,13 @@ const checkSpec = action<RolloutPass>('checkSpec', ({ target }): Outcome => {
 const seeContainers = action<RolloutPass>('seeContainers', async (pass): Promise<Outcome> => {
   const { target, status, now } = pass
   const found = targetIn(pass)
-  const at = instantText(now.getTime())
   const { targetResourcePreviouslyMissing: missing, ...before } = target.status ?? {}
-  status.targetResourcePreviouslyMissing = found === undefined ? (missing ?? at) : null
+  status.targetResourcePreviouslyMissing = found === undefined ? (missing ?? instantText(now.getTime())) : null
   if (found === undefined) return done
   const { kind, name } = target.spec.targetResource
   const whose = `${kind}/${name}`
+  // R3
+  const at = instantText(Math.max(now.getTime(), (instantMs(before.lastScheduleTime) ?? 0) + SECOND_MS))
   const seen = seenContainers(before.latestTargetResource === whose ? before : {}, found.hashes, at)
   Object.assign(status, { ...seen, lastContainerChangeTime: seen.lastContainerChangeTime ?? null })
   status.latestTargetResource = whose
@@ -51,7 +55,7 @@ const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise
   if (decision.run !== 'now' || found === undefined || (await isHeldBack(pass))) return done
   const made = await makeChild(pass, found.selector, decision.forMs)
   if ('fault' in made) return made.fault
-  status.lastScheduleTime = instantText(now.getTime())
+  status.lastScheduleTime = instantText(Math.max(now.getTime(), decision.forMs))
   return done
 })
 

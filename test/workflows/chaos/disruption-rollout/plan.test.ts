@@ -123,11 +123,19 @@ describe('a pass over a DisruptionRollout', () => {
     expect([late.written, late.logged.length]).toEqual([[], 1])
   })
 
+  it('makes one for a change in the very second of the last one', async () => {
+    const first = await pass({ status: await looked(), state: { deployment: seen(NEWER) } })
+    const newest = { deployment: seen({ image: 'shop:3' }) }
+    const second = await pass({ status: first.next.target.status, state: newest })
+    expect(second.written).toEqual(MAKES)
+    expect((await pass({ status: second.next.target.status, state: newest })).written).toEqual([])
+  })
+
   it('makes none twice when it could not write down that it has made one', async () => {
     const status = await looked()
     clock('03:10:00')
     const first = await pass({ status, state: { deployment: seen(NEWER) } })
-    const { lastScheduleTime: _, ...unwritten } = first.next.target.status as Record<string, unknown>
+    const unwritten = { ...first.next.target.status, lastScheduleTime: undefined }
     clock('03:10:05')
     const { children } = first.next.state
     const healed = await pass({ status: unwritten, state: { deployment: seen(NEWER), children } })

@@ -1,0 +1,200 @@
+// Crons and rollouts on real servers, from kubectl's side. No time of a schedule is waited for: the status says that the last one was long ago.
+// Acceptance scenarios: spec/chaos.md 4.4.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
+import {
+  DISRUPTION_CRON_NAME_LABEL,
+  EMERGENCY_STOP_ANNOTATION,
+  FINALIZER,
+  SCHEDULED_AT_ANNOTATION,
+} from '../../workflows/chaos/contract.ts'
+import { configFile } from '../support/chaos/config-file.ts'
+import type { LsObject } from '../support/cluster.ts'
+import { useTenants } from '../support/tenants.ts'
+
+const CHAOS = 'chaos.datadoghq.com/v1beta1'
+const PATIENT = { timeout: 60_000, interval: 50 }
+const MERGE = 'application/merge-patch+json'
+const folder = mkdtempSync(join(tmpdir(), 'pawl-disruption-cron-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
+const tenants = useTenants('disruption-cron', ['shop'], undefined, {
+  wings: ['chaos'],
+  bridgeFlags: ofBoth,
+  workerFlags: [...ofBoth, '--chaos-config', configFile(folder, { controller: { finalizerDeletionDelay: '0s' } })],
+})
+const shop = () => tenants.of('shop')
+beforeAll(async () => {
+  vi.setConfig({ testTimeout: 90_000 })
+  const labels = { app: 'web' }
+  const containers = [{ name: 'app', image: 'web:1' }]
+  await shop().kube.request('POST', WEB.replace(/\/web$/, ''), {
+    body: {
+      metadata: { name: 'web' },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    },
+  })
+})
+
+const WEB = '/apis/apps/v1/namespaces/shop/deployments/web'
+const TARGET = { kind: 'deployment', name: 'web' }
+const TEMPLATE = { count: 1, duration: '10m', network: { drop: 30 } }
+/** The beginning of this year, as late as it is. */
+const YEARLY = { schedule: '0 0 1 1 *', delayedStartTolerance: '8784h' }
+
+describe('a DisruptionCron', () => {
+  const child = 'disruption-cron-game'
+
+  it('makes one Disruption when it is time, none beside it, and none while everything is to stop; its own goes with it', async () => {
+    await create('DisruptionCron', 'game', { ...YEARLY, targetResource: TARGET, disruptionTemplate: TEMPLATE })
+    const cron = await until('disruptioncrons', 'game', { status: { observedGeneration: 1 } })
+    expect(cron.metadata.finalizers).toEqual([FINALIZER])
+    expect(await find('disruptions', child)).toBeUndefined()
+
+    await letItBeDue()
+    const made = await until('disruptions', child, { spec: { selector: { app: 'web' }, ...TEMPLATE } })
+    const { status } = await until('disruptioncrons', 'game', { status: { history: [{ name: child }] } })
+    const { labels, annotations, ownerReferences } = made.metadata
+    expect(labels).toMatchObject({ [DISRUPTION_CRON_NAME_LABEL]: 'game' })
+    expect(annotations?.[SCHEDULED_AT_ANNOTATION]).toMatch(/^\d{4}-01-01T00:00:00Z$/)
+    expect(status).toMatchObject({ lastScheduleTime: annotations?.[SCHEDULED_AT_ANNOTATION] })
+    expect(ownerReferences).toMatchObject([{ kind: 'DisruptionCron', uid: cron.metadata.uid, controller: true }])
+
+    // A status that does not know of it learns from it, so that its removal is not followed by another one.
+    await letItBeDue()
+    await vi.waitFor(async () => expect(await lastSchedule()).toBe(annotations?.[SCHEDULED_AT_ANNOTATION]), PATIENT)
+    expect((await find('disruptions', child))?.metadata.uid).toBe(made.metadata.uid)
+    await remove('disruptions', child)
+    await gone('disruptions', child)
+
+    await annotate('too many alerts')
+    await letItBeDue()
+    await vi.waitFor(async () => expect(await reasons('DisruptionCron', 'game')).toContain('EmergencyStop'), PATIENT)
+    expect(await find('disruptions', child)).toBeUndefined()
+    await annotate(null)
+    const second = await until('disruptions', child, {})
+    expect(second.metadata.uid).not.toBe(made.metadata.uid)
+    await until('disruptioncrons', 'game', { status: { history: [{ name: child }, { name: child }] } })
+
+    await remove('disruptioncrons', 'game')
+    await gone('disruptioncrons', 'game')
+    expect(await find('disruptions', child)).toBeUndefined()
+    expect(await reasons('DisruptionCron', 'game')).toEqual(
+      expect.arrayContaining(['DisruptionCronCreated', 'DisruptionCronDeleted']),
+    )
+  })
+
+  it('notes that its target is missing, and forgets it when that is there', async () => {
+    const targetResource = { kind: 'statefulset', name: 'db' }
+    await create('DisruptionCron', 'later', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
+    const missing = expect.any(String) as string
+    await until('disruptioncrons', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await patch('disruptioncrons', 'later', { spec: { targetResource: TARGET } })
+    const { status } = await until('disruptioncrons', 'later', { status: { observedGeneration: 2 } })
+    expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
+    expect(await reasons('DisruptionCron', 'later')).toEqual(['DisruptionCronCreated', 'DisruptionCronUpdated'])
+    await remove('disruptioncrons', 'later')
+    await gone('disruptioncrons', 'later')
+  })
+
+  async function letItBeDue(): Promise<void> {
+    await patch('disruptioncrons', 'game', { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
+  }
+
+  async function lastSchedule(): Promise<unknown> {
+    return ((await find('disruptioncrons', 'game'))?.status as Record<string, unknown> | undefined)?.[
+      'lastScheduleTime'
+    ]
+  }
+})
+
+describe('a DisruptionRollout', () => {
+  it('makes one Disruption when the containers of its target have changed, and none for its replicas', async () => {
+    const child = 'disruption-rollout-game'
+    await create('DisruptionRollout', 'game', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
+    const { status } = await until('disruptionrollouts', 'game', { status: { latestTargetResource: 'deployment/web' } })
+    expect(Object.keys(status ?? {})).not.toContain('lastContainerChangeTime')
+
+    await shop().kube.request('PATCH', WEB, { body: { spec: { replicas: 3 } }, contentType: MERGE })
+    await setContainers([{ name: 'app', image: 'web:2' }])
+    const made = await until('disruptions', child, { spec: { selector: { app: 'web' } } })
+    const first = await until('disruptionrollouts', 'game', {
+      status: { lastScheduleTime: expect.any(String) as string },
+    })
+    await remove('disruptions', child)
+    await gone('disruptions', child)
+
+    await setContainers([
+      { name: 'app', image: 'web:2' },
+      { name: 'side', image: 'side:1' },
+    ])
+    const second = await until('disruptions', child, {})
+    expect(second.metadata.uid).not.toBe(made.metadata.uid)
+    const hashes = first.status as { latestContainersHash: Record<string, string> }
+    await until('disruptionrollouts', 'game', {
+      status: { latestContainersHash: { ...hashes.latestContainersHash, side: expect.any(String) as string } },
+    })
+    await remove('disruptionrollouts', 'game')
+    await gone('disruptionrollouts', 'game')
+    expect(await find('disruptions', child)).toBeUndefined()
+  })
+
+  async function setContainers(containers: readonly object[]): Promise<void> {
+    const body = { spec: { template: { spec: { containers } } } }
+    await shop().kube.request('PATCH', WEB, { body, contentType: MERGE })
+  }
+})
+
+const path = (plural: string, name: string, subresource?: string) =>
+  resourcePath({ apiVersion: CHAOS, plural }, 'shop', name, subresource)
+
+async function create(kind: string, name: string, spec: object): Promise<void> {
+  await shop().create({ apiVersion: CHAOS, kind, metadata: { name }, spec }, `${kind.toLowerCase()}s`)
+}
+
+async function find(plural: string, name: string): Promise<LsObject | undefined> {
+  return await shop().get(plural, name, CHAOS)
+}
+
+async function until(plural: string, name: string, expected: object): Promise<LsObject> {
+  return await vi.waitFor(async () => {
+    const found = await find(plural, name)
+    expect(found).toMatchObject(expected)
+    return found!
+  }, PATIENT)
+}
+
+async function patch(plural: string, name: string, body: object, subresource?: string): Promise<void> {
+  await shop().kube.request('PATCH', path(plural, name, subresource), { body, contentType: MERGE })
+}
+
+async function remove(plural: string, name: string): Promise<void> {
+  await shop().kube.request('DELETE', path(plural, name))
+}
+
+async function gone(plural: string, name: string): Promise<void> {
+  await vi.waitFor(async () => expect(await find(plural, name)).toBeUndefined(), PATIENT)
+}
+
+async function annotate(stop: string | null): Promise<void> {
+  const body = { metadata: { annotations: { [EMERGENCY_STOP_ANNOTATION]: stop } } }
+  await shop().kube.request('PATCH', '/api/v1/namespaces/shop', { body, contentType: MERGE })
+}
+
+async function reasons(kind: string, name: string): Promise<readonly string[]> {
+  const { items } = await shop().kube.request<ObjectList>('GET', '/api/v1/namespaces/shop/events')
+  const events = items as readonly (KubeObject & { reason: string; involvedObject: { kind: string; name: string } })[]
+  return events
+    .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
+    .map(({ reason }) => reason)
+    .sort()
+}
