@@ -39,6 +39,17 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   delete: async () => (await import('./cli/steer/delete.ts')).deleteCommand(),
 }
 
+/** One screen for all commands: what they take, and the second half of what they do, is in their own help. */
+const FITTING = {
+  subcommandTerm: (command: Command) => command.name(),
+  subcommandDescription: (command: Command) => command.summary() || (command.description().split(/[,:;(]/, 1)[0] ?? ''),
+}
+
+const EXAMPLES = `
+Examples:
+  pawl dev              all of Pawl on this machine
+  pawl why inst/shop    why it has failed, or waits`
+
 /** For the scripts of shells; no command of people. */
 const COMPLETE = '__complete'
 
@@ -52,6 +63,8 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .description('A durable reconcile engine for Kubernetes')
     .version(PAWL_VERSION)
     .enablePositionalOptions()
+    .configureHelp(FITTING)
+    .addHelpText('after', EXAMPLES)
   if (first === COMPLETE) {
     const { completeCommand } = await import('./cli/completion.ts')
     const names = [...Object.keys(COMMANDS), ...(await wingPrograms()).map(({ name }) => name)]
@@ -93,5 +106,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 const argv = process.argv.slice(2)
 const exitCode = (await runByName(argv)) ?? (await runProgram(await createProgram(argv[0]), argv))
+// A pipe takes 64 KB at once: the rest lies here until somebody reads, and is lost with the process.
+await Promise.all([drained(process.stdout), drained(process.stderr)])
 // Handlers and sockets of a command must not keep a finished one alive.
 process.exit(exitCode)
+
+async function drained(stream: NodeJS.WriteStream): Promise<void> {
+  await new Promise<void>((done) => stream.write('', () => done()))
+}

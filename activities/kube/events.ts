@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { ErrorReport, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { resourcePath } from './client.ts'
+import { resourcePath } from './resource-path.ts'
 import { isAlreadyExists, KubeError } from './errors.ts'
 import { hurried } from './hurried-client.ts'
 

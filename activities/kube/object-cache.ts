@@ -3,7 +3,8 @@
 //   O1. An object is replaced only by a newer version of itself.
 //   O2. It is used only where the journal, or the reader, says which version is the newest: alone the cache proves nothing.
 
-import { answerBytes, type KubeObject } from './client.ts'
+import type { KubeObject } from './client.ts'
+import { answerBytes } from './http-client.ts'
 import { GoneObjects } from './gone-objects.ts'
 
 // Text of the API server's answers; the objects made of it take some three times as much.

@@ -6,11 +6,12 @@
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
 //   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
 
-import { type By, controllerInID, groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
+import { groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { objectText } from '../journal/write/actions.ts'
 import type { AnsweredWrites } from '../journal/write/events.ts'
-import { type KubeObject, resourcePath } from './client.ts'
+import type { KubeObject } from './client.ts'
+import { resourcePath } from './resource-path.ts'
 import { inParallel } from './in-parallel.ts'
 import { type StoredAs, storedAs } from './stored.ts'
 import { isReleased } from './views.ts'
@@ -25,14 +26,6 @@ export interface Writer {
   readonly fieldManager: string
   /** As in `By`. */
   readonly tree?: readonly string[]
-}
-
-/** What the field managers of all controllers begin with. */
-export const FIELD_MANAGER_PREFIX = 'pawl-'
-
-/** The name under which a controller's writes stand in `managedFields`. */
-export function fieldManagerOf({ workflowID, controller }: Pick<By, 'workflowID' | 'controller'>): string {
-  return `${FIELD_MANAGER_PREFIX}${controller ?? controllerInID(workflowID)}`
 }
 
 interface Target<Watched extends WatchedKind = WatchedKind> {

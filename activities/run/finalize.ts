@@ -4,7 +4,8 @@ import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isReleased, targetView } from '../kube/views.ts'
-import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { fieldManagerOf } from '../kube/field-manager.ts'
+import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 
 export interface FinalizeInput {

@@ -16,12 +16,14 @@ import {
   type TargetView,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { type KubeObject, resourcePath } from '../kube/client.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { resourcePath } from '../kube/resource-path.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { versionOf } from '../kube/object-cache.ts'
 import { recordWarning } from '../kube/events.ts'
 import { statusOf, targetView } from '../kube/views.ts'
-import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { fieldManagerOf } from '../kube/field-manager.ts'
+import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 
 /** Nothing was written. */

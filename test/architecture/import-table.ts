@@ -131,7 +131,7 @@ export const TABLE: readonly Row[] = [
       "a kind's folder imports itself, the kit, what its wing has in common, and the kinds that it hosts: no runs; of activities only types, and by a call those that its passes call",
     of: /^workflows\/([^/]+)\/([^/]+)\//,
     may: ['^workflows/$1/$2/(?!(?:workflow|jobs)\\.ts$)', KIT, WING, HOSTED_KINDS],
-    mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
+    mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)', '^workflows/kit/kind/kubernetes/'],
     mayCall: ['^activities/$1/(?!wing\\.ts$)'],
     packages: NONE,
   },

@@ -5,8 +5,22 @@ import pg from 'pg'
 
 import { migrateUp } from '../../activities/journal/migrate.ts'
 
+/** A job that goes on, of an Installation with one Execution. */
+export interface LiveJob {
+  readonly namespace: string
+  /** Of its Installation and its Execution. */
+  readonly name: string
+  readonly workflowID: string
+  /** In which all of its objects are. */
+  readonly phase: string
+  readonly items: number
+  /** One of its DeployItems. */
+  readonly itemUid: string
+}
+
 export interface AskJournal {
   readonly url: string
+  readonly live: readonly LiveJob[]
   readonly drop: () => Promise<void>
 }
 
@@ -14,6 +28,8 @@ export const INSTALLATIONS = 10_000
 const NAMESPACES = 100
 /** Of each Installation. */
 const JOBS = 10
+/** DeployItems of the jobs that go on. */
+const LIVE_ITEMS = [1, 200]
 const CLUSTER = 'local'
 const GROUP = 'landscaper.gardener.cloud'
 
@@ -31,8 +47,10 @@ export async function makeAskJournal(adminUrl: string): Promise<AskJournal> {
   const url = new URL(adminUrl)
   url.pathname = `/${name}`
   await migrateUp(url.href)
-  await asOne(url.href, [...KINDS.map(objectsOf), jobs(), hostedJobs(), events(), actions(), 'analyze'])
-  return { url: url.href, drop: async () => await asOne(adminUrl, [`drop database ${name} with (force)`]) }
+  const live = LIVE_ITEMS.map(liveJob)
+  const others = [...KINDS.map(objectsOf), jobs(), hostedJobs(), events(), actions()]
+  await asOne(url.href, [...others, ...live.flatMap(liveRows), 'analyze'])
+  return { url: url.href, live, drop: async () => await asOne(adminUrl, [`drop database ${name} with (force)`]) }
 }
 
 async function asOne(url: string, statements: readonly string[]): Promise<void> {
@@ -107,4 +125,37 @@ function actions(): string {
     select ${RUN}, 'r', 2, 'runItems', 'DeployItem.${GROUP}/' || ${NAMESPACE} || '/' || ${NAME}, 'patchStatus', 'pawl-installation', n * 100 + job * 2 + 1,
            ${STARTED}, ${STARTED}
     from ${EACH_JOB}`
+}
+
+function liveJob(items: number): LiveJob {
+  const [namespace, name] = ['live', `live-${items}`]
+  const workflowID = `installation/${namespace}/${name}/i-${name}/now`
+  return { namespace, name, workflowID, phase: 'Progressing', items, itemUid: `d-${name}-1` }
+}
+
+/** Its objects, its job, and the jobs that its run hosts. */
+function liveRows({ namespace, name, workflowID, phase, items }: LiveJob): readonly string[] {
+  const one = `(values ('${name}', '${name}')) as its(name, id)`
+  const many = `(select '${name}-' || n as name, '${name}-' || n as id from generate_series(1, ${items}) as n) as its`
+  const objects = KINDS.map(([kind, , prefix, owner]) => {
+    const [ownerKind] = KINDS.find(([, , of]) => of === owner) ?? []
+    const reference = `jsonb_build_array(jsonb_build_object('apiVersion', '${GROUP}/v1alpha1', 'kind', '${ownerKind ?? ''}', 'name', '${name}', 'uid', '${owner ?? ''}-${name}', 'controller', true))`
+    return `
+      insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, deleted, presumed_deleted, updated_at)
+      select '${CLUSTER}', '${GROUP}', '${kind}', '${prefix}-' || id, '${namespace}', name, ${owner === undefined ? 'null' : `'${owner}-${name}'`}, 1, 1,
+             jsonb_build_object('metadata', jsonb_build_object('name', name, 'namespace', '${namespace}'${owner === undefined ? '' : `, 'ownerReferences', ${reference}`}),
+               'status', jsonb_build_object('phase', '${phase}', 'jobID', 'now')), false, false, now()
+      from ${kind === 'DeployItem' ? many : one}`
+  })
+  const started = `'${phase}', jsonb_build_array(jsonb_build_object('phase', '${phase}', 'at', now()))`
+  const job = `
+    insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, phase, phases, attempt, passes, lookups, started_at)
+    values ('${workflowID}', 'r', 'installation', '${CLUSTER}', 'i-${name}', 'now', '${namespace}', '${name}', 'operation reconcile', ${started}, 0, 1, 0, now())`
+  const hosted = KINDS.slice(1).map(
+    ([kind, controller, prefix]) => `
+    insert into hosted_job (workflow_id, controller, cluster, uid, job_id, namespace, name, phase, phases, started_at)
+    select '${workflowID}', '${controller}', '${CLUSTER}', '${prefix}-' || id, 'now', '${namespace}', name, ${started}, now()
+    from ${kind === 'DeployItem' ? many : one}`,
+  )
+  return [...objects, job, ...hosted]
 }

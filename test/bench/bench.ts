@@ -4,6 +4,7 @@
 //   B2. What did not complete fails the bench: exit code 1.
 
 import { writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createKubeClient } from '../../activities/kube/client.ts'
 import { describeMachine, load } from './machine.ts'
@@ -16,6 +17,9 @@ import { SCENARIOS } from './scenarios.ts'
 import { openSet } from './servers.ts'
 import type { Stage } from './stage.ts'
 import { measureYardsticks, type YardsticksOfRun } from './yardsticks.ts'
+
+/** Of a scenario that brings its servers along, once it is told to. */
+const LONGEST_END_MS = 10_000
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args)
@@ -85,7 +89,13 @@ async function onSet<Result>(
 async function runOne(scenario: Scenario | LoneScenario, setting: Setting): Promise<Measured> {
   if (!('runAlone' in scenario)) return await onSet(setting, (stage) => runScenario(scenario, stage))
   const { options, say, interrupt } = setting
-  const result = await Promise.race([scenario.runAlone(options, say), interrupt.happened])
+  const work = scenario.runAlone(options, say, interrupt.happened)
+  // B1
+  const ended = interrupt.happened.catch(async (error: unknown) => {
+    await Promise.race([work.catch(() => undefined), sleep(LONGEST_END_MS)])
+    throw error
+  })
+  const result = await Promise.race([work, ended])
   return { result, yardsticks: undefined }
 }
 

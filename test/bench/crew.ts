@@ -4,10 +4,10 @@
 //   W2. All belong to a group, so they end with the bench, however it ends.
 
 import { readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 
 import { type Group, startGroup } from '../../worker/dev/group.ts'
 import { type Part, type PartSpec, startPart } from '../../worker/dev/part.ts'
+import { freePort } from '../support/free-port.ts'
 import type { ProcessTree } from './processes.ts'
 import type { BenchSet } from './servers.ts'
 
@@ -78,12 +78,4 @@ function withPort(spec: PartSpec, port: number): PartSpec {
 /** Of a file in /proc whose fields end with a zero byte. */
 function fieldsOf(path: string): readonly string[] {
   return readFileSync(path, 'utf8').split('\0').slice(0, -1)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

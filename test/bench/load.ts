@@ -6,7 +6,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { type KubeClient, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeClient } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
 import { Follower, keyOf } from './follow.ts'

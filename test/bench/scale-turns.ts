@@ -1,6 +1,7 @@
 // Part of scale: how long a single Installation takes behind very many of another namespace that were asked for before.
 
-import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { API, Cluster, type LsObject } from '../support/cluster.ts'

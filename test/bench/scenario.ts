@@ -14,7 +14,8 @@ export interface Scenario {
 /** One that brings its servers and its Pawls along: a set beside it would do the same work. */
 export interface LoneScenario {
   readonly summary: string
-  readonly runAlone: (options: Options, say: Say) => Promise<ScenarioResult>
+  /** @param interrupted rejects when the bench is to end, after which what was started has to be stopped within ten seconds. */
+  readonly runAlone: (options: Options, say: Say, interrupted: Promise<never>) => Promise<ScenarioResult>
 }
 
 export interface ScenarioResult {

@@ -6,7 +6,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { API } from '../support/cluster.ts'
 import { diceOf } from '../support/dice.ts'
 import { openNamespaces } from './bench-namespaces.ts'

@@ -1,6 +1,7 @@
 // What is really in the cluster after an operation, as opposed to what the status of the Installations says.
 
-import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { API, type LsObject } from '../support/cluster.ts'
 import { DEPLOYED_PREFIX } from './installations.ts'
 import type { Load, Operation } from './load.ts'

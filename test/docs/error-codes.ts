@@ -10,7 +10,7 @@ const MAKERS = new Set(['fail', 'retryLater', 'finalFailure', 'retryableFailure'
 const DEPLOY_MAKERS = new Set(['DeployError', 'configurationProblem'])
 const PROPERTIES = new Set(['code', 'reason', 'codes', 'errorCodes'])
 // One word in CamelCase or an ERR_ constant; texts for people have blanks.
-const CODE = /^(?:ERR_[A-Z_]+|[A-Z][a-z]+(?:[A-Z][a-z]*)*)$/
+const CODE = /^(?:ERR_[A-Z_]+|[A-Z]+[a-z]+(?:[A-Z][a-z]*)*)$/
 
 /** Codes that a module can produce. */
 export function codesIn(path: string, text: string): ReadonlySet<string> {

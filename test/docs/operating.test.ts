@@ -2,15 +2,42 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/operating.md`, 'utf8')
 
+/** Many processes. */
+let helps: ReadonlyMap<string, Help>
+beforeAll(async () => {
+  helps = await readHelps([])
+}, 240_000)
+
+describe('the help of a command', () => {
+  it('fits a screen of 40 rows', () => {
+    expect(helps.size).toBeGreaterThan(35)
+    const long = [...helps].filter(([, { short }]) => rowsOf(short) > 40)
+    expect(long.map(([command, { short }]) => `${command}: ${rowsOf(short)} rows`)).toEqual([])
+  })
+
+  it('has examples, unless it is of a group of commands', () => {
+    const bare = [...helps].filter(([, { short }]) => !/\n(?:Examples|Commands):\n/.test(short))
+    expect(bare.map(([command]) => command)).toEqual([])
+  })
+
+  it('has all flags where that is asked for, whatever the command needs beside', () => {
+    const { short = '', all = '' } = helps.get('pawl journal export') ?? {}
+    expect(short).toMatch(/--help-all +display help with 7 flags more, such as\s+--temporal-namespace/)
+    expect(short).not.toContain('--temporal-tls-ca')
+    expect(all).toContain('--temporal-tls-ca <file>')
+    expect(entries(all, 'Options:')).toEqual(expect.arrayContaining(entries(short, 'Options:')))
+  })
+})
+
 describe('the page on operating', () => {
-  it('lists every command of pawl with its flags, as the help does', { timeout: 240_000 }, async () => {
-    expect(documented()).toEqual(await offered([]))
+  it('lists every command of pawl with its flags, as the help does', () => {
+    expect(documented()).toEqual(offered([]))
   })
 
   it('lists every variable that the configuration reads', async () => {
@@ -30,15 +57,46 @@ function documented(): Flags {
   return Object.fromEntries(commands.map((text) => [text.split('\n')[0]?.trim() ?? '', firstColumn(text)]))
 }
 
-async function offered(path: readonly string[]): Promise<Flags> {
-  const { stdout } = await promisify(execFile)(process.execPath, [`${ROOT}/worker/cli.ts`, ...path, '--help'])
-  const flags = entries(stdout, 'Options:').filter((flag) => !flag.startsWith('-h, '))
-  const children = entries(stdout, 'Commands:')
-    .map((usage) => usage.split(' ')[0] ?? '')
-    .filter((name) => name !== 'help')
-  const below = await Promise.all(children.map((name) => offered([...path, name])))
+function offered(path: readonly string[]): Flags {
+  const { all } = helps.get(nameOf(path)) ?? { all: '' }
+  const flags = entries(all, 'Options:').filter((flag) => !flag.startsWith('-h, ') && flag !== '--help-all')
+  const children = childrenIn(all)
+  const below = children.map((name) => offered([...path, name]))
   const isGroup = path.length > 0 && children.length > 0 && flags.length === 0
-  return Object.assign({}, isGroup ? {} : { [['pawl', ...path].join(' ')]: flags }, ...below) as Flags
+  return Object.assign({}, isGroup ? {} : { [nameOf(path)]: flags }, ...below) as Flags
+}
+
+interface Help {
+  readonly short: string
+  /** With the flags that are seldom needed; the same where a command has none. */
+  readonly all: string
+}
+
+/** By command, and those below it. */
+async function readHelps(path: readonly string[]): Promise<ReadonlyMap<string, Help>> {
+  const short = await printed([...path, '--help'])
+  const all = short.includes('--help-all') ? await printed([...path, '--help-all']) : short
+  const below = await Promise.all(childrenIn(short).map((name) => readHelps([...path, name])))
+  return new Map([[nameOf(path), { short, all }], ...below.flatMap((one) => [...one])])
+}
+
+async function printed(args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [`${ROOT}/worker/cli.ts`, ...args])).stdout
+}
+
+function childrenIn(help: string): readonly string[] {
+  const names = entries(help, 'Commands:').map((usage) => usage.split(' ')[0] ?? '')
+  return names.filter((name) => name !== 'help')
+}
+
+function nameOf(path: readonly string[]): string {
+  return ['pawl', ...path].join(' ')
+}
+
+/** Of a screen of 80 columns: a line that is longer takes several. */
+function rowsOf(text: string): number {
+  const lines = text.trimEnd().split('\n')
+  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0)
 }
 
 /** The left column of a part of commander's help. */

@@ -3,7 +3,8 @@
 
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { ApiProxy } from '../support/api-proxy.ts'
 import { CHAIN, execution, FINALIZER, installation, item, type LsObject, API, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'

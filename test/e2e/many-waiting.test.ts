@@ -1,10 +1,15 @@
 // Very many items wait, some of them on tracks, and the history of their run grows until it continues as new, again and again. No track is lost, nothing
-// is deployed twice, and the job ends when the items do. Temporal suggests the new run early here; PAWL_LONG=1 has as many items as the design names.
+// is deployed twice, the job ends when the items do, and it is replayed as one. Temporal suggests the new run early here; PAWL_LONG=1 has as many items as
+// the design names.
 
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { choosePorts } from '../../worker/dev/ports.ts'
 import type { Part } from '../../worker/dev/part.ts'
 import { startTemporal } from '../../worker/dev/temporal.ts'
@@ -14,11 +19,15 @@ import { createTarget, manifestItem } from '../support/manifests.ts'
 import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import { PATIENT } from '../support/stage.ts'
 
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const run = promisify(execFile)
 const servers = inject('servers')
 const QUICK = process.env['PAWL_LONG'] === undefined ? 250 : 1000
 /** On tracks. */
 const LONG = 10
 const CONTINUED = 3
+/** So many runs of a job are replayed, the newest. */
+const MOST_RUNS = 20
 const LIMIT_MS = 600_000
 const PATIENT_MS = 120_000
 const quick = Array.from({ length: QUICK }, (_, index) => `quick-${index}`)
@@ -103,6 +112,16 @@ function manyItems() {
   return { ...installation('many', []), spec }
 }
 
+/** As `pawl replay` tells it, which it does from all its runs; a moment after the object shows its end. */
+async function replayOf(object: string): Promise<ReplayedJob> {
+  const places = ['--database-url', lane.pawl.databaseUrl, '--temporal-address', temporal.spec.address ?? '']
+  const words = [PAWL, 'replay', object, '-o', 'json', '-n', lane.cluster.namespace, ...places]
+  const told = async () =>
+    JSON.parse((await run(process.execPath, words, { maxBuffer: 2 ** 28 })).stdout) as ReplayedJob
+  await expect.poll(async () => (await told()).state, { timeout: PATIENT_MS, interval: 500 }).toBe('Succeeded')
+  return await told()
+}
+
 describe('a job with very many items that wait', () => {
   it(
     'continues as new without losing a track, and ends when its items have',
@@ -142,6 +161,23 @@ describe('a job with very many items that wait', () => {
       expect(ofQuick).toHaveLength(QUICK)
       expect(done.filter(({ label }) => label.includes(' deployments'))).toHaveLength(LONG)
       expect(await lane.pawl.jobs(finished)).toMatchObject([{ outcome: 'Succeeded' }])
+
+      const replayed = await replayOf('inst/many')
+      expect(replayed).toMatchObject({
+        state: 'Succeeded',
+        jobID: root.status?.jobID,
+        runID: (await course(root)).runId,
+      })
+      const { passes, notes } = replayed
+      expect(passes.map(({ pass }) => pass)).toEqual(passes.map((_, index) => index + 1))
+      const runs = passes.filter(({ passOfRun }) => passOfRun === 1).length
+      expect(runs).toBeGreaterThan(CONTINUED)
+      expect(passes.filter(({ ended }) => ended === 'goes on as a new run')).toHaveLength(runs - 1)
+      // On a machine that is slow they may be more than are shown.
+      if (runs < MOST_RUNS) expect(passes[0]?.wokenBy[0]).toMatch(/^the job begins: /)
+      expect(notes.map((note) => note.split(':')[0])).toEqual(
+        runs < MOST_RUNS ? [] : ['the job began before these passes'],
+      )
     },
     LIMIT_MS,
   )

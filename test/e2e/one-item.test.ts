@@ -1,10 +1,14 @@
 // One item alone: left out, so that others go on without it, and tried again by itself. Source: spec/engine.md 6 (rank 7), docs/adr/0053.
 
-import { describe, expect, it } from 'vitest'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, vi } from 'vitest'
 import { failing, installation, type LsObject, OPERATION } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
+import { deploying, sub } from '../support/sub-installations.ts'
 
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const stage = useStage('one-item')
 
 const SKIP = 'landscaper.gardener.cloud/pawl-skip'
@@ -100,11 +104,12 @@ describe.concurrent('an item that is tried again', () => {
     deployer.install = () => 'done'
     for (const item of ['theirs', 'ours']) {
       await annotateItem('alone', item, { [OPERATION]: 'retry' })
+      // The run takes the annotation off behind the beginning; who deploys may be through before.
       await cluster.untilItems('alone', [item], (one) => {
         const { jobID, jobIDFinished, phase } = one?.status ?? {}
-        return jobID !== failed.status?.jobID && jobIDFinished === jobID && phase === 'Succeeded'
+        const isOver = jobID !== failed.status?.jobID && jobIDFinished === jobID && phase === 'Succeeded'
+        return isOver && one?.metadata.annotations?.[OPERATION] === undefined
       })
-      expect((await itemOf('alone', item)).metadata.annotations?.[OPERATION]).toBeUndefined()
     }
     expect((await cluster.get('installations', 'alone'))?.status?.jobID).toBe(failed.status?.jobID)
     const jobs = await Promise.all(['ours', 'theirs'].map(async (item) => (await itemOf('alone', item)).status?.jobID))
@@ -135,3 +140,78 @@ describe.concurrent('an item that is tried again', () => {
     await deployer.stop()
   })
 })
+
+describe.concurrent('an item that is meant by its name in the blueprint', () => {
+  it('is left out and tried again, with its root told, whose next job is green', { timeout: 300_000 }, async () => {
+    const { cluster } = stage
+    const subinstallations = [sub('part', { blueprint: deploying(failing('db')) })]
+    const items = [failing('bad'), { name: 'good' }]
+    await cluster.create(installation('named', items, { blueprint: { subinstallations } }), 'installations')
+    const failed = await cluster.finished('named')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    await stage.pawl.settled(failed)
+
+    expect(await person('skip', 'inst/named')).toMatchObject({
+      ...{ code: 2, stdout: '' },
+      stderr: expect.stringContaining(
+        'Installation one-item/named is not one item, expected the name of an item behind it, one of bad, good, part/db',
+      ) as unknown,
+    })
+    expect(await person('retry', 'inst', 'named', 'good', 'db')).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining("has no item 'db', expected one of part/db, bad, good\n") as unknown,
+    })
+    const { name } = (await itemOf('named', 'bad')).metadata
+    expect((await person('skip', `di/${name}`, 'bad')).code).toBe(2)
+    const complete = async (...words: readonly string[]) => {
+      const flags = ['--kubeconfig', stage.servers.kubeconfigPath, '-n', 'one-item']
+      return (await run('__complete', '--', 'skip', ...flags, ...words)).stdout
+    }
+    // Where the machine is busy, completion gives up before the API server has answered.
+    const answered = { timeout: 90_000, interval: 100 }
+    await vi.waitFor(async () => expect(await complete('inst/named', '')).toBe('bad\ngood\npart/db\n'), answered)
+    await vi.waitFor(async () => expect(await complete('exec', 'named', 'bad', 'g')).toBe('good\n'), answered)
+
+    const retried = await person('retry', 'exec/named', 'good', '--reason', 'to see')
+    expect(retried).toMatchObject({ code: 0, stderr: '' })
+    expect(retried.stdout).toMatch(
+      /^a job of DeployItem one-item\/named-good-\w+ alone was asked for by \S+; it begins /,
+    )
+    expect(retried.stdout).toMatch(/ pawl reconcile installation\/named -n one-item\n$/)
+    await cluster.untilItems('named', ['good'], (one) => {
+      const { jobID, jobIDFinished, phase } = one?.status ?? {}
+      return jobID !== failed.status?.jobID && jobIDFinished === jobID && phase === 'Succeeded'
+    })
+    expect((await cluster.get('installations', 'named'))?.status).toMatchObject({ phase: 'Failed' })
+
+    const left = await person('skip', 'inst/named', 'part/db', 'bad', '--reason', 'known to be broken', '-o', 'json')
+    expect(JSON.parse(left.stdout)).toMatchObject([
+      { kind: 'DeployItem.landscaper.gardener.cloud', asked: 'asked', why: 'known to be broken' },
+      { kind: 'DeployItem.landscaper.gardener.cloud', asked: 'asked', name },
+    ])
+    expect((await person('reconcile', 'installation/named')).code).toBe(0)
+    const second = await cluster.finished('named', failed.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+  })
+})
+
+interface Run {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Of a person with a kubeconfig of the cluster, and nothing else. */
+async function person(...words: readonly string[]): Promise<Run> {
+  return await run(...words, '--kubeconfig', stage.servers.kubeconfigPath, '-n', 'one-item')
+}
+
+async function run(...args: readonly string[]): Promise<Run> {
+  return await new Promise((done, failed) => {
+    execFile(process.execPath, [PAWL, ...args], (error, stdout, stderr) => {
+      const code = error === null ? 0 : error.code
+      if (typeof code === 'number') done({ code, stdout, stderr })
+      else failed(error ?? new Error('pawl has not ended'))
+    })
+  })
+}

@@ -2,7 +2,8 @@
 // Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
 
 import { describe, expect, it, vi } from 'vitest'
-import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import {
   API,
   CHAIN,

@@ -3,7 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { resourcePath } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { FINALIZER, type LsObject } from '../support/cluster.ts'
 import { leaveBehind } from '../support/left-behind.ts'
 import { useStage } from '../support/stage.ts'

@@ -3,7 +3,8 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
-import { type KubeObject, type OwnerReference, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeObject, OwnerReference } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { MADE_FOR, OWNER_UID } from '../../workflows/kit/index.ts'
 import { API, type Cluster, installation, item, type LsObject, waiting } from '../support/cluster.ts'

@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
-import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
 import { Pawl } from '../support/pawl.ts'
 import { PATIENT } from '../support/stage.ts'

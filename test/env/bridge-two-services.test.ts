@@ -4,7 +4,8 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
-import { createKubeClient, type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { replaceSubscriptions } from '../../activities/journal/write/level-runs.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
 import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'

@@ -10,7 +10,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, i
 
 import { PodFolder } from '../../activities/chaos/node-agent/pod-folder.ts'
 import { isThere } from '../../activities/chaos/node-agent/processes.ts'
-import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { chaosPod, DEAF_INJECTOR, GOOD_INJECTOR, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
 import { ApiProxy } from '../support/api-proxy.ts'

@@ -4,7 +4,8 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
-import { createKubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'

@@ -2,11 +2,10 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { KubeError } from '../../activities/kube/errors.ts'
 import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
 import { V1 } from '../activities/landscaper/deploy/manifest/manifests.ts'
-import { customKind, job, ordinary, service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
-import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
+import { job, ordinary, service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
+import { TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
 const stage = new TargetStage(inject('servers').kubeconfigPath, 'manifest-deployer')
 
@@ -21,8 +20,6 @@ beforeEach(() => {
 })
 afterAll(() => stage.kube.close())
 
-const deletes = () =>
-  stage.kube.writes.filter(({ method }) => method === 'DELETE').map(({ path }) => path.split('/').at(-1))
 const failure = async (work: Promise<unknown>) =>
   (await work.then(
     () => undefined,
@@ -289,109 +286,6 @@ describe('an update', () => {
     await stage.patch(stage.mapPath('reborn'), { metadata: { finalizers: null } })
     await item.configure([stage.configMap('reborn')]).reconcile()
     expect((await stage.map('reborn'))?.metadata.deletionTimestamp).toBeUndefined()
-  })
-})
-
-describe('classes of objects', () => {
-  it('bring definitions, their custom resources, a namespace and what is in it in one item', async () => {
-    const { definition, resource } = customKind('widgets', 'Widget')
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-deployer-own' } }
-    const inside = stage.configMap('inside', { a: '1' }, { namespace: 'manifest-deployer-own' })
-    const item = stage.item('classes').configure([inside, resource('w', { size: 3 }), namespace, definition])
-    await item.reconcile()
-    expect(await stage.get('/apis/widgets.example/v1/widgets/w')).toMatchObject({ spec: { size: 3 } })
-    expect(item.managed).toEqual(['inside', 'manifest-deployer-own', 'w', 'widgets.widgets.example'])
-    stage.kube.requests = []
-    await item.reconcile()
-    expect(stage.kube.writes).toEqual([])
-    await item.uninstall()
-    expect(
-      await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.widgets.example'),
-    ).toBeUndefined()
-  })
-
-  it('wait for a definition until servers have established it', async () => {
-    const { definition, resource } = customKind('doodads', 'Doodad')
-    await stage.item('definition').configure([definition]).reconcile()
-    const live = await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/doodads.doodads.example')
-    const { conditions } = live?.['status'] as { conditions: unknown[] }
-    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }))
-    const item = stage.item('doodads').configure([resource('d', {})])
-    // The endpoint follows the condition within a moment.
-    await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
-  })
-
-  it('do not wait for a definition whose names another has, but its custom resources do', async () => {
-    const taken = customKind('trinkets', 'Trinket')
-    await stage.item('first').configure([taken.definition]).reconcile()
-    const { definition, resource } = customKind('trinkets', 'Trinket')
-    const spec = { ...definition.spec, names: { ...definition.spec.names, plural: 'others' } }
-    const rival = { ...definition, metadata: { name: 'others.trinkets.example' }, spec }
-    const versioned = { ...rival, spec: { ...spec, versions: spec.versions.map((one) => ({ ...one, name: 'v2' })) } }
-    await expect
-      .poll(async () => (await stage.item('rival').configure([versioned]).step('install')).result)
-      .toBe('done')
-    const trinket = { ...resource('t', {}), apiVersion: 'trinkets.example/v2' }
-    const item = stage.item('rival').configure([versioned, trinket])
-    const step = await item.step('install')
-    const waitingFor =
-      'CustomResourceDefinition others.trinkets.example is not established because its names are taken by another'
-    expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: apply manifests', waitingFor })
-    expect(await item.step('check')).toMatchObject({ result: 'waiting', waitingFor })
-  })
-
-  it('take the namespace off an object that is in none', async () => {
-    const role = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'placed', namespace: stage.namespace },
-    }
-    const item = stage.item('placed').configure([{ ...role, rules: [] }])
-    await item.reconcile()
-    stage.kube.requests = []
-    await item.reconcile()
-    expect(stage.kube.writes).toEqual([])
-    await item.uninstall()
-    expect(deletes()).toEqual(['placed'])
-  })
-
-  it('name a kind that nobody serves, send the rest, and try again', async () => {
-    const nobody = { apiVersion: 'nobody.example/v1', kind: 'Nothing', metadata: { name: 'x' } }
-    const item = stage.item('unknown').configure([nobody, stage.configMap('beside-unknown')])
-    const step = await item.step('install')
-    expect(step).toMatchObject({ result: 'failed', error: { reason: 'KindNotServed', isFinal: false } })
-    expect((step as { error: Error }).error.message).toMatch(
-      /^Nothing x: the target does not serve kind Nothing of nobody.example\/v1/,
-    )
-    expect(await stage.data('beside-unknown')).toEqual({ a: '1' })
-    expect(item.managed).toEqual(['beside-unknown', 'x'])
-  })
-
-  it('go on after an error in one, and tell each object that failed', async () => {
-    stage.kube.refuse = (method, path) => (method === 'POST' && path.endsWith('/namespaces') ? forbidden() : undefined)
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-deployer-no' } }
-    const canary = stage.configMap('Canary Name', { secret: 'canary-value' })
-    const step = await stage
-      .item('partly')
-      .configure([namespace, canary, stage.configMap('partly')])
-      .step('install')
-    expect(step).toMatchObject({ result: 'failed', error: { reason: 'SeveralFailures', isFinal: true } })
-    const { message } = (step as { error: Error }).error
-    expect(message).toContain('Namespace manifest-deployer-no: no role allows it')
-    expect(message).toContain(`ConfigMap ${stage.namespace}/Canary Name: `)
-    expect(message).not.toContain('canary-value')
-    expect(await stage.data('partly')).toEqual({ a: '1' })
-  })
-
-  it('stop at refused credentials', async () => {
-    stage.kube.refuse = () => new KubeError('who are you', { status: 401, reason: 'Unauthorized' })
-    const error = await failure(
-      stage
-        .item('refused')
-        .configure([stage.configMap('refused')])
-        .step('install'),
-    )
-    expect(error).toMatchObject({ codes: ['ERR_UNAUTHORIZED'], isFinal: true })
   })
 })
 

@@ -1,120 +1,38 @@
-// What is read from OCI registries: real ones, and such as lie, are slow, or send us elsewhere. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
+// What is read from OCI registries: real ones, for those who are let in. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
 
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createRegistries, type Registries } from '../../activities/landscaper/components/registries.ts'
-import {
-  readDockerConfig,
-  type RegistryCredential,
-} from '../../activities/landscaper/components/registry-credentials.ts'
-import { READ_LIMITS, type ReadLimits } from '../../activities/landscaper/components/registry-reads.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readDockerConfig } from '../../activities/landscaper/components/registry-credentials.ts'
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
-import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
 import { descriptorV2, descriptorV3, reference, type Entry } from '../support/component-registry.ts'
-import { localBlobOf, pushArtifact, pushComponent, type PushedComponent } from '../support/oci-components.ts'
+import { localBlobOf, pushArtifact, pushComponent } from '../support/oci-components.ts'
 import { digestOf, OciRegistry, READER } from '../support/oci-registry.ts'
+import {
+  LISTED,
+  NAME,
+  contentOf,
+  errorOf,
+  open,
+  opened,
+  plain,
+  pushed,
+  resolve,
+  server,
+  useOpenRegistry,
+} from './registry-stage.ts'
 
-const NAME = 'example.com/shop'
-const LISTED = ['127.0.0.1']
-let open: OciRegistry
 let basic: OciRegistry
 let token: OciRegistry
-const ends: (() => Promise<unknown>)[] = []
 
+useOpenRegistry()
 beforeAll(async () => {
-  open = await OciRegistry.start()
   basic = await OciRegistry.start({ auth: 'basic', beside: open })
   token = await OciRegistry.start({ auth: 'token', beside: open })
 }, 600_000)
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end()
-})
 afterAll(async () => {
-  for (const registry of [token, basic, open]) await registry.stop()
+  for (const registry of [token, basic]) await registry.stop()
 })
-
-interface Asking {
-  readonly registry: string
-  readonly credential?: RegistryCredential
-  readonly version?: string
-  readonly name?: string
-  readonly context?: object
-  readonly registries?: Registries
-  readonly namespace?: string
-}
-
-function opened(
-  limits: Partial<ReadLimits> = {},
-  allow: readonly string[] = LISTED,
-  now = () => new Date(),
-): Registries {
-  const registries = createRegistries({ allow, now, limits: { ...READ_LIMITS, ...limits } })
-  ends.push(() => registries.close())
-  return registries
-}
-
-async function resolve({
-  registry,
-  credential,
-  version = '1.0.0',
-  name = NAME,
-  context,
-  namespace = 'n',
-  ...how
-}: Asking) {
-  const { hostname, port } = new URL(registry)
-  const entries = credential === undefined ? [] : [{ hostname, port, path: '', credential }]
-  const registries = how.registries ?? opened()
-  return await resolveComponents(data, {
-    definition: { ref: { componentName: name, version } },
-    repositoryContext: { type: 'OCIRegistry', baseUrl: registry, ...context },
-    ...{ context: 'default', registryFolder: undefined },
-    registries: () => Promise.resolve(registries.of({ namespace }, [entries])),
-  })
-}
-
-async function errorOf(work: Promise<unknown>): Promise<{ code?: string; type?: string; message: string }> {
-  const error = (await work.then(
-    () => new Error('found no failure'),
-    (failure: unknown) => failure,
-  )) as Error & { code?: string; type?: string }
-  return { message: error.message, ...(error.code === undefined ? { type: error.type ?? '' } : { code: error.code }) }
-}
-
-let count = 0
-/** A prefix of its own for each test. */
-async function pushed(component: Omit<PushedComponent, 'prefix'>): Promise<string> {
-  const prefix = `t${++count}`
-  await pushComponent(open, { prefix, ...component })
-  return prefix
-}
-
-async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri: string): Promise<string> {
-  const content = await scope.contentOf(resourceAt(scope, uri))
-  return 'bytes' in content ? `${content.mediaType}: ${content.bytes.toString()}` : 'a folder'
-}
-
-/** A server that answers as it likes. */
-async function server(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const made: Server = createServer(answer).listen(0, '127.0.0.1')
-  await once(made, 'listening')
-  ends.push(async () => {
-    made.closeAllConnections()
-    await new Promise((resolve) => made.close(resolve))
-  })
-  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
-}
-
-/** What the open registry answers to it. */
-const passedOn = ({ url = '', headers: { accept = '*/*' } }: IncomingMessage) =>
-  fetch(`${open.url}${url}`, { headers: { accept } })
-
-const plain = descriptorV2(NAME, '1.0.0')
 
 describe('a component in a registry', () => {
   it.each([
@@ -231,147 +149,6 @@ describe('a component in a registry', () => {
       code: 'ComponentNotFound',
       message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0: the registry has none`,
     })
-  })
-})
-
-describe('what a registry answers', () => {
-  it('is refused when it is something else than what was asked for', async () => {
-    const prefix = await pushed({ descriptor: plain })
-    const lying = await server((request, response) => {
-      void passedOn(request).then(async (real) => {
-        const bytes = Buffer.from(await real.arrayBuffer())
-        if (request.url?.includes('/blobs/') === true) bytes[bytes.length - 1] = 0
-        response.end(bytes)
-      })
-    })
-    expect(await errorOf(resolve({ registry: `${lying}/${prefix}` }))).toMatchObject({
-      code: 'UntrustedContent',
-      message: expect.stringContaining('found content with the digest sha256:') as string,
-    })
-    await pushComponent(open, { prefix, descriptor: descriptorV2(NAME, '2.0.0'), tag: '3.0.0' })
-    expect(await errorOf(resolve({ registry: `${open.url}/${prefix}`, version: '3.0.0' }))).toMatchObject({
-      code: 'UntrustedContent',
-      message: expect.stringContaining(
-        `found the descriptor of ${NAME}:2.0.0, expected that of ${NAME}:3.0.0`,
-      ) as string,
-    })
-  })
-
-  it('is refused when it is longer than it may be', async () => {
-    const endless = await server((_, response) => {
-      const write = (): void => {
-        while (response.write(Buffer.alloc(65_536, ' ')));
-      }
-      response.on('drain', write)
-      write()
-    })
-    expect(await errorOf(resolve({ registry: endless }))).toMatchObject({
-      code: 'ERR_CONFIGURATION_PROBLEM',
-      message: expect.stringContaining(`found more than ${4 * 1024 * 1024} bytes`) as string,
-    })
-  })
-
-  it('gets no credentials where a redirect leads', async () => {
-    const prefix = await pushed({ descriptor: plain })
-    const seen: (string | undefined)[] = []
-    const elsewhere = await server((request, response) => {
-      seen.push(request.headers.authorization)
-      void passedOn(request).then(async (real) => response.end(Buffer.from(await real.arrayBuffer())))
-    })
-    const registry = await server(({ headers, url }, response) => {
-      if (headers.authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end()
-      else response.writeHead(307, { location: `${elsewhere}${url ?? ''}` }).end()
-    })
-    expect((await resolve({ registry: `${registry}/${prefix}`, credential: READER })).own.name).toBe(NAME)
-    expect(seen).toEqual([undefined, undefined, undefined])
-    const round = await server((_, response) => void response.writeHead(302, { location: '/again' }).end())
-    expect((await errorOf(resolve({ registry: round }))).message).toContain('found more than 5 redirects')
-  })
-
-  // As CVE-2020-15157: whoever keeps the blobs may not name who gets the credentials.
-  it('is no challenge where a redirect leads, so that nobody there names who is given credentials', async () => {
-    const seen: (string | undefined)[] = []
-    const thief = await server(({ headers }, response) => {
-      seen.push(headers.authorization)
-      response.end('{"token":"x"}')
-    })
-    const challenge = { 'www-authenticate': `Bearer realm="${thief}/token",service="s"` }
-    const elsewhere = await server((_, response) => void response.writeHead(401, challenge).end())
-    const registry = await server((_, response) => void response.writeHead(307, { location: elsewhere }).end())
-    expect(await errorOf(resolve({ registry, credential: READER }))).toMatchObject({ code: 'RegistryDenied' })
-    expect(seen).toEqual([])
-  })
-
-  it('is no address of other protocols for tokens', async () => {
-    const challenge = { 'www-authenticate': 'Bearer realm="data:text/plain,x"' }
-    const registry = await server((_, response) => void response.writeHead(401, challenge).end())
-    expect(await errorOf(resolve({ registry }))).toMatchObject({ code: 'RegistryDenied' })
-  })
-
-  it('keeps nobody else out when it fails late for one namespace, and nobody asks again', async () => {
-    const failing: ServerResponse[] = []
-    const late = await server((_, response) => void failing.push(response))
-    const registries = opened({ waitMs: 0, reads: 2 })
-    for (const version of ['1', '2', '3', '4']) {
-      const waiting = errorOf(resolve({ registry: late, registries, version }))
-      expect((await waiting).message).toContain('not there after')
-      failing.pop()?.writeHead(403).end()
-      await expect.poll(() => failing.length).toBe(0)
-      await sleep(100)
-    }
-    const prefix = await pushed({ descriptor: plain })
-    const asking = { registry: `${open.url}/${prefix}`, registries, namespace: 'other' }
-    await expect.poll(async () => (await resolve(asking)).own.name, { timeout: 30_000 }).toBe(NAME)
-  })
-
-  it('is read on without the pass that has asked, for whoever asks again', async () => {
-    const prefix = await pushed({ descriptor: plain })
-    let release = (): void => undefined
-    const slow = await server((request, response) => {
-      release = () => {
-        release = () => undefined
-        response.writeHead(307, { location: `${open.url}${request.url ?? ''}` }).end()
-      }
-    })
-    const asking = { registry: `${slow}/${prefix}`, registries: opened({ waitMs: 50 }) }
-    const late = await errorOf(resolve(asking))
-    expect(late).toMatchObject({
-      type: 'RegistryUnavailable',
-      message: expect.stringContaining('not there after') as string,
-    })
-    release()
-    // The manifest has come; now it is the config's turn.
-    await expect
-      .poll(async () => {
-        const outcome = await resolve(asking).then(
-          ({ own }) => own.name,
-          () => 'waits',
-        )
-        release()
-        return outcome
-      })
-      .toBe(NAME)
-  })
-
-  it('is not waited for by more than a few readings of a namespace', async () => {
-    const silent = await server(() => undefined)
-    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 3000 })
-    const ask = (version: string, namespace?: string) =>
-      errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
-    await Promise.all([ask('1'), ask('2')])
-    expect((await ask('3')).message).toContain('found 2 readings of this namespace')
-    expect((await ask('3', 'other')).message).toContain('not there after')
-    // They end by themselves, and make room.
-    await expect.poll(async () => (await ask('4')).message).toContain('not there after')
-  })
-
-  it('is none of a server that is away, which is asked again', async () => {
-    expect(await errorOf(resolve({ registry: 'http://127.0.0.1:1' }))).toEqual({
-      type: 'RegistryUnavailable',
-      message: 'registry http://127.0.0.1:1: found no answer (ECONNREFUSED); it is asked again',
-    })
-    const busy = await server((_, response) => void response.writeHead(503).end())
-    expect((await errorOf(resolve({ registry: busy }))).message).toContain('found no answer (status 503)')
   })
 })
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { resourcePath } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { ADMISSIONS } from '../../workflows/admission.gen.ts'
 import type { Kind } from '../../workflows/kit/index.ts'

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 
-import { resourcePath } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import { givenFlags } from '../../worker/server/flags.ts'
 import { WEBHOOK_FLAGS, webhookSettings } from '../../worker/webhook/flags.ts'

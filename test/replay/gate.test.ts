@@ -1,14 +1,17 @@
 // `pawl replay` on the recorded runs: each is told pass by pass to its end, and another build is let through only when it decides and calls the same.
 
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { DefaultLogger } from '@temporalio/worker'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import type { Trial, Verdict } from '../../worker/cli/replay/against.ts'
 import type { Comparison } from '../../worker/cli/replay/compare.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
+import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
 
@@ -17,6 +20,8 @@ const HISTORIES = join(HERE, 'histories')
 const CHECKOUT = join(HERE, '../..')
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const FILES = readdirSync(HISTORIES)
+const folder = mkdtempSync(join(tmpdir(), 'pawl-gate-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('pawl replay --against, on the recorded runs', () => {
   it('lets this build through: nothing differs', async () => {
@@ -58,6 +63,34 @@ describe('pawl replay --against, on the recorded runs', () => {
       error: expect.stringMatching(/^Activity type of recorded marker 'guardSubject' does not match/) as unknown,
     })
     expect(code).toBe(3)
+  })
+
+  it('tries a build that is a bundle in a file as it tries its folder', { timeout: 180_000 }, async () => {
+    const { code, verdict } = await gate(await bundled('builds/hasty/workflows/index.ts'))
+    const name = 'execution-manifest-timeout'
+    const ofFolder = await pawl('--against', join(HERE, 'builds/hasty'), '--file', file(name), '-o', 'json')
+    expect(trialOf(verdict, name)).toEqual(trialOf(JSON.parse(ofFolder.stdout) as VerdictJson, name))
+    expect(verdict.differ).toBeGreaterThanOrEqual(8)
+    // It has none of the controllers of the flag.
+    const parted = verdict.trials.flatMap((trial) => (trial.verdict === 'parts' ? [basename(trial.name)] : []))
+    expect(parted).toEqual(FILES.filter((one) => one.startsWith('beacon-')).toSorted())
+    expect(verdict.notes).toContain('of a bundle it is not known whether its activities are others')
+    expect(code).toBe(3)
+  })
+
+  it('lets a bundle of this build through, and refuses what is none', { timeout: 180_000 }, async () => {
+    const one = ['--file', file('execution-manifest-failed')]
+    const own = await bundled('../../workflows/index.ts')
+    expect(await pawl('--against', own, ...one)).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('     1 the same\n') as unknown },
+    })
+    expect(await pawl('--against', own, '--against-controllers', LEVEL_CONTROLLERS, ...one)).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('--against-controllers is given beside a bundle') as unknown },
+    })
+    expect(await pawl('--against', file('execution-manifest-failed'), ...one)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('found another file, expected a bundle of workflows or a folder') as unknown,
+    })
   })
 
   it('compares all that a controller in level mode applies, for it stands in its calls', async () => {
@@ -150,10 +183,22 @@ async function gate(build: string, ...more: readonly string[]) {
     ...['--controllers', LEVEL_CONTROLLERS, '-o', 'json', ...more],
   )
   if (stdout === '') throw new Error(stderr)
-  return { code, verdict: JSON.parse(stdout) as Omit<Verdict, 'trials'> & { readonly trials: readonly TrialJson[] } }
+  return { code, verdict: JSON.parse(stdout) as VerdictJson }
 }
 
-/** As the command writes a trial. */
+/** A file with the bundle that this module of workflows makes, as the one of a worker's --workflow-bundle. */
+async function bundled(module: string): Promise<string> {
+  const { code } = await bundleEntry(resolve(HERE, module), new DefaultLogger('ERROR'))
+  const path = join(folder, `${code.length}.js`)
+  writeFileSync(path, code)
+  return path
+}
+
+/** As the command writes it. */
+type VerdictJson = Omit<Verdict, 'trials'> & {
+  readonly trials: readonly TrialJson[]
+  readonly notes: readonly string[]
+}
 type TrialJson = Pick<Trial, 'name'> & Comparison
 
 function trialOf({ trials }: { readonly trials: readonly TrialJson[] }, name: string): TrialJson {

@@ -1,13 +1,8 @@
 // What e2e tests do to a cluster: as a user with kubectl would, through the same API.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  createKubeClient,
-  type KubeClient,
-  type KubeObject,
-  type ObjectList,
-  resourcePath,
-} from '../../activities/kube/client.ts'
+import { createKubeClient, type KubeClient, type KubeObject, type ObjectList } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 
 const GROUP = 'landscaper.gardener.cloud'

@@ -1,13 +1,28 @@
 // A port for a process that has to be told one.
 
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
 
-/** One that nobody listens on at the moment. */
+// Below what systems give to outgoing connections: between the choice and the start of the process any client on the machine may be given a port of
+// theirs. Below those of `pawl dev` and of the tests' servers, too (worker/dev/ports.ts).
+const RANGE = [10_000, 20_000] as const
+
+const given = new Set<number>()
+
+/** One that nobody listens on at the moment, at any address, and that was not given before. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
+  for (;;) {
+    const port = randomInt(...RANGE)
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)))
+  })
 }

@@ -2,7 +2,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { parseAllDocuments } from 'yaml'
-import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Cluster } from './cluster.ts'
 
 type Left = KubeObject & { readonly apiVersion: string; readonly kind: string; readonly status?: object }

@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../../activities/kube/object-cache.ts'
-import { type KubeObject, type ObjectList, type Resource, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeObject, ObjectList, Resource } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Cluster } from './cluster.ts'
 
 interface WatchEvent {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseAllDocuments } from 'yaml'
 
-import { resourcePath } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { childEnvironment, processArgs } from '../../worker/server/config.ts'
 import { makeAccount } from './account.ts'

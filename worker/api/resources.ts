@@ -1,7 +1,7 @@
 // Under which name the API server knows a kind, as its discovery says. The journal knows kinds, and rights are for resources.
 
 import type { KubeClient } from '../../activities/kube/client.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
+import { isNotFound } from '../../activities/kube/kube-error.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
 import { createBriefCache } from './brief-cache.ts'
 

@@ -1,7 +1,7 @@
 // How the questions travel over HTTP: POST /v1/ask/<question> with an object of named fields, answered by {"answer": ...}. Times are texts of
 // ISO 8601, maps are objects by uid, what is not there is null. The shapes for people: docs/api.md.
 
-import { MOST_EVENTS } from '../../activities/journal/read/asked-events.ts'
+import { MOST_EVENTS } from '../../activities/journal/read/limits.ts'
 import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
 import type { Input, JsonObject } from './input.ts'
 

@@ -3,7 +3,7 @@
 // statement.
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { FIELD_MANAGER_PREFIX } from '../../activities/kube/write.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
 import type { PendingItem } from './pending.ts'
 
 const RECENT_MS = 2000

@@ -6,13 +6,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
-import { KubeError } from '../../activities/kube/errors.ts'
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/kube-error.ts'
 import { isLoopback } from '../api/flags.ts'
 import { ABOUT_PATH, ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { openPerson, PERSON_AGENT, type PersonFlags, personsKubeconfig } from './person.ts'
+import { openKubeconfig, openPerson, type PersonFlags, personsKubeconfig } from './person.ts'
 
 /** An address, or a Service behind the API server. */
 export type ApiPlace = { readonly url: string } | { readonly namespace: string; readonly name: string }
@@ -70,7 +70,7 @@ export async function apiOfCluster(flags: PersonFlags, config: Config): Promise<
     throw error
   })
   if (kubeconfig === undefined) return undefined
-  const kube = createKubeClient({ kubeconfig, userAgent: PERSON_AGENT })
+  const kube = await openKubeconfig(kubeconfig)
   try {
     const { namespace, name } = VOUCHER
     const found = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`)
@@ -119,7 +119,7 @@ async function openAt(url: string, flags: PersonFlags, config: Config): Promise<
   const isPlain = url.startsWith('http:')
   const clusters = [{ name: 'api', cluster: { server: url, ...(isPlain && { 'insecure-skip-tls-verify': true }) } }]
   const text = JSON.stringify({ ...kubeconfig, contexts, clusters, 'current-context': 'api' })
-  return createKubeClient({ kubeconfig: text, userAgent: PERSON_AGENT })
+  return await openKubeconfig(text)
 }
 
 async function askOften(kube: KubeClient, path: string, body: unknown, place: ApiPlace): Promise<unknown> {

@@ -4,7 +4,6 @@ import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
 import { builtIn } from '../server/registry.ts'
-import { objectNames } from './complete/object-names.ts'
 import { SCRIPTS, type Shell, SHELLS } from './complete/scripts.ts'
 import { offered, type Shape, shapeOf, wishOf } from './complete/wishes.ts'
 
@@ -46,10 +45,16 @@ async function candidates(
   const command = await load(first)
   if (command === undefined) return []
   const [shape, left] = below(command, rest)
-  const { words: known, objects, flags } = wishOf(shape, left, kindNames())
-  if (objects === undefined) return known
-  const found = await objectNames(objects.kind, flags)
+  const { words: known, objects, items, flags } = wishOf(shape, left, kindNames())
   const current = left.at(-1) ?? ''
+  if (items !== undefined) {
+    const { itemNames } = await import('./complete/object-names.ts')
+    const found = await itemNames(items.of, items.command, flags)
+    return found.filter((name) => name.startsWith(current) && !items.but.includes(name))
+  }
+  if (objects === undefined) return known
+  const { objectNames } = await import('./complete/object-names.ts')
+  const found = await objectNames(objects.kind, flags)
   return found.map((name) => `${objects.before}${name}`).filter((word) => word.startsWith(current))
 }
 

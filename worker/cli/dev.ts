@@ -17,6 +17,7 @@ import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './check-controllers.ts'
 import { optionsOf, withFlags } from './flags.ts'
+import { foldFlags } from './help.ts'
 import { joined, parseOneOf, parsePort } from './usage.ts'
 
 const CLI = modulePath('cli.ts')
@@ -47,8 +48,12 @@ const STORE_OPTION = [
   'sqlite',
 ] as const
 
+const PORTS = ['kubernetes', 'etcd', 'postgres', 'temporal', 'temporal-ui'].map((part) => `${part}-port`)
+const SELDOM = [...PORTS, 'audit-log', ...Object.keys(DEV_WING_FLAGS)]
+
 export function devCommand(): Command {
-  return withFlags(devItself(), DEV_WING_FLAGS)
+  return foldFlags(withFlags(devItself(), DEV_WING_FLAGS), SELDOM)
+    .addHelpText('after', '\nExamples:\n  pawl dev\n  pawl dev --detach --controllers shop.ts')
     .action((flags: DevFlags, command: Command) => dev(flags, optionsOf(command)))
     .addCommand(fetchCommand())
     .addCommand(statusCommand())
@@ -80,6 +85,7 @@ function fetchCommand(): Command {
   return new Command('fetch')
     .description('get the server binaries that are not there yet, and start nothing')
     .option(...STORE_OPTION)
+    .addHelpText('after', '\nExamples:\n  pawl dev fetch')
     .action(async (_flags: unknown, command: Command) => {
       const { temporalStore } = command.optsWithGlobals<DevFlags>()
       const { neededBinaries } = await import('../dev/servers.ts')
@@ -95,6 +101,7 @@ function statusCommand(): Command {
     .description('show what runs; exit code 0 only when all is up')
     .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
     .option('-o, --output <format>', 'text or json', parseOneOf(['text', 'json']), 'text')
+    .addHelpText('after', '\nExamples:\n  pawl dev status\n  pawl dev status -o json')
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<{ dataDir?: string; output: 'text' | 'json' }>()
       const status = await readStatus(folder(flags.dataDir))
@@ -107,6 +114,7 @@ function stopCommand(): Command {
   return new Command('stop')
     .description('stop what pawl dev started')
     .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .addHelpText('after', '\nExamples:\n  pawl dev stop')
     .action(async (_flags: unknown, command: Command) => {
       const dataDir = folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)
       const stopped = await stopDetached(dataDir)

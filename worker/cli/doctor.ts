@@ -14,6 +14,7 @@ import { clusterFindings } from './doctor/cluster.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
 import { journalFindings } from './doctor/journal.ts'
 import { optionsOf, withFlags } from './flags.ts'
+import { foldFlags, TEMPORAL_DETAILS } from './help.ts'
 import { namespaceOf } from './kubeconfig.ts'
 import { openPerson } from './person.ts'
 import { devAddress } from './temporal-place.ts'
@@ -34,7 +35,7 @@ export function doctorCommand(): Command {
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else that of pawl dev)')
   const command = withFlags(withAskFlags(bare), TEMPORAL_FLAGS)
-  return command
+  return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json')
     .action(async (flags: DoctorFlags) => {
       const findings = await examine(flags, optionsOf(command))

@@ -16,6 +16,7 @@ export function genCrdCommand(): Command {
     .argument('<files...>', 'modules with kinds, such as kind.ts')
     .option('--out <file>', 'the file to write, such as widget.crd.yaml (default: standard output)')
     .option('--check', 'change nothing; exit code 1 when the file is stale')
+    .addHelpText('after', '\nExamples:\n  pawl gen crd kind.ts --out widget.crd.yaml')
     .action(async (files: readonly string[], { out, check }: GenCrdFlags) => {
       if (check === true && out === undefined)
         throw new UsageError('--check has nothing to compare with, expected --out <file>')

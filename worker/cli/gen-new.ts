@@ -21,6 +21,7 @@ export function genNewCommand(checkout: string | undefined): Command {
       '-o, --out <dir>',
       "where to put the kind's folder (default: the current folder; in Pawl's checkout its wing)",
     )
+    .addHelpText('after', '\nExamples:\n  pawl gen new Backup --group example.com')
     .action(async (kind: string, { group, wing, out }: Options) => {
       const place = out ?? checkout
       process.exitCode = await genNew({

@@ -36,6 +36,10 @@ export function genRbacCommand(): Command {
     )
     .option('--out <file>', 'the file to write, such as rbac.yaml (default: standard output)')
     .option('--check', 'change nothing; exit code 1 when the file is stale')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  pawl gen rbac shop.ts --out rbac.yaml\n  pawl gen rbac --wings landscaper --namespace team-a',
+    )
     .action(async (files: readonly string[], { wings, name, namespace, accounts, out, check }: GenRbacFlags) => {
       if (check === true && out === undefined)
         throw new UsageError('--check has nothing to compare with, expected --out <file>')

@@ -19,6 +19,7 @@ export function genTypesCommand(): Command {
     .option('--out <file>', 'the module to write, such as widget.gen.ts (default: standard output)')
     .option('--version <version>', 'only this version of each kind (default: all that are served)')
     .option('--check', 'change nothing; exit code 1 when the module is stale')
+    .addHelpText('after', '\nExamples:\n  pawl gen types --crd widget.crd.yaml --out widget.gen.ts')
     .action(async ({ crd, out, version, check }: GenTypesFlags) => {
       if (check === true && out === undefined)
         throw new UsageError('--check has nothing to compare with, expected --out <file>')

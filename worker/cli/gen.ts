@@ -44,6 +44,7 @@ export function genCommand(): Command {
       process.exitCode = files.length === 0 ? await genAll(flags) : await genFiles(files, flags)
     })
     .enablePositionalOptions()
+    .addHelpText('after', '\nExamples:\n  pawl gen --check\n  pawl gen shop.cm --crd cert-manager.yaml')
     .addCommand(genCrdCommand())
     .addCommand(genNewCommand(isCheckout && isBelow(ROOT, process.cwd()) ? ROOT : undefined))
     .addCommand(genRbacCommand())

@@ -8,6 +8,7 @@ import { verifyCommand } from './journal/verify.ts'
 
 export function journalCommand(): Command {
   return new Command('journal')
+    .summary('take a job out of the journal, verify it, forget what is old')
     .description('take a job out of the journal, look whether it is sound, forget what is old')
     .addCommand(exportCommand())
     .addCommand(verifyCommand())

@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
-import { parse } from 'yaml'
 
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
@@ -19,14 +18,20 @@ interface KubeconfigFile {
   readonly content: unknown
 }
 
-/** @throws UsageError for a kubeconfig that was named and is none, and for a context that there is not, also where `-n` says all. */
+/**
+ * Where `-n` says all and no other flag is about it, no kubeconfig is read.
+ *
+ * @throws UsageError for a kubeconfig that was named and is none, and for a context that there is not, also beside `-n`.
+ */
 export async function namespaceOf(flags: ContextFlags, config: Pick<Config, 'kubeconfig'>): Promise<string> {
+  const { namespace, context, kubeconfig } = flags
+  if (namespace !== undefined && context === undefined && kubeconfig === undefined) return namespace
   const files = await readKubeconfigs(flags, config)
   const found = namespaceIn(
     files.map(({ content }) => content),
-    flags.context,
+    context,
   )
-  return flags.namespace ?? found
+  return namespace ?? found
 }
 
 /** The file of the flag, which must be there, else those of the variable that are, else that of the home folder. */
@@ -39,7 +44,7 @@ export async function readKubeconfigs(
   const read = await Promise.all(
     files.map(async (path) => {
       const text = await readFile(path, 'utf8').catch(() => undefined)
-      return text === undefined ? [] : [{ path, content: parsed(path, text) }]
+      return text === undefined ? [] : [{ path, content: await parsed(path, text) }]
     }),
   )
   return read.flat()
@@ -50,10 +55,11 @@ async function readKubeconfig(file: string): Promise<unknown> {
     const { code = 'it cannot be read' } = error as { readonly code?: string }
     throw new UsageError(`--kubeconfig is '${file}', found no file there (${code}), expected a kubeconfig`)
   })
-  return parsed(file, text)
+  return await parsed(file, text)
 }
 
-function parsed(file: string, text: string): unknown {
+async function parsed(file: string, text: string): Promise<unknown> {
+  const { parse } = await import('yaml')
   try {
     return parse(text) as unknown
   } catch {

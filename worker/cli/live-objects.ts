@@ -1,7 +1,8 @@
 // Objects as the API server has them, read with the rights of the person at the command line: what of them the journal does not keep.
 
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { type KubeObject, type Resource, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeObject, Resource } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Config } from '../server/config.ts'
 import { openPerson, type PersonFlags } from './person.ts'
 

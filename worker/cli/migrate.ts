@@ -8,6 +8,7 @@ import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/surroundings.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { optionsOf, withFlags } from './flags.ts'
+import { foldFlags, TEMPORAL_DETAILS, withExamples } from './help.ts'
 
 const TARGET_FLAGS = {
   'database-url': {
@@ -35,7 +36,12 @@ export function migrateCommand(): Command {
     new Command('status').description('show what is missing; exit code 0 only when nothing is'),
     TARGET_FLAGS,
   )
+  for (const command of [up, status]) {
+    foldFlags(command, TEMPORAL_DETAILS)
+    withExamples(command, `pawl migrate ${command.name()} --database-url postgres://pawl@db/pawl`)
+  }
   return new Command('migrate')
+    .summary("bring the journal's tables up to date")
     .description("bring the journal's tables and Temporal's search attributes up to date")
     .addCommand(up.action(async () => await bringUp(optionsOf(up))))
     .addCommand(status.action(async () => await showStatus(optionsOf(status))))

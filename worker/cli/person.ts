@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path'
 
-import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
-import { KubeError } from '../../activities/kube/errors.ts'
+import type { KubeClient } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/kube-error.ts'
 import { readState } from '../dev/state.ts'
 import type { Config } from '../server/config.ts'
 import { shown } from './ask/texts.ts'
@@ -18,7 +18,19 @@ export interface PersonFlags extends ContextFlags {
 
 /** The caller closes it. @throws UsageError where there is no kubeconfig, or no such context. */
 export async function openPerson(flags: PersonFlags, config: Config): Promise<KubeClient> {
-  return createKubeClient({ kubeconfig: await personsKubeconfig(flags, config), userAgent: PERSON_AGENT })
+  return await openKubeconfig(await personsKubeconfig(flags, config))
+}
+
+/** The caller closes it. Loaded here: who asks nothing of a cluster need not wait for clients, nor a plain kubeconfig for a library. @param kubeconfig as JSON. */
+export async function openKubeconfig(kubeconfig: string): Promise<KubeClient> {
+  const [{ HttpKubeClient }, { plainAccess }] = await Promise.all([
+    import('../../activities/kube/http-client.ts'),
+    import('../../activities/kube/plain-access.ts'),
+  ])
+  const access = plainAccess(kubeconfig)
+  if (access !== undefined) return new HttpKubeClient(access, { userAgent: PERSON_AGENT })
+  const { createKubeClient } = await import('../../activities/kube/client.ts')
+  return createKubeClient({ kubeconfig, userAgent: PERSON_AGENT })
 }
 
 /** Its text, with one context. @throws as `openPerson`. */

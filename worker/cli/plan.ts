@@ -53,6 +53,7 @@ export function planCommand(): Command {
         .option('--format <format>', PLAN_FORMATS.join(', '), parseOneOf(PLAN_FORMATS), 'text')
         .option(...CONTROLLERS, joined)
         .option('--trace <file>', 'in place of a kind: which steps ran in a pass that a test has recorded')
+        .addHelpText('after', '\nExamples:\n  pawl plan show inst\n  pawl plan show exec --format mermaid')
         .action(async (name: string | undefined, { format, trace, ...flags }: ShowFlags) => {
           process.stdout.write(await drawn(name, trace, { format, flags }))
         }),
@@ -61,6 +62,7 @@ export function planCommand(): Command {
       new Command('list')
         .description('name the kinds that have a plan')
         .option(...CONTROLLERS, joined)
+        .addHelpText('after', '\nExamples:\n  pawl plan list\n  pawl plan list --controllers shop.ts')
         .action(async (flags: PlanFlags) => {
           process.stdout.write(listPlans(await allPlans(flags)))
         }),

@@ -10,6 +10,7 @@ import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { checkControllers } from './check-controllers.ts'
 import { optionsOf, withFlags } from './flags.ts'
+import { foldFlags, withExamples } from './help.ts'
 
 export interface ProcessEntry {
   readonly name: string
@@ -19,12 +20,17 @@ export interface ProcessEntry {
   readonly flags: FlagTable
   /** Throws when the process could not start with these flags. */
   readonly check: (given: GivenFlags, config: Config) => unknown
+  /** Flags that stand in `--help-all` only. */
+  readonly seldom?: readonly string[]
+  readonly examples: readonly [string, ...string[]]
   /** It runs the activities of controllers. */
   readonly acts: boolean
 }
 
-export function processCommand({ name, description, entry, flags, check, acts }: ProcessEntry): Command {
-  const command = withFlags(new Command(name).description(description), flags)
+export function processCommand(started: ProcessEntry): Command {
+  const { name, description, entry, flags, check, seldom = [], examples, acts } = started
+  const bare = withFlags(new Command(name).description(description), flags)
+  const command = withExamples(seldom.length === 0 ? bare : foldFlags(bare, seldom), ...examples)
   return command.action(async () => {
     const given = optionsOf(command)
     try {

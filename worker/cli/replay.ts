@@ -6,6 +6,7 @@ import { Command } from 'commander'
 import { readConfig } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { type AskFlags, withAskFlags } from './ask/open-journal.ts'
+import { foldFlags, PLACES, TEMPORAL_DETAILS } from './help.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-place.ts'
 import { joined, parseOneOf } from './usage.ts'
 
@@ -25,14 +26,21 @@ interface ReplayFlags extends AskFlags, TemporalPlaceFlags {
 
 const FORMATS = ['text', 'json'] as const
 
+const SELDOM = [
+  ...['against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
+  ...PLACES,
+  ...TEMPORAL_DETAILS,
+]
+
 const EXAMPLES = `
 Examples:
-  pawl replay inst/shop                 the newest job, pass by pass; keys on a terminal: n, p, a number, q
+  pawl replay inst/shop                 the newest job; keys: n, p, a number, q
   pawl replay inst/shop 0c5b2a --to 3   the first three passes of this job
   pawl replay --file shop.json -o json  of what pawl journal export wrote
-  pawl replay inst/shop --inspect       under a debugger, with breakpoints in the source of the workflows
+  pawl replay inst/shop --inspect       under a debugger
   pawl replay --against ../next --since 7d -A
-    the jobs of a week with another build: exit code 0 nothing differs, 3 something does, 4 not all was compared`
+    a week with another build; exit code 0: nothing differs, 3: something does,
+    4: not all was compared`
 
 export function replayCommand(): Command {
   const bare = new Command('replay')
@@ -53,29 +61,31 @@ export function replayCommand(): Command {
     .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
     .option('--payload-key <file>', 'keys by which payloads are sealed (default: $PAWL_PAYLOAD_KEY)')
   const command = withTemporalFlags(withAskFlags(bare))
-  return command.addHelpText('after', EXAMPLES).action(async (words: readonly string[], flags: ReplayFlags) => {
-    refuseContradictions(words, flags)
-    refuseBesideInspect(flags)
-    const config = readConfig()
-    const payloadKeyPath = flags.payloadKey ?? config.payloadKeyPath
-    const target = flags.file === undefined ? await temporalPlace(flags, config, command) : undefined
-    const { against, file } = flags
-    if (against !== undefined) {
-      const { gate } = await import('./replay/gate.ts')
-      process.exitCode = await gate({ ...flags, against }, payloadKeyPath, target)
-      return
-    }
-    const [{ fetchJob, readJob }, { showJob }] = await Promise.all([
-      import('./replay/load.ts'),
-      import('./replay/show-job.ts'),
-    ])
-    const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
-    if (flags.inspect === undefined) await showJob(job, flags, payloadKeyPath)
-    else {
-      const { inspectJob } = await import('./replay/inspect.ts')
-      await inspectJob(job, { ...flags, inspect: flags.inspect }, payloadKeyPath)
-    }
-  })
+  return foldFlags(command, SELDOM)
+    .addHelpText('after', EXAMPLES)
+    .action(async (words: readonly string[], flags: ReplayFlags) => {
+      refuseContradictions(words, flags)
+      refuseBesideInspect(flags)
+      const config = readConfig()
+      const payloadKeyPath = flags.payloadKey ?? config.payloadKeyPath
+      const target = flags.file === undefined ? await temporalPlace(flags, config, command) : undefined
+      const { against, file } = flags
+      if (against !== undefined) {
+        const { gate } = await import('./replay/gate.ts')
+        process.exitCode = await gate({ ...flags, against }, payloadKeyPath, target)
+        return
+      }
+      const [{ fetchJob, readJob }, { showJob }] = await Promise.all([
+        import('./replay/load.ts'),
+        import('./replay/show-job.ts'),
+      ])
+      const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
+      if (flags.inspect === undefined) await showJob(job, flags, payloadKeyPath)
+      else {
+        const { inspectJob } = await import('./replay/inspect.ts')
+        await inspectJob(job, { ...flags, inspect: flags.inspect }, payloadKeyPath)
+      }
+    })
 }
 
 /** @throws UsageError that says which flags do not go together. */

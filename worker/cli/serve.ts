@@ -6,7 +6,25 @@ import { API_FLAGS, apiSettings } from '../api/flags.ts'
 import { BRIDGE_FLAGS, processSettings } from '../bridge/flags.ts'
 import { reconcilerSettings, WORKER_FLAGS } from '../reconciler/settings.ts'
 import { WEBHOOK_FLAGS, webhookSettings } from '../webhook/flags.ts'
+import { TEMPORAL_DETAILS } from './help.ts'
 import { processCommand } from './process.ts'
+
+const BRIDGE_TIMES = ['lease-ms', 'watchdog-ms', 'relist-ms', 'hold-ms']
+const WORKER_SELDOM = [
+  ...TEMPORAL_DETAILS,
+  ...['payload-key', 'content-key', 'workflow-bundle', 'call-stacks', 'dispatch-slots', 'cached-runs'],
+  ...['wake-lease-ms', 'sweep-ms', 'drain-ms', 'workflow-task-timeout-ms', 'sticky-timeout-ms', 'health-check-ms'],
+  ...[
+    'pickup-timeout',
+    'verify-signatures',
+    'target-allow',
+    'critical-problems',
+    'health-check',
+    'health-host',
+    'health-port',
+  ],
+  ...['default-contexts', 'default-context-repository', 'default-context-excluded', 'target-sync', 'registry-local'],
+]
 
 export function bridgeCommand(): Command {
   return processCommand({
@@ -15,6 +33,8 @@ export function bridgeCommand(): Command {
     entry: 'bridge.ts',
     flags: BRIDGE_FLAGS,
     check: processSettings,
+    seldom: [...BRIDGE_TIMES, 'health-check-ms', 'default-contexts', 'target-sync'],
+    examples: ['pawl bridge --database-url postgres://pawl@db/pawl --namespace team-a'],
     acts: false,
   })
 }
@@ -26,6 +46,8 @@ export function workerCommand(): Command {
     entry: 'reconciler.ts',
     flags: WORKER_FLAGS,
     check: reconcilerSettings,
+    seldom: WORKER_SELDOM,
+    examples: ['pawl worker --database-url postgres://pawl@db/pawl --temporal-address temporal:7233'],
     acts: true,
   })
 }
@@ -37,6 +59,8 @@ export function webhookCommand(): Command {
     entry: 'webhook.ts',
     flags: WEBHOOK_FLAGS,
     check: webhookSettings,
+    seldom: ['certificate-lifetime', 'authority-lifetime', 'drain-ms', 'health-host', 'health-port'],
+    examples: ['pawl webhook --host 0.0.0.0 --service pawl/pawl-webhook'],
     acts: false,
   })
 }
@@ -48,6 +72,7 @@ export function apiCommand(): Command {
     entry: 'api.ts',
     flags: API_FLAGS,
     check: apiSettings,
+    examples: ['pawl api --database-url postgres://asker@db/pawl'],
     acts: false,
   })
 }

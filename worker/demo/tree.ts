@@ -1,6 +1,7 @@
 // The tree of one Installation as the API server shows it, and as lines for a terminal.
 
-import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 
 const API = 'landscaper.gardener.cloud/v1alpha1'
 const FINAL = ['Succeeded', 'Failed', 'DeleteFailed']

@@ -9,7 +9,8 @@
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { MOST_AHEAD, type Waiting, waitingWakes } from '../../activities/journal/read/waiting.ts'
+import { MOST_AHEAD } from '../../activities/journal/read/limits.ts'
+import { type Waiting, waitingWakes } from '../../activities/journal/read/waiting.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { grouped } from '../../activities/journal/write/grouped.ts'
 import { findOpenJobs, type JobSubject } from '../../activities/journal/write/jobs.ts'

@@ -1,6 +1,7 @@
 // The objects in which the engine tells of itself: read and written by name, on the version that was read.
 
-import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import type { TellingResource, WingTells } from '../../workflows/kit/index.ts'
 import { WINGS } from '../../workflows/wings.gen.ts'

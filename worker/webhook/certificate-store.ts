@@ -6,7 +6,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
 import { entriesOf, secretResource } from '../../activities/kube/secrets.ts'
 import { type Certificates, bundleOf, isWhole, type Pair, renewed, type Wanted } from './certificates.ts'

@@ -6,7 +6,8 @@
 //       away and holds up nobody who wants something done with what is there.
 
 import { type Admission, canonicalJson, type Kind, type WingAdmission } from '../../workflows/kit/index.ts'
-import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
 import type { FailurePolicy, Reached } from './flags.ts'
 

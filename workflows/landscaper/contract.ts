@@ -2,6 +2,7 @@
 // Wire format: spec/landscaper.md 1.1, 1.13.
 
 import {
+  annotation,
   type ConditionChange,
   type ErrorReport,
   type Field,
@@ -95,6 +96,7 @@ export const STEERED_ITEM = {
   ...STEERED,
   retry: { [OPERATION_ANNOTATION]: RETRY_OPERATION },
   skip: SKIP_ANNOTATION,
+  calledAt: label(ITEM_NAME_LABEL),
 } as const
 export const STEERED_EXECUTION = { ...STEERED, interrupt: INTERRUPT, pause: PAUSING } as const
 export const STEERED_INSTALLATION = {
@@ -102,6 +104,7 @@ export const STEERED_INSTALLATION = {
   reconcile: { [OPERATION_ANNOTATION]: 'reconcile' },
   reason: RECONCILE_REASON_ANNOTATION,
   leave: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' },
+  calledAt: annotation(SUBINSTALLATION_NAME_ANNOTATION),
 } as const
 
 const DATA = 'data.landscaper.gardener.cloud/'

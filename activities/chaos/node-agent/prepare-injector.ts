@@ -8,7 +8,8 @@ import {
   pathOutside,
   readProcesses,
 } from '../../../workflows/chaos/node-agent/container.ts'
-import { type KubeClient, type KubeObject, resourcePath } from '../../kube/client.ts'
+import type { KubeClient, KubeObject } from '../../kube/client.ts'
+import { resourcePath } from '../../kube/resource-path.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { textOf } from '../injector/log.ts'
 import type { PodFolder } from './pod-folder.ts'

@@ -1,6 +1,7 @@
 // Reads a Pod as a node agent has to know it.
 
-import { type KubeObject, resourcePath } from '../../kube/client.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { resourcePath } from '../../kube/resource-path.ts'
 import { DISRUPTION_NAMESPACE_LABEL, INJECTOR_CONTAINER, TARGET_LABEL } from '../../../workflows/chaos/contract.ts'
 import type { ChaosPod, PodPhase } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
 import { type EnvVar, type Mount, probedFile } from '../../../workflows/chaos/node-agent/container.ts'

@@ -1,6 +1,7 @@
 // Follows the target of an injector that runs: when its containers are started again, other processes stand for them.
 
-import { type KubeClient, resourcePath } from '../../kube/client.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { resourcePath } from '../../kube/resource-path.ts'
 import { followObjects } from '../../kube/follow-objects.ts'
 import { type Log, textOf } from '../injector/log.ts'
 import { type PodFolder, replaceFile } from './pod-folder.ts'

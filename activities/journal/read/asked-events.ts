@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
 import type { Json } from '../database.ts'
+import { MOST_EVENTS, MOST_WRITES } from './limits.ts'
 import type { Journal } from './reader.ts'
 
 export interface AskedEvent {
@@ -55,9 +56,6 @@ export interface PendingWake {
   readonly due: Date
   readonly cause: string
 }
-
-export const MOST_EVENTS = 500
-export const MOST_WRITES = 200
 
 /** The newest events of an object that tell something, in the order of its versions; with `most` 1 the newest, whatever it tells. */
 export async function eventsOf(

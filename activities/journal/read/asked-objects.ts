@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import { type GroupKind, isChildOf, type Owner, type Projection } from '../../../workflows/kit/index.ts'
 import type { Json } from '../database.ts'
+import { MOST_LISTED } from './limits.ts'
 import type { Journal } from './reader.ts'
 
 export interface AskedObject extends GroupKind {
@@ -30,9 +31,6 @@ export interface AskedJob {
   readonly startedAt: Date
   readonly finishedAt: Date | null
 }
-
-/** So many objects of a kind are listed, and so many children of a level are looked at. */
-export const MOST_LISTED = 10_000
 
 const COLUMNS = [
   ...(['api_group as group', 'kind', 'uid', 'namespace', 'name', 'resource_version as version'] as const),

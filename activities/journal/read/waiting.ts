@@ -5,10 +5,8 @@ import type { Database } from '../database.ts'
 import { isNotLeft, type LeftLanes } from '../write/left-lanes.ts'
 import { wakeNamespaces } from '../write/wake-namespaces.ts'
 import type { Wake } from '../write/wakes.ts'
+import { MOST_AHEAD } from './limits.ts'
 import type { Journal } from './reader.ts'
-
-/** No more are counted before one. */
-export const MOST_AHEAD = 1000
 
 export interface Waiting {
   /** Since when. */

@@ -5,7 +5,7 @@
 //   E3. Of what it sends no more is kept than a batch whose names are to be matched, and what has matched, up to a limit.
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
-import { resourcePath } from '../../kube/client.ts'
+import { resourcePath } from '../../kube/resource-path.ts'
 import { entriesOf } from '../../kube/secrets.ts'
 import { customerIn } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'

@@ -3,7 +3,7 @@
 import type { EventInput, ObservedObject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { type Involved, recordEvent } from '../../kube/events.ts'
-import { fieldManagerOf } from '../../kube/write.ts'
+import { fieldManagerOf } from '../../kube/field-manager.ts'
 
 /** Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. */
 export async function tell(deps: Deps, { by, subject, target, event }: EventInput): Promise<void> {

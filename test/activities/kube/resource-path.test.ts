@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { resourcePath } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 
 const secrets = { apiVersion: 'v1', plural: 'secrets' }
 

@@ -35,7 +35,8 @@ export const errandKind = defineKind({
 type Errand = ObjectOf<typeof errandKind>
 export type ErrandPass = LevelPass<{ readonly note: ConfigMap | undefined }, Errand>
 
-export const HEARTBEAT_MS = 2000
+// The SDK sends them when four fifths have passed: what is left must do for a machine that is busy.
+const HEARTBEAT_MS = 10_000
 
 const errands = activitiesOf(() => import('./errand.activities.ts'), {
   run: { timeoutMs: 120_000, heartbeatMs: HEARTBEAT_MS, retryMs: 100 },

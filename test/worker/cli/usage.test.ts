@@ -29,7 +29,17 @@ describe('the command pawl', () => {
     expect(pawl(['--version'])).toMatchObject({ status: 0, stderr: '' })
     expect(pawl(['dev', '--help']).stdout).toContain('--ephemeral')
     expect(pawl(['bridge', '--help']).stdout).toContain('--retention-days <days>')
-    expect(pawl(['worker', '--help']).stdout).toContain('--dispatch-slots <count>')
+    expect(pawl(['worker', '--help-all']).stdout).toContain('--dispatch-slots <count>')
+  })
+
+  it('loses nothing of what it writes where a pipe takes less at once', () => {
+    const word = 'x'.repeat(120_000)
+    // Who reads takes a letter, and then his time.
+    const slow = `(head -c 1; exec "$0" -e 'process.stdin.pipe(process.stdout)')`
+    const { stdout } = spawnSync('sh', ['-c', `"$0" "$@" 2>&1 | ${slow}`, process.execPath, PAWL, word], {
+      encoding: 'utf8',
+    })
+    expect(stdout).toMatch(/^pawl: unknown command 'x{120000}' of 'pawl', expected one of dev, .*\n$/)
   })
 
   it('says with exit code 1 that nothing runs', () => {

@@ -1,13 +1,14 @@
 // How a job is followed: it is looked at again and again until it ends, as often as looking is cheap, and through times in which the journal is away.
 //
 //   F1. Looking takes at most a fifth of the time, whatever the size of the tree.
-//   F2. A journal that goes away is waited for, and said to be away once; anything else that goes wrong is thrown.
+//   F2. It asks, and is not told: a NOTIFY with each change would have the commits of all runs wait for one another, since PostgreSQL takes one lock for it.
+//   F3. A journal that goes away is waited for, and said to be away once; anything else that goes wrong is thrown.
 
 import { ApiAway } from '../api-place.ts'
 import { failureText } from './open-journal.ts'
 
-/** How often a small tree is looked at. */
-const POLL_MS = 200
+/** Between two looks at a small tree: a change is seen within 300 ms, of which two looks may take a part. */
+const POLL_MS = 100
 /** How long the pause grows at most. */
 const LONGEST_MS = 5000
 /** F1 */

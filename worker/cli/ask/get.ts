@@ -1,13 +1,14 @@
 // The command `pawl get`: the objects of Pawl's kinds, their newest jobs, and what they wait for.
 
 import { Command } from 'commander'
-import { stringify } from 'yaml'
 
-import { type AskedObject, MOST_LISTED } from '../../../activities/journal/read/asked-objects.ts'
+import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { valueAt } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiRefuses } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
+import { yamlText } from '../yaml-text.ts'
 import { type Form, type Found, getData, getNames, getTable } from './get-rows.ts'
 import { isOver } from './job-tree.ts'
 import { kindNamed } from './object-name.ts'
@@ -26,6 +27,7 @@ interface GetFlags extends AskFlags {
 export function getCommand(): Command {
   return withAskFlags(
     new Command('get')
+      .summary('list objects with phase, job, and what they wait for')
       .description('list objects with phase, newest job, duration, and what they wait for')
       .argument('[kind]', 'any name of a kind, such as inst; without, all kinds of Pawl')
       .option('-A, --all-namespaces', 'of all namespaces')
@@ -63,7 +65,7 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
   }
   // Names need none of it, and there may be ten thousand.
   if (flags.output === 'name') return getNames(listed)
-  return written(await withJobs(asked, listed), flags.output, form)
+  return await written(await withJobs(asked, listed), flags.output, form)
 }
 
 async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
@@ -98,9 +100,9 @@ async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<
   }))
 }
 
-function written(found: readonly Found[], output: GetFlags['output'], form: Form): string {
+async function written(found: readonly Found[], output: GetFlags['output'], form: Form): Promise<string> {
   if (output === 'json') return `${JSON.stringify(getData(found), null, 2)}\n`
-  if (output === 'yaml') return stringify(JSON.parse(JSON.stringify(getData(found))))
+  if (output === 'yaml') return await yamlText(getData(found))
   return found.length === 0 ? 'none found\n' : getTable(found, form)
 }
 

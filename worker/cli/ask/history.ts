@@ -1,10 +1,10 @@
 // The command `pawl history`: the versions of an object that the journal knows.
 
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 
 import { parseDuration } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
 import { historyData, historyText, type Known, knownIn, versionAt } from './history-rows.ts'
@@ -43,7 +43,7 @@ async function history(asked: Asked, words: readonly string[], { at, output }: H
   if (then === undefined)
     throw new Error(`the journal has no version of ${nameOf(found[0])} at ${time.toISOString()}, expected a later time`)
   const data = { ...historyData([then])[0], kept: then.event.projection }
-  return output === 'json' ? `${JSON.stringify(data, null, 2)}\n` : stringify(JSON.parse(JSON.stringify(data)))
+  return output === 'json' ? `${JSON.stringify(data, null, 2)}\n` : await yamlText(data)
 }
 
 /** @throws UsageError for what is no time. */

@@ -1,6 +1,6 @@
 // Two jobs side by side as text. Pure.
 
-import { MOST_WRITES } from '../../../activities/journal/read/asked-events.ts'
+import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 import type { JobsDiff, JobSide, ObjectDiff, Standing } from './job-diff.ts'
 import { type Cell, tableText } from './table.ts'
 import { between as lengthOf, colourOf, duration, nameOf, type Paint, shown } from './texts.ts'

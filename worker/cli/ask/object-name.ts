@@ -47,3 +47,14 @@ export function objectNamed(
     throw new UsageError(`found '${words.join(' ')}', expected an object such as inst/shop or inst shop`)
   return { kind: kindNamed(kind, kinds), name }
 }
+
+/** What of the words means the object, as far as it goes, and what its items: `inst/shop db`, `inst shop db`. */
+export function splitWords(words: readonly string[]): readonly [readonly string[], readonly string[]] {
+  const end = words[0]?.includes('/') === true ? 1 : 2
+  return [words.slice(0, end), words.slice(end)]
+}
+
+/** The words of an object are all there. */
+export function isWhole(object: readonly string[]): boolean {
+  return object.length === 2 || object[0]?.includes('/') === true
+}

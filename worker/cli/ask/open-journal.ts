@@ -5,8 +5,8 @@ import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { type Questions, questionsTo } from '../../../activities/journal/read/questions.ts'
-import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
+import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
@@ -81,6 +81,11 @@ interface Opened {
 
 async function openFound(found: FoundJournal, flags: AskFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
+    // Who asks `pawl api` does without the client of a database.
+    const [{ openReader }, { questionsTo }] = await Promise.all([
+      import('../../../activities/journal/read/reader.ts'),
+      import('../../../activities/journal/read/questions.ts'),
+    ])
     const db = openReader(found.url)
     return {
       questions: questionsTo({ db, cluster: flags.cluster }),

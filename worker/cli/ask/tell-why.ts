@@ -1,6 +1,7 @@
 // The causal chain of a job in sentences, the oldest first. Pure.
 
-import { type AskedEvent, type AskedWrite, MOST_WRITES } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
+import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { type Cause } from './causes.ts'
 import { changesBetween } from './changes.ts'

@@ -3,7 +3,8 @@
 import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Questions } from '../../../activities/journal/read/questions.ts'
-import { MOST_AHEAD, type Waiting } from '../../../activities/journal/read/waiting.ts'
+import { MOST_AHEAD } from '../../../activities/journal/read/limits.ts'
+import type { Waiting } from '../../../activities/journal/read/waiting.ts'
 import { builtIn } from '../../server/registry.ts'
 import { nameOf } from './texts.ts'
 

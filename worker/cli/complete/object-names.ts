@@ -1,20 +1,41 @@
-// Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server. Whatever goes wrong, there are none: a shell
-// shows no errors between two keys.
+// Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server; and of the items of an
+// object, from the API server. Whatever goes wrong, there are none: a shell shows no errors between two keys.
 
-import { type ObjectList, resourcePath } from '../../../activities/kube/client.ts'
+import type { ObjectList } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readConfig } from '../../server/config.ts'
 import { kindNamed } from '../ask/object-name.ts'
 import { asking, type AskFlags } from '../ask/open-journal.ts'
 import { namespaceOf } from '../kubeconfig.ts'
 import { openPerson } from '../person.ts'
-import { steeredNamed } from '../steer/open-object.ts'
+import { readTree } from '../steer/live-tree.ts'
+import { readObject, steeredKinds, steeredNamed } from '../steer/open-object.ts'
+import { partsBelow } from '../steer/parts.ts'
 
-const MOST_MS = 1500
+const MOST_MS = 2000
 const MOST_NAMES = '500'
 
-/** @param given values of flags, by their long names. */
-export async function objectNames(kind: string, given: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  const flags: AskFlags = {
+/** Values of flags, by their long names. */
+type Given = Readonly<Record<string, string>>
+
+export async function objectNames(kind: string, given: Given): Promise<readonly string[]> {
+  const flags = flagsOf(given)
+  // The limit is for those who answer: to load what asks them is not their time.
+  if (flags.apiUrl === undefined && flags.apiService === undefined)
+    await Promise.all([
+      import('../../../activities/journal/read/reader.ts'),
+      import('../../../activities/journal/read/questions.ts'),
+    ])
+  return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
+}
+
+/** @param words that mean the object. */
+export async function itemNames(words: readonly string[], act: string, given: Given): Promise<readonly string[]> {
+  return (await inTime(itemsFromCluster(words, act, flagsOf(given)))) ?? []
+}
+
+function flagsOf(given: Given): AskFlags {
+  return {
     cluster: given['--cluster'] ?? 'local',
     ...(given['--namespace'] !== undefined && { namespace: given['--namespace'] }),
     ...(given['--context'] !== undefined && { context: given['--context'] }),
@@ -24,7 +45,6 @@ export async function objectNames(kind: string, given: Readonly<Record<string, s
     ...(given['--api-service'] !== undefined && { apiService: given['--api-service'] }),
     ...(given['--data-dir'] !== undefined && { dataDir: given['--data-dir'] }),
   }
-  return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
 }
 
 async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
@@ -52,6 +72,22 @@ async function fromCluster(kind: string, flags: AskFlags): Promise<readonly stri
   try {
     const { items } = await kube.request<ObjectList>('GET', path, { query: { limit: MOST_NAMES } })
     return items.map(({ metadata }) => metadata.name)
+  } finally {
+    await kube.close()
+  }
+}
+
+async function itemsFromCluster(words: readonly string[], act: string, flags: AskFlags): Promise<readonly string[]> {
+  if (act !== 'retry' && act !== 'skip') return []
+  const config = readConfig()
+  const { kind, name } = steeredNamed(words)
+  const namespace = await namespaceOf(flags, config)
+  const kube = await openPerson(flags, config)
+  try {
+    const object = await readObject(kube, kind, namespace, name)
+    if (object === undefined) return []
+    const kinds = steeredKinds().filter(({ group }) => group === kind.group)
+    return partsBelow(await readTree(kube, { kind, object }, kinds), act).map(({ called }) => called)
   } finally {
     await kube.close()
   }

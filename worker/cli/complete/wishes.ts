@@ -2,11 +2,15 @@
 
 import type { Command } from 'commander'
 
+import { isWhole, splitWords } from '../ask/object-name.ts'
+
 export interface Shape {
   readonly commands: readonly string[]
   readonly options: readonly ShapeOption[]
   /** What its first argument means. */
   readonly argument: 'object' | 'kind' | undefined
+  /** Names of items may stand behind the object: the command that takes them. */
+  readonly items: string | undefined
 }
 
 interface ShapeOption {
@@ -26,6 +30,7 @@ export function shapeOf(command: Command): Shape {
       values: long === '--output' || long === '--format' ? description.split(', ') : [],
     })),
     argument: first.startsWith('object') ? 'object' : first.startsWith('kind') ? 'kind' : undefined,
+    items: first === 'object-items' ? command.name() : undefined,
   }
 }
 
@@ -33,6 +38,8 @@ export interface Wish {
   readonly words: readonly string[]
   /** Names of objects of this kind belong there, with this before them. */
   readonly objects?: { readonly kind: string; readonly before: string }
+  /** Names of items of this object belong there, as that command takes them, but not those that stand there. */
+  readonly items?: { readonly of: readonly string[]; readonly command: string; readonly but: readonly string[] }
   /** Values of flags that stand before, by their long names. */
   readonly flags: Readonly<Record<string, string>>
 }
@@ -53,16 +60,17 @@ export function wishOf(shape: Shape, words: readonly string[], kinds: readonly s
 }
 
 function argumentWish(
-  { commands, argument }: Shape,
+  { commands, argument, items }: Shape,
   positional: readonly string[],
   { current, kinds }: { readonly current: string; readonly kinds: readonly string[] },
 ): Omit<Wish, 'flags'> {
   const fitting = (all: readonly string[]) => ({ words: all.filter((word) => word.startsWith(current)) })
-  const [first, ...more] = positional
+  const [object, names] = splitWords(positional)
+  if (isWhole(object))
+    return { words: [], ...(items !== undefined && { items: { of: object, command: items, but: names } }) }
+  const [first] = object
   const [kind = '', rest] = (first ?? current).split('/')
-  if (more.length > 0) return { words: [] }
-  if (first !== undefined)
-    return argument === 'object' && rest === undefined ? { words: [], objects: { kind, before: '' } } : { words: [] }
+  if (first !== undefined) return argument === 'object' ? { words: [], objects: { kind, before: '' } } : { words: [] }
   if (argument === 'kind') return fitting(kinds)
   if (argument === undefined) return fitting(commands)
   return rest === undefined

@@ -1,6 +1,7 @@
 // What `pawl doctor` finds of the API server, and of the rights that the person has there.
 
-import { type KubeClient, resourcePath } from '../../../activities/kube/client.ts'
+import type { KubeClient } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
 import { steeredKinds } from '../steer/open-object.ts'
 import { personName } from '../person.ts'
@@ -84,7 +85,7 @@ async function readRights(kube: KubeClient, namespace: string, signal: AbortSign
 function wantedRights() {
   const kinds = steeredKinds().flatMap(({ group, api, steering }) => [
     { group, resource: api.plural, verb: 'get', serves: 'all that steers' },
-    { group, resource: api.plural, verb: 'list', serves: 'delete' },
+    { group, resource: api.plural, verb: 'list', serves: 'delete, items by their names' },
     {
       group,
       resource: api.plural,

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 
 import { readConfig } from '../../server/config.ts'
 import { asking, type AskFlags, withAskFlags } from '../ask/open-journal.ts'
+import { foldFlags, TEMPORAL_DETAILS } from '../help.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from '../temporal-place.ts'
 import { exportedJob, jobNamed } from './exported-job.ts'
 
@@ -18,7 +19,7 @@ export function exportCommand(): Command {
     .argument('<object and job...>', 'the object, and a job of it (default: the newest)')
     .option('--out <file>', 'the file to write (default: standard output)')
   const command = withTemporalFlags(withAskFlags(bare))
-  return command
+  return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText(
       'after',
       '\nExamples:\n  pawl journal export inst/shop --out shop.json\n  pawl journal export inst/shop 0c5b2a',

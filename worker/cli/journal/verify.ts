@@ -7,6 +7,7 @@ import { readConfig } from '../../server/config.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from '../ask/open-journal.ts'
 import { exitCodeOf, type Finding, findingsText } from '../doctor/findings.ts'
+import { foldFlags, TEMPORAL_DETAILS } from '../help.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from '../temporal-place.ts'
 import { parseOneOf } from '../usage.ts'
 
@@ -22,7 +23,7 @@ export function verifyCommand(): Command {
     .description('look whether the journal is sound; exit code 1 when rows contradict each other')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
   const command = withTemporalFlags(withAskFlags(bare))
-  return command
+  return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText('after', '\nExamples:\n  pawl journal verify\n  pawl journal verify --temporal-address localhost:7233')
     .action(async (flags: VerifyFlags) => {
       const target = await temporalPlace(flags, readConfig(), command)

@@ -1,7 +1,8 @@
 // Where objects of a kind live on a cluster, as the API server says.
 
-import { type KubeClient, type KubeObject, resourcePath } from '../../../activities/kube/client.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
+import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
 
 interface Served {
   readonly name: string

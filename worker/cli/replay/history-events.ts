@@ -40,8 +40,17 @@ export function lastEvent(events: readonly HistoryEvent[]): string {
 
 /** Of the run, which its rows in the journal have, too; empty when the history does not say it. */
 export function runIDOf(events: readonly HistoryEvent[]): string {
-  const { originalExecutionRunId } = (events[0]?.['workflowExecutionStartedEventAttributes'] ?? {}) as {
-    readonly originalExecutionRunId?: unknown
-  }
-  return typeof originalExecutionRunId === 'string' ? originalExecutionRunId : ''
+  return startedWith(events, 'originalExecutionRunId')
+}
+
+/** Of the run that went on as this one; empty: none did. */
+export function runBefore(events: readonly HistoryEvent[]): string {
+  return startedWith(events, 'continuedExecutionRunId')
+}
+
+function startedWith(events: readonly HistoryEvent[], attribute: string): string {
+  const attributes = events[0]?.['workflowExecutionStartedEventAttributes'] as
+    Readonly<Record<string, unknown>> | undefined
+  const value = attributes?.[attribute]
+  return typeof value === 'string' ? value : ''
 }

@@ -2,7 +2,7 @@
 
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../ask/texts.ts'
-import { runIDOf, signalsAfter } from './history-events.ts'
+import { runBefore, runIDOf, signalsAfter } from './history-events.ts'
 import { howEnded } from './how-ended.ts'
 import type { LoadedJob } from './load.ts'
 import { passesOf, type ReplayedPass } from './passes.ts'
@@ -44,9 +44,15 @@ function errorNote(error: string | undefined): readonly string[] {
   return error === undefined ? [] : [`these workflows do not come to what the run did: ${error}`]
 }
 
-function notesOf({ events, rows }: LoadedJob): readonly string[] {
+function notesOf({ events, rows, earlier }: LoadedJob): readonly string[] {
   const waiting = signalsAfter(events)
+  const missing = runBefore(earlier[0]?.events ?? events)
   return [
+    ...(missing === ''
+      ? []
+      : [
+          `the job began before these passes: of its run ${missing}, which went on as the first of these, there is no history here`,
+        ]),
     ...(waiting === 0
       ? []
       : [`${waiting} ${waiting === 1 ? 'signal has' : 'signals have'} come that no pass in the history has taken`]),

@@ -2,8 +2,8 @@
 
 import { Command } from 'commander'
 
-import { resourcePath } from '../../../activities/kube/client.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBad, nameOf, phaseIn } from '../ask/texts.ts'

@@ -4,8 +4,9 @@
 //   F2. Everything is deleted before anything loses a finalizer, from above: what goes on above would make anew what goes below.
 //   F3. A finalizer is taken off the object that was looked at, in the version that was looked at, and of no other.
 
-import { type KubeObject, resourcePath } from '../../../activities/kube/client.ts'
-import { isConflict, isNotFound } from '../../../activities/kube/errors.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { isConflict, isNotFound } from '../../../activities/kube/kube-error.ts'
 import { nameOf } from '../ask/texts.ts'
 import { PERSON_AGENT } from '../person.ts'
 import { type LiveNode, readTree, upwards } from './live-tree.ts'

@@ -1,6 +1,7 @@
 // An object with what it controls, all the way down, as the API server has it now: what a deletion waits for.
 
-import { type KubeClient, type KubeObject, resourcePath } from '../../../activities/kube/client.ts'
+import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readAll } from '../../../activities/kube/pages.ts'
 import { isChildOf } from '../../../workflows/kit/index.ts'
 import type { SteeredKind } from './open-object.ts'

@@ -1,10 +1,10 @@
 // What the commands that steer have in common: the object that is meant, at the API server, and the person that asks, with his own rights.
 
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 
-import { type KubeClient, type KubeObject, type Resource, resourcePath } from '../../../activities/kube/client.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
+import type { KubeClient, KubeObject, Resource } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { type GroupKind, groupKindOf, type JobModeController } from '../../../workflows/kit/index.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { readConfig } from '../../server/config.ts'
@@ -15,6 +15,7 @@ import { nameOf, shown } from '../ask/texts.ts'
 import { namespaceOf } from '../kubeconfig.ts'
 import { openPerson, personName, type PersonFlags } from '../person.ts'
 import { parseOneOf } from '../usage.ts'
+import { yamlText } from '../yaml-text.ts'
 
 export type Steering = NonNullable<JobModeController['steering']>
 
@@ -46,13 +47,19 @@ export interface SteerFlags extends PersonFlags {
 /** What was done, for people and for programs. */
 export interface Done {
   readonly lines: readonly string[]
+  /** What to do then. Of several objects each is told once, behind all lines. */
+  readonly hints?: readonly string[]
   readonly data: object
   readonly exitCode?: number
 }
 
 export function withSteerFlags(command: Command): Command {
+  return withFlags(command.argument('<object...>', 'the object, such as inst/shop'))
+}
+
+/** The flags alone. */
+export function withFlags(command: Command): Command {
   return command
-    .argument('<object...>', 'the object, such as inst/shop')
     .option('--reason <text>', 'why, for those who look at it later')
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('-n, --namespace <name>', "the object's namespace (default: that of the kubeconfig's context)")
@@ -61,11 +68,16 @@ export function withSteerFlags(command: Command): Command {
     .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
 }
 
-/** Does one thing to the object that the words mean, and tells it. */
+/**
+ * Does one thing to the object that the words mean, and tells it.
+ *
+ * @param partsOf which of its parts are meant in its place: to all of them it is done, in turn. What was done is told also where a later one fails.
+ */
 export async function steer(
   words: readonly string[],
   flags: SteerFlags,
   act: (steered: Steered) => Promise<Done>,
+  partsOf?: (steered: Steered) => Promise<readonly Steered[]>,
 ): Promise<void> {
   const why = reasonIn(flags.reason)
   const config = readConfig()
@@ -80,24 +92,47 @@ export async function steer(
       )
     const kinds = steeredKinds().filter(({ group }) => group === kind.group)
     const who = await personName(kube)
-    const done = await act({ kube, kind, kinds, namespace, name, object, who, why })
-    process.stdout.write(written(done, flags.output, `${kind.kind.toLowerCase()}.${kind.group}/${name}`))
-    process.exitCode = done.exitCode ?? 0
+    const steered = { kube, kind, kinds, namespace, name, object, who, why }
+    await doAll(partsOf === undefined ? [steered] : await partsOf(steered), act, flags.output)
   } finally {
     await kube.close()
   }
 }
 
-function written({ lines, data }: Done, output: SteerFlags['output'], name: string): string {
+async function doAll(
+  all: readonly Steered[],
+  act: (steered: Steered) => Promise<Done>,
+  output: SteerFlags['output'],
+): Promise<void> {
+  const told: Told[] = []
+  try {
+    for (const steered of all) told.push({ steered, done: await act(steered) })
+    process.exitCode = Math.max(0, ...told.map(({ done }) => done.exitCode ?? 0))
+  } finally {
+    if (told.length > 0) process.stdout.write(await written(told, output, all.length > 1))
+  }
+}
+
+export interface Told {
+  readonly steered: Pick<Steered, 'kind' | 'name'>
+  readonly done: Done
+}
+
+/** @param isList several were meant: to programs it is a list, of however many. */
+export async function written(told: readonly Told[], output: SteerFlags['output'], isList: boolean): Promise<string> {
+  const data = isList ? told.map(({ done }) => done.data) : told[0]?.done.data
   switch (output) {
-    case 'text':
+    case 'text': {
+      const hints = new Set(told.flatMap(({ done }) => done.hints ?? []))
+      const lines = [...told.flatMap(({ done }) => done.lines), ...hints]
       return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${shown(line, 4000)}\n`).join('')
+    }
     case 'json':
       return `${JSON.stringify(data, null, 2)}\n`
     case 'yaml':
-      return stringify(JSON.parse(JSON.stringify(data)))
+      return await yamlText(data)
     case 'name':
-      return `${name}\n`
+      return told.map(({ steered: { kind, name } }) => `${kind.kind.toLowerCase()}.${kind.group}/${name}\n`).join('')
   }
 }
 

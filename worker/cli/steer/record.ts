@@ -3,8 +3,9 @@
 
 import { randomBytes } from 'node:crypto'
 
-import { type KubeObject, resourcePath } from '../../../activities/kube/client.ts'
-import { isConflict, KubeError } from '../../../activities/kube/errors.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
 import { PERSON_AGENT } from '../person.ts'
 import { readObject, type Steered } from './open-object.ts'
 

@@ -16,11 +16,11 @@ const LOOK_AGAIN_MS = 10_000
 
 const deleteChaosPods = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
   const { state, act } = pass
-  sayInjection(pass)
   const alive = state.chaosPods.filter(({ isDeleting }) => !isDeleting)
   await Promise.all(alive.map(async (pod) => await act.remove(pod)))
   // What had not begun, or has ended already, goes at once.
   if (alive.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
+  sayInjection(pass)
   return done
 })
 

@@ -32,6 +32,8 @@ export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass
     const run = isNewRun ? runCount + 1 : runCount
     status.runCount = run
     status.injectionStatus = statusIn(pass).injectionStatus ?? 'NotInjected'
+    // What this pass will say anyway is said in the same write.
+    status.injectedTargetsCount = statusIn(pass).injectedTargetsCount ?? 0
     status.targetInjections = planned(pass, missing, run)
     // M1
     await pass.save()

@@ -83,6 +83,8 @@ interface Steering {
   readonly retry?: Annotations
   /** The annotation whose value says why a part is left out. */
   readonly skip?: string
+  /** Where a part says what it is called in what it is a part of; absent: nobody there calls it anything. */
+  readonly calledAt?: Path
   /** Of a root: its deletion leaves what was deployed. */
   readonly leave?: Annotations
   /** The finalizer that goes with the job of a deletion. */

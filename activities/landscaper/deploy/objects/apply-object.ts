@@ -3,7 +3,7 @@
 //   A1. Creating and updating carry what was decided from: a conflict, or an object that comes or goes meanwhile, is read and decided again.
 
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
-import { resourcePath } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../../kube/errors.ts'
 import { DeployError } from '../run/deployer.ts'
 import { configurationProblem, shortened } from '../run/deploy-errors.ts'

@@ -1,6 +1,6 @@
 // `patchAfterDeployment`: an overriding map merge into objects that are ready. Source: spec/landscaper.md 4.2.
 
-import { resourcePath } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isConflict, isNotFound } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { describeObject, readObject } from '../target/read-object.ts'

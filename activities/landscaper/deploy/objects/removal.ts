@@ -3,7 +3,7 @@
 //   G1. A group begins when the one before is gone. Resources of no group stay on the cluster.
 //   G2. A failing delete stops nothing else of its group, and is told instead of a time-out (appendix B 36).
 
-import { resourcePath } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import type { DeployError, ItemWork } from '../run/deployer.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { configurationProblem } from '../run/deploy-errors.ts'

@@ -5,7 +5,7 @@
 //   R3. A delete carries the uid of the object that was looked at.
 
 import type { KubeObject } from '../../../kube/client.ts'
-import { resourcePath } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isConflict, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { shortened } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'

@@ -1,7 +1,8 @@
 // What is asked of a Gardener: which Shoots a project has, whether one is there, and kubeconfigs for them. Its API is that of an API server, so whatever answers like it will do.
 // Source: spec/landscaper.md 1.9, 3.7.
 
-import { type KubeClient, resourcePath } from '../../../kube/client.ts'
+import type { KubeClient } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
 import { refuseLarge } from './issued-size.ts'

@@ -7,7 +7,8 @@
 
 import { type Target, targetKind } from '../../../../workflows/landscaper/target/kind.ts'
 import type { WatchedKind } from '../../../../workflows/kit/index.ts'
-import { type KubeClient, type KubeObject, resourcePath } from '../../../kube/client.ts'
+import type { KubeClient, KubeObject } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isFinal, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../../kube/stored.ts'

@@ -1,6 +1,7 @@
 // One object of a target cluster, by what a person would call it.
 
-import { type KubeObject, resourcePath } from '../../../kube/client.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isNotFound } from '../../../kube/errors.ts'
 import { configurationProblem } from '../run/deploy-errors.ts'
 import { objectOf } from './answers.ts'

@@ -1,7 +1,8 @@
 // The engine's own cluster as a ServiceAccount of a user sees it: with a token of that account, never with the engine's own credentials.
 // Source: spec/landscaper.md 4.6 "selfConfig".
 
-import { type KubeClient, resourcePath } from '../../../kube/client.ts'
+import type { KubeClient } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
 import { refuseLarge } from './issued-size.ts'

@@ -4,7 +4,8 @@
 //   T1. A ServiceAccount is used only when whoever owns it has said so, by an annotation. It is asked for at each opening: what is taken back holds at once.
 //   T2. A Target that an Installation exports leads to no ServiceAccount, whatever way it says so.
 
-import { type KubeClient, type KubeObject, resourcePath } from '../../../kube/client.ts'
+import type { KubeClient, KubeObject } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
 import { isNotFound } from '../../../kube/errors.ts'
 import { SOURCE_TYPE_LABEL } from '../../../../workflows/landscaper/contract.ts'
 import type { SelfConfig } from './target-config.ts'

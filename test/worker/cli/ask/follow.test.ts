@@ -23,12 +23,12 @@ async function following(looks: readonly (number | Error | 'on')[], tookMs = 0) 
 
 describe('a job that is followed', () => {
   it('is looked at until it ends', async () => {
-    expect(await following(['on', 'on', 3])).toEqual({ end: 3, told: [], pauses: [200, 200] })
+    expect(await following(['on', 'on', 3])).toEqual({ end: 3, told: [], pauses: [100, 100] })
   })
 
   it('is looked at the more rarely the longer a look takes', async () => {
     expect((await following(['on', 0], 300)).pauses).toEqual([1200])
-    expect([0, 49, 51, 60_000].map(pauseAfter)).toEqual([200, 200, 204, 5000])
+    expect([0, 24, 26, 60_000].map(pauseAfter)).toEqual([100, 100, 104, 5000])
   })
 
   it('is taken up again when the journal is back, which is said once', async () => {
@@ -36,7 +36,7 @@ describe('a job that is followed', () => {
     expect(await following(['on', ...away, 'on', 0])).toEqual({
       end: 0,
       told: ['the journal does not answer: ECONNREFUSED; waiting for it', 'the journal answers again'],
-      pauses: [200, 200, 400, 800, 1600, 3200, 5000, 5000, 200],
+      pauses: [100, 100, 200, 400, 800, 1600, 3200, 5000, 100],
     })
   })
 

@@ -4,6 +4,7 @@ import { SCRIPTS, SHELLS } from '../../../../worker/cli/complete/scripts.ts'
 import { offered, shapeOf, wishOf } from '../../../../worker/cli/complete/wishes.ts'
 import { getCommand } from '../../../../worker/cli/ask/get.ts'
 import { whyCommand } from '../../../../worker/cli/ask/why.ts'
+import { retryCommand } from '../../../../worker/cli/steer/one-item.ts'
 
 const KINDS = ['di', 'exec', 'inst']
 const why = (...words: readonly string[]) => wishOf(shapeOf(whyCommand()), words, KINDS)
@@ -35,6 +36,17 @@ describe('the end of a command line', () => {
     [['inst', 'shop', ''], undefined],
   ])('%j may be an object: %j', (words, expected) => {
     expect(why(...words).objects).toEqual(expected)
+  })
+
+  it.each([
+    [['inst/shop', ''], { of: ['inst/shop'], command: 'retry', but: [] }],
+    [['inst', 'shop', 'd'], { of: ['inst', 'shop'], command: 'retry', but: [] }],
+    [['-n', 'x', 'inst/shop', 'db', 'w'], { of: ['inst/shop'], command: 'retry', but: ['db'] }],
+    [['inst', ''], undefined],
+    [['inst/'], undefined],
+  ])('%j may be an item of an object: %j', (words, expected) => {
+    expect(wishOf(shapeOf(retryCommand()), words, KINDS).items).toEqual(expected)
+    expect(why(...words).items).toBeUndefined()
   })
 
   it('knows the flags before it, by their long names', () => {

@@ -3,7 +3,8 @@
 //
 //   R1. A look remembers nothing: what a selector finds is asked anew each time, so an object that was replaced is not waited for.
 
-import { type KubeObject, resourcePath } from '../../../../kube/client.ts'
+import type { KubeObject } from '../../../../kube/client.ts'
+import { resourcePath } from '../../../../kube/resource-path.ts'
 import type { DeployStep, ItemWork } from '../../run/deployer.ts'
 import { configurationProblem, shortened } from '../../run/deploy-errors.ts'
 import { inParallel } from '../../../../kube/in-parallel.ts'

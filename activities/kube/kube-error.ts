@@ -1,0 +1,165 @@
+// What can go wrong at the Kubernetes API, as data. Apart from how it leaves an activity (errors.ts): a command line has no activities, and need not load
+// what they fail with.
+
+interface ErrorResponse {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
+/** As the server calls it: the kind by its plural. */
+interface MissingObject {
+  readonly kind: string
+  readonly name: string
+}
+
+/** An answer of 400 and above, or no answer (status 0). */
+export class KubeError extends Error {
+  readonly status: number
+  readonly reason: string
+  readonly retryAfterMs: number | undefined
+  /** Of a 404: the object that the server says it does not have. Undefined: it says none, as where it does not know the path. */
+  readonly missing: MissingObject | undefined
+
+  constructor(
+    message: string,
+    fields: {
+      status: number
+      reason: string
+      retryAfterMs?: number | undefined
+      missing?: MissingObject | undefined
+      cause?: unknown
+    },
+  ) {
+    super(message, { cause: fields.cause })
+    this.name = 'KubeError'
+    this.status = fields.status
+    this.reason = fields.reason
+    this.retryAfterMs = fields.retryAfterMs
+    this.missing = fields.missing
+  }
+
+  /** The same without these texts, which a server, or a webhook of it, may have quoted. */
+  concealing(texts: readonly string[]): KubeError {
+    const told = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
+    if (told.length === 0) return this
+    const message = told.reduce((left, text) => left.replaceAll(text, '***'), this.message)
+    return new KubeError(message, { status: this.status, reason: this.reason, retryAfterMs: this.retryAfterMs })
+  }
+
+  /** @param sent the name of the object in the request's body: of one that is made, the server's answer has none where it has no name for it. */
+  static fromResponse(request: string, response: ErrorResponse, text: string, sent = ''): KubeError {
+    const answer = parseStatus(response.statusCode, text, sent)
+    if (TOO_LARGE.test(answer.message)) {
+      const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
+      return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
+    }
+    const reason = WEBHOOK_AWAY.test(answer.message) ? 'WebhookUnavailable' : answer.reason
+    const seconds = Number(response.headers['retry-after'])
+    const message = [`${request}: ${response.statusCode} ${reason}`, answer.message].filter((part) => part !== '')
+    return new KubeError(message.join(': '), {
+      status: response.statusCode,
+      reason,
+      retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+      missing: response.statusCode === 404 ? answer.missing : undefined,
+    })
+  }
+
+  static unreachable(method: string, path: string, cause: unknown): KubeError {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    return new KubeError(`${method} ${path}: no answer: ${message}`, { status: 0, reason: 'Unreachable', cause })
+  }
+}
+
+// etcd and gRPC refuse what is too large with an answer that looks like a failure of the server; it would be tried again for ever.
+const TOO_LARGE = /request is too large|trying to send message larger than max/
+
+// The server's reason is InternalError, as for its own faults. Source: k8s.io/apiserver, webhook errors ("failed calling webhook").
+const WEBHOOK_AWAY = /^Internal error occurred: failed calling webhook /
+
+interface ApiStatus {
+  readonly reason?: string
+  readonly message?: string
+  readonly details?: {
+    readonly name?: string
+    readonly kind?: string
+    readonly causes?: readonly { readonly field?: string; readonly reason?: string; readonly message?: string }[]
+  }
+}
+
+interface ReadStatus {
+  readonly reason: string
+  readonly message: string
+  readonly missing?: MissingObject | undefined
+}
+
+function parseStatus(status: number, text: string, sent: string): ReadStatus {
+  try {
+    const body = JSON.parse(text) as ApiStatus
+    const message = status === 422 ? refusal(body, sent) : (body.message ?? '')
+    return { reason: body.reason ?? 'Unknown', message, missing: missingIn(body) }
+  } catch {
+    if (status === 422) return { reason: 'Unknown', message: '' }
+    // Proxies answer with text; its beginning is all a person needs.
+    return { reason: 'Unknown', message: text.slice(0, 200) }
+  }
+}
+
+function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
+  const { kind, name } = details ?? {}
+  return reason === 'NotFound' && typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
+}
+
+/** Words of the server that quote nothing. */
+const LIMIT = /^Too long: may not be more than \d+ \w+$/
+
+// The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
+function refusal({ details = {} }: ApiStatus, sent: string): string {
+  const { kind = 'object', name = '', causes = [] } = details
+  const what = [
+    kind,
+    ...[name, sent]
+      .filter((one) => one !== '')
+      .slice(0, 1)
+      .map((one) => `"${one}"`),
+  ].join(' ')
+  const where = causes.map(({ field = '', reason = '', message = '' }) => {
+    const unknown = unknownFields(message)
+    if (unknown.length > 0) return `the kind has no field ${unknown.join(', ')}`
+    const [kindOfMistake = ''] = LIMIT.exec(message) ?? message.split(/[:"]/)
+    const place = field === '[]' || field === '' ? 'the whole' : field
+    return `${place}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
+  })
+  return [`${what} is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
+}
+
+// A patch that was asked for strictly is refused as a whole, and quoted; the names of the fields come last.
+function unknownFields(message: string): readonly string[] {
+  const [, told = ''] = /[^]*: strict decoding error: ([^]*)$/.exec(message) ?? []
+  return [...told.matchAll(/unknown field "([^"]+)"/g)].flatMap(([, field]) => field ?? [])
+}
+
+export const isNotFound = (error: unknown): error is KubeError => error instanceof KubeError && error.status === 404
+export const isAlreadyExists = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.status === 409 && error.reason === 'AlreadyExists'
+export const isConflict = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.status === 409 && error.reason === 'Conflict'
+
+// Trying again cannot help: what we send is wrong. Not so 401 and 403: tokens rotate, a restarted server learns its roles late,
+// and a quota may be raised.
+const FINAL_STATUS = new Set([400, 405, 413, 415, 422])
+
+/** Whether the same request cannot succeed later. */
+export const isFinal = (error: KubeError): boolean => FINAL_STATUS.has(error.status)
+
+// Of the server as a whole, or of the moment: overloaded, away, slow, or a conflict.
+const PASSING_STATUS = new Set([0, 401, 408, 409, 429, 502, 503, 504])
+
+/** Whether the server has answered about this object that it does not take the request: by its rules, its roles, or a webhook of theirs. */
+export const isRefusal = (error: KubeError): boolean => !PASSING_STATUS.has(error.status)
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...['Invalid', 'BadRequest', 'Forbidden', 'MethodNotAllowed', 'RequestEntityTooLarge', 'WebhookUnavailable'],
+])
+
+/** The same, of the reason that a failure has kept. */
+export const isRefusalReason = (reason: string): boolean => REFUSALS.has(reason)

@@ -1,0 +1,163 @@
+// What is read from OCI registries that lie, are slow, or send us elsewhere. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
+
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { descriptorV2 } from '../support/component-registry.ts'
+import { pushComponent } from '../support/oci-components.ts'
+import { READER } from '../support/oci-registry.ts'
+import {
+  NAME,
+  errorOf,
+  open,
+  opened,
+  passedOn,
+  plain,
+  pushed,
+  resolve,
+  server,
+  useOpenRegistry,
+} from './registry-stage.ts'
+
+useOpenRegistry()
+
+describe('what a registry answers', () => {
+  it('is refused when it is something else than what was asked for', async () => {
+    const prefix = await pushed({ descriptor: plain })
+    const lying = await server((request, response) => {
+      void passedOn(request).then(async (real) => {
+        const bytes = Buffer.from(await real.arrayBuffer())
+        if (request.url?.includes('/blobs/') === true) bytes[bytes.length - 1] = 0
+        response.end(bytes)
+      })
+    })
+    expect(await errorOf(resolve({ registry: `${lying}/${prefix}` }))).toMatchObject({
+      code: 'UntrustedContent',
+      message: expect.stringContaining('found content with the digest sha256:') as string,
+    })
+    await pushComponent(open, { prefix, descriptor: descriptorV2(NAME, '2.0.0'), tag: '3.0.0' })
+    expect(await errorOf(resolve({ registry: `${open.url}/${prefix}`, version: '3.0.0' }))).toMatchObject({
+      code: 'UntrustedContent',
+      message: expect.stringContaining(
+        `found the descriptor of ${NAME}:2.0.0, expected that of ${NAME}:3.0.0`,
+      ) as string,
+    })
+  })
+
+  it('is refused when it is longer than it may be', async () => {
+    const endless = await server((_, response) => {
+      const write = (): void => {
+        while (response.write(Buffer.alloc(65_536, ' ')));
+      }
+      response.on('drain', write)
+      write()
+    })
+    expect(await errorOf(resolve({ registry: endless }))).toMatchObject({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message: expect.stringContaining(`found more than ${4 * 1024 * 1024} bytes`) as string,
+    })
+  })
+
+  it('gets no credentials where a redirect leads', async () => {
+    const prefix = await pushed({ descriptor: plain })
+    const seen: (string | undefined)[] = []
+    const elsewhere = await server((request, response) => {
+      seen.push(request.headers.authorization)
+      void passedOn(request).then(async (real) => response.end(Buffer.from(await real.arrayBuffer())))
+    })
+    const registry = await server(({ headers, url }, response) => {
+      if (headers.authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end()
+      else response.writeHead(307, { location: `${elsewhere}${url ?? ''}` }).end()
+    })
+    expect((await resolve({ registry: `${registry}/${prefix}`, credential: READER })).own.name).toBe(NAME)
+    expect(seen).toEqual([undefined, undefined, undefined])
+    const round = await server((_, response) => void response.writeHead(302, { location: '/again' }).end())
+    expect((await errorOf(resolve({ registry: round }))).message).toContain('found more than 5 redirects')
+  })
+
+  // As CVE-2020-15157: whoever keeps the blobs may not name who gets the credentials.
+  it('is no challenge where a redirect leads, so that nobody there names who is given credentials', async () => {
+    const seen: (string | undefined)[] = []
+    const thief = await server(({ headers }, response) => {
+      seen.push(headers.authorization)
+      response.end('{"token":"x"}')
+    })
+    const challenge = { 'www-authenticate': `Bearer realm="${thief}/token",service="s"` }
+    const elsewhere = await server((_, response) => void response.writeHead(401, challenge).end())
+    const registry = await server((_, response) => void response.writeHead(307, { location: elsewhere }).end())
+    expect(await errorOf(resolve({ registry, credential: READER }))).toMatchObject({ code: 'RegistryDenied' })
+    expect(seen).toEqual([])
+  })
+
+  it('is no address of other protocols for tokens', async () => {
+    const challenge = { 'www-authenticate': 'Bearer realm="data:text/plain,x"' }
+    const registry = await server((_, response) => void response.writeHead(401, challenge).end())
+    expect(await errorOf(resolve({ registry }))).toMatchObject({ code: 'RegistryDenied' })
+  })
+
+  it('keeps nobody else out when it fails late for one namespace, and nobody asks again', async () => {
+    const failing: ServerResponse[] = []
+    const late = await server((_, response) => void failing.push(response))
+    const registries = opened({ waitMs: 0, reads: 2 })
+    for (const version of ['1', '2', '3', '4']) {
+      const waiting = errorOf(resolve({ registry: late, registries, version }))
+      expect((await waiting).message).toContain('not there after')
+      failing.pop()?.writeHead(403).end()
+      await expect.poll(() => failing.length).toBe(0)
+      await sleep(100)
+    }
+    const prefix = await pushed({ descriptor: plain })
+    const asking = { registry: `${open.url}/${prefix}`, registries, namespace: 'other' }
+    await expect.poll(async () => (await resolve(asking)).own.name, { timeout: 30_000 }).toBe(NAME)
+  })
+
+  it('is read on without the pass that has asked, for whoever asks again', async () => {
+    const prefix = await pushed({ descriptor: plain })
+    let release = (): void => undefined
+    const slow = await server((request, response) => {
+      release = () => {
+        release = () => undefined
+        response.writeHead(307, { location: `${open.url}${request.url ?? ''}` }).end()
+      }
+    })
+    const asking = { registry: `${slow}/${prefix}`, registries: opened({ waitMs: 50 }) }
+    const late = await errorOf(resolve(asking))
+    expect(late).toMatchObject({
+      type: 'RegistryUnavailable',
+      message: expect.stringContaining('not there after') as string,
+    })
+    release()
+    // The manifest has come; now it is the config's turn.
+    await expect
+      .poll(async () => {
+        const outcome = await resolve(asking).then(
+          ({ own }) => own.name,
+          () => 'waits',
+        )
+        release()
+        return outcome
+      })
+      .toBe(NAME)
+  })
+
+  it('is not waited for by more than a few readings of a namespace', async () => {
+    const silent = await server(() => undefined)
+    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 3000 })
+    const ask = (version: string, namespace?: string) =>
+      errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
+    await Promise.all([ask('1'), ask('2')])
+    expect((await ask('3')).message).toContain('found 2 readings of this namespace')
+    expect((await ask('3', 'other')).message).toContain('not there after')
+    // They end by themselves, and make room.
+    await expect.poll(async () => (await ask('4')).message).toContain('not there after')
+  })
+
+  it('is none of a server that is away, which is asked again', async () => {
+    expect(await errorOf(resolve({ registry: 'http://127.0.0.1:1' }))).toEqual({
+      type: 'RegistryUnavailable',
+      message: 'registry http://127.0.0.1:1: found no answer (ECONNREFUSED); it is asked again',
+    })
+    const busy = await server((_, response) => void response.writeHead(503).end())
+    expect((await errorOf(resolve({ registry: busy }))).message).toContain('found no answer (status 503)')
+  })
+})

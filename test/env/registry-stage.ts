@@ -1,0 +1,115 @@
+// What tests of OCI registries share: one that is open, servers that answer as they like, and how a component is read from them.
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { createRegistries, type Registries } from '../../activities/landscaper/components/registries.ts'
+import type { RegistryCredential } from '../../activities/landscaper/components/registry-credentials.ts'
+import { READ_LIMITS, type ReadLimits } from '../../activities/landscaper/components/registry-reads.ts'
+import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
+import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
+import { data } from '../activities/landscaper/tenant-data.ts'
+import { descriptorV2 } from '../support/component-registry.ts'
+import { pushComponent, type PushedComponent } from '../support/oci-components.ts'
+import { OciRegistry } from '../support/oci-registry.ts'
+
+export const NAME = 'example.com/shop'
+export const LISTED = ['127.0.0.1']
+/** A registry that lets everybody in; set before the tests. */
+export let open: OciRegistry
+const ends: (() => Promise<unknown>)[] = []
+
+/** Starts it before the tests of the file, and ends what they have opened. */
+export function useOpenRegistry(): void {
+  beforeAll(async () => {
+    open = await OciRegistry.start()
+  }, 600_000)
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end()
+  })
+  afterAll(async () => {
+    await open.stop()
+  })
+}
+
+interface Asking {
+  readonly registry: string
+  readonly credential?: RegistryCredential
+  readonly version?: string
+  readonly name?: string
+  readonly context?: object
+  readonly registries?: Registries
+  readonly namespace?: string
+}
+
+/** What reads from registries, for one test. */
+export function opened(
+  limits: Partial<ReadLimits> = {},
+  allow: readonly string[] = LISTED,
+  now = () => new Date(),
+): Registries {
+  const registries = createRegistries({ allow, now, limits: { ...READ_LIMITS, ...limits } })
+  ends.push(() => registries.close())
+  return registries
+}
+
+/** The component of the name, by what a worker does with a reference to it. */
+export async function resolve({
+  registry,
+  credential,
+  version = '1.0.0',
+  name = NAME,
+  context,
+  namespace = 'n',
+  ...how
+}: Asking) {
+  const { hostname, port } = new URL(registry)
+  const entries = credential === undefined ? [] : [{ hostname, port, path: '', credential }]
+  const registries = how.registries ?? opened()
+  return await resolveComponents(data, {
+    definition: { ref: { componentName: name, version } },
+    repositoryContext: { type: 'OCIRegistry', baseUrl: registry, ...context },
+    ...{ context: 'default', registryFolder: undefined },
+    registries: () => Promise.resolve(registries.of({ namespace }, [entries])),
+  })
+}
+
+/** What is told of a failure. */
+export async function errorOf(work: Promise<unknown>): Promise<{ code?: string; type?: string; message: string }> {
+  const error = (await work.then(
+    () => new Error('found no failure'),
+    (failure: unknown) => failure,
+  )) as Error & { code?: string; type?: string }
+  return { message: error.message, ...(error.code === undefined ? { type: error.type ?? '' } : { code: error.code }) }
+}
+
+let count = 0
+/** A prefix of its own for each test. */
+export async function pushed(component: Omit<PushedComponent, 'prefix'>): Promise<string> {
+  const prefix = `t${++count}`
+  await pushComponent(open, { prefix, ...component })
+  return prefix
+}
+
+export async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri: string): Promise<string> {
+  const content = await scope.contentOf(resourceAt(scope, uri))
+  return 'bytes' in content ? `${content.mediaType}: ${content.bytes.toString()}` : 'a folder'
+}
+
+/** A server that answers as it likes. */
+export async function server(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const made: Server = createServer(answer).listen(0, '127.0.0.1')
+  await once(made, 'listening')
+  ends.push(async () => {
+    made.closeAllConnections()
+    await new Promise((resolve) => made.close(resolve))
+  })
+  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
+}
+
+/** What the open registry answers to it. */
+export const passedOn = ({ url = '', headers: { accept = '*/*' } }: IncomingMessage) =>
+  fetch(`${open.url}${url}`, { headers: { accept } })
+
+export const plain = descriptorV2(NAME, '1.0.0')

@@ -1,0 +1,114 @@
+// What a command loads is what a person waits for before any question: some 300 ms for 1,600 modules. So it is counted, not timed.
+
+import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { scratchFolder } from '../dev/scratch.ts'
+
+const CLI = fileURLToPath(new URL('../../../worker/cli.ts', import.meta.url))
+const TELLER = new URL('tell-modules.ts', import.meta.url).href
+const NOTHING = 'postgresql://pawl@127.0.0.1:1/nothing'
+const ROWS = ['-n', 'team-a', '--database-url', NOTHING]
+
+const KUBERNETES = '@kubernetes/client-node'
+/** Whatever is asked, none of these answers. */
+const NEVER = [
+  '@temporalio/common',
+  '@temporalio/client',
+  '@temporalio/worker',
+  '@grpc/grpc-js',
+  '@viz-js/viz',
+  'webpack',
+  'ajv',
+  'typescript',
+]
+
+interface Loaded {
+  readonly modules: number
+  /** Of each package; '' is Pawl. */
+  readonly packages: ReadonlyMap<string, number>
+  readonly stderr: string
+}
+
+function load(args: readonly string[]): Loaded {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', PAWL_CACHE: '/nonexistent' }
+  const flags = ['--disable-warning=ExperimentalWarning', '--import', TELLER]
+  const { stderr } = spawnSync(process.execPath, [...flags, CLI, ...args], { encoding: 'utf8', env })
+  const lines = stderr.trimEnd().split('\n')
+  const urls = JSON.parse(lines.at(-1) ?? '') as readonly string[]
+  const packages = new Map<string, number>()
+  for (const url of urls) {
+    // To read how a package is called is not to load it.
+    if (url.endsWith('.json')) continue
+    const [, name = ''] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? []
+    packages.set(name, (packages.get(name) ?? 0) + 1)
+  }
+  return { modules: urls.length, packages, stderr: lines.slice(0, -1).join('\n') }
+}
+
+describe('a question to a database', { timeout: 120_000 }, () => {
+  it.each([
+    [['get', 'inst']],
+    [['why', 'inst/shop']],
+    [['trace', 'inst/shop']],
+    [['trace', 'inst/shop', '-w']],
+    [['history', 'inst/shop']],
+    [['diff', 'inst/shop']],
+    [['graph', 'exec/shop']],
+  ])('%j loads fewer than 600 modules, and nothing for a cluster', (words) => {
+    const { modules, packages, stderr } = load([...words, ...ROWS])
+    expect(stderr).toContain('the journal at 127.0.0.1:1 does not answer')
+    for (const name of [KUBERNETES, 'undici', 'yaml', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
+    // They can be seen.
+    expect(packages.get('kysely')).toBeGreaterThan(0)
+    expect(modules).toBeLessThan(600)
+  })
+})
+
+describe('a question to pawl api', { timeout: 120_000 }, () => {
+  it('loads no database, and of Kubernetes nothing where the kubeconfig is plain', async () => {
+    const { modules, packages, stderr } = load([...(await overApi({ token: 'abc' }))])
+    expect(stderr).toContain('pawl api at http://127.0.0.1:1')
+    for (const name of [KUBERNETES, 'kysely', 'pg', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
+    expect(modules).toBeLessThan(420)
+  })
+
+  it('loads the library of Kubernetes for a kubeconfig that is not plain', async () => {
+    const { packages } = load([...(await overApi({ 'auth-provider': { name: 'gcp' } }))])
+    expect(packages.get(KUBERNETES)).toBeGreaterThan(0)
+  })
+})
+
+describe('a command that steers', { timeout: 120_000 }, () => {
+  it('loads no database, and of Kubernetes nothing where the kubeconfig is plain', async () => {
+    const file = await kubeconfig({ token: 'abc' })
+    const { modules, packages, stderr } = load(['pause', 'inst/shop', '--kubeconfig', file])
+    expect(stderr).toContain('no answer')
+    for (const name of [KUBERNETES, 'kysely', 'pg', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
+    expect(modules).toBeLessThan(420)
+  })
+})
+
+describe('completion', { timeout: 120_000 }, () => {
+  it('of a word that is known loads no library at all but that of command lines', () => {
+    const { packages } = load(['__complete', '--', 'why', 'in'])
+    expect([...packages.keys()].filter((name) => !['', 'commander', 'croner'].includes(name))).toEqual([])
+  })
+})
+
+async function overApi(user: object): Promise<readonly string[]> {
+  return ['get', 'inst', '--api-url', 'http://127.0.0.1:1', '--kubeconfig', await kubeconfig(user)]
+}
+
+async function kubeconfig(user: object): Promise<string> {
+  const file = join(await scratchFolder(), 'kubeconfig')
+  const config = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'here', users: [{ name: 'me', user }] },
+    clusters: [{ name: 'here', cluster: { server: 'https://127.0.0.1:1' } }],
+    contexts: [{ name: 'here', context: { cluster: 'here', user: 'me' } }],
+  }
+  await writeFile(file, JSON.stringify(config))
+  return file
+}

@@ -1,0 +1,13 @@
+// Loaded before a command (`--import`): at its end the URLs of all modules that it loaded stand in the last line of stderr.
+
+import { registerHooks } from 'node:module'
+import { writeSync } from 'node:fs'
+
+const loaded = new Set<string>()
+registerHooks({
+  load: (url, context, next) => {
+    if (url.startsWith('file:') && url !== import.meta.url) loaded.add(url)
+    return next(url, context)
+  },
+})
+process.on('exit', () => writeSync(2, `${JSON.stringify([...loaded])}\n`))
