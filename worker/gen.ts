@@ -58,14 +58,16 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
   const parts = await readParts(root)
   const { folders, controllers, wings } = parts
   const admissions = await readAdmissions(root, wings)
-  const configurations = wings.flatMap(({ said }) => said?.value.admission?.configuration ?? [])
+  const names = wings.flatMap(({ said }) => said?.value.admission ?? [])
+  const validating = names.map(({ configuration }) => configuration)
+  const mutating = names.flatMap(({ mutation }) => mutation?.configuration ?? [])
   return new Map([
     ...folders.flatMap(({ wing, folder, kinds }) =>
       kinds.map((kind) => [`${CRDS}/${wing}/${crdFileName(kind)}`, crdYaml(kind, folder)] as const),
     ),
     ...roleFiles(RBAC, partsByWing(parts)),
-    ...(configurations.length > 0
-      ? [[`${RBAC}/webhook.yaml`, webhookRoles(configurations, DEFAULT_SECRET)] as const]
+    ...(validating.length > 0
+      ? [[`${RBAC}/webhook.yaml`, webhookRoles({ validating, mutating }, DEFAULT_SECRET)] as const]
       : []),
     ['workflows/index.ts', workflowIndex(folders)],
     ['workflows/admission.gen.ts', admissionIndex(admissions)],

@@ -16,7 +16,7 @@ import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
 import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
 import { lifeOf } from './webhook/certificates.ts'
-import { bringConfiguration, wantedConfiguration } from './webhook/configuration.ts'
+import { bringConfiguration, wantedConfiguration, wantedMutation } from './webhook/configuration.ts'
 import { openFurther } from './webhook/further.ts'
 import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
@@ -25,7 +25,8 @@ const config = readConfig()
 const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS), config)
 const asked = settings.wings.flatMap((wing) => {
   const [names, admissions] = [WINGS[wing]?.admission, ADMISSIONS[wing] ?? []]
-  return names === undefined || admissions.length === 0 ? [] : [{ names, admissions }]
+  const flags = settings.wingFlags.get(wing) ?? {}
+  return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
 // Often enough that all have a new certificate long before the former one ends.
 const lookMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
@@ -48,7 +49,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   let served: Served = initial
   const { host, port } = settings
   const admissions = asked.flatMap((one) => one.admissions)
-  const further = await openFurther(admissions, { limitMs: settings.timeoutSeconds * 800, log })
+  const further = await openFurther(asked, { kube, limitMs: settings.timeoutSeconds * 800, log })
   opened(() => further.close())
   const server = await serveReviews({ host, port, pair: served.serving, admissions, further: further.ask, log })
   opened(() => server.close())
@@ -115,8 +116,9 @@ async function first(
 async function configure(kube: KubeClient, { bundle }: Served): Promise<boolean> {
   let isWritten = false
   for (const { names, admissions } of asked) {
-    const wanted = wantedConfiguration(names, admissions, { ...settings, bundle })
-    if (await bringConfiguration(kube, wanted)) isWritten = true
+    const by = { ...settings, bundle }
+    for (const wanted of [wantedConfiguration(names, admissions, by), wantedMutation(names, admissions, by)])
+      if (wanted !== undefined && (await bringConfiguration(kube, wanted))) isWritten = true
   }
   return isWritten
 }

@@ -7,6 +7,7 @@ import type { Registries } from './components/registries.ts'
 import type { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { TemplateEngines } from './render/template-engine.ts'
+import type { Trust } from './trust.ts'
 
 export interface ComponentParts {
   /** Where repositories of type local lie; undefined: there are none. */
@@ -30,6 +31,8 @@ export interface LandscaperParts {
   readonly defaultContexts?: DefaultContexts | undefined
   /** True: what is nobody's is not taken, and ServiceAccounts only where they allow it. Source: docs/security.md. */
   readonly strictTenancy: boolean
+  /** What is believed of the webhook's records; absent: nothing. */
+  readonly trust?: () => Promise<Trust>
 }
 
 export interface LandscaperDeps extends Deps {

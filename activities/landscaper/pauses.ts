@@ -3,6 +3,7 @@
 import { type Condition, PAUSED_ANNOTATION, setCondition } from '../../workflows/landscaper/contract.ts'
 import { listOf } from '../../workflows/landscaper/json-fields.ts'
 import {
+  handedDownBy,
   isHandedDown,
   isUntold,
   type PausableView,
@@ -11,6 +12,7 @@ import {
   type PauseView,
   toldPause,
 } from '../../workflows/landscaper/pause.ts'
+import { recordedName } from '../../workflows/landscaper/steered-by.ts'
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { readObject } from '../kube/read-family.ts'
@@ -19,20 +21,26 @@ import { fieldManagerOf } from '../kube/field-manager.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from '../run/controllers.ts'
 import type { LandscaperDeps } from './deps.ts'
-import { whoAnnotated } from './who-annotated.ts'
+import { NO_TRUST, type Trust } from './trust.ts'
+import { NOT_VERIFIED, whoAnnotated } from './who-annotated.ts'
 
-/** What of a view tells of a pause; nothing where there is none. */
-export function pausableView(object: KubeObject): PausableView {
+/** What of a view tells of a pause; nothing where there is none. @param trust without it no name is told as proven. */
+export function pausableView(object: KubeObject, trust = NO_TRUST): PausableView {
   const reason = pauseReason(object)
   const pauseTold = toldPause(object)
   return {
-    ...(reason !== undefined && { paused: { ...whoPaused(object, reason), reason } }),
+    ...(reason !== undefined && { paused: { ...whoPaused(object, reason, trust), reason } }),
     ...(pauseTold !== undefined && { pauseTold }),
   }
 }
 
-function whoPaused(object: KubeObject, reason: string): Omit<PauseView, 'reason'> {
-  return isHandedDown(reason) ? { by: 'its parent' } : whoAnnotated(object, PAUSED_ANNOTATION, 'pause')
+function whoPaused(object: KubeObject, reason: string, trust: Trust): Omit<PauseView, 'reason'> {
+  if (!isHandedDown(reason)) return whoAnnotated(object, PAUSED_ANNOTATION, { what: 'pause', trust })
+  const by = handedDownBy(object)
+  if (by === undefined) return { by: 'its parent' }
+  // A run has looked at the root, if it was a run that has written it here.
+  const isOurs = trust.isVouched && trust.self !== undefined && recordedName(object, PAUSED_ANNOTATION) === trust.self
+  return { by: isOurs || by.endsWith(NOT_VERIFIED) ? by : `${by}${NOT_VERIFIED}` }
 }
 
 export interface TellPauseInput {
@@ -51,8 +59,9 @@ export const pauseActivities = (deps: LandscaperDeps) => ({
     const { uid, namespace, name } = subject
     const found = await readObject(deps, watched, namespace, name)
     if (found === undefined) return
+    const trust = await deps.landscaper.trust?.()
     const patchOf = (current: KubeObject): Patch | 'done' | 'superseded' => {
-      const view = pausableView(current)
+      const view = pausableView(current, trust)
       if (current.metadata.uid !== uid || !isIdle(targetView(current))) return 'superseded'
       return isUntold(view) ? told(current, view.paused, deps.now().toISOString()) : 'done'
     }

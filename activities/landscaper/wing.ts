@@ -9,6 +9,7 @@ import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { foresight } from './deploy/run/foresee-items.ts'
+import { retryActivities } from './deploy/run/forget-retry.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
 import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
 import { sendActivities } from './deploy/run/send-items.ts'
@@ -34,6 +35,7 @@ import { withdrawExports } from './installation/withdraw-exports.ts'
 import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import { pauseActivities } from './pauses.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
+import { createTrust } from './trust.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
 
@@ -50,7 +52,10 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     }
     const defaultContexts = readDefaultContexts(flags)
     const kubeconfigs = new LatelyIssued()
-    const parts = { templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts }
+    const trust = createTrust(deps, flags['webhook-vouches'])
+    const parts = {
+      ...{ templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts, trust },
+    }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),
@@ -89,6 +94,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...removedClusterActivities(deps),
     ...executionExports(deps),
     ...observeDeployItem(deps),
+    ...retryActivities(deps),
     ...answerActivities(deps, deployers),
     ...sendActivities(deps, deployers, sending),
     ...itemActivities(deps, deployers, sending),

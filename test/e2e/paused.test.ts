@@ -101,7 +101,7 @@ describe.concurrent('a root that is paused', () => {
     const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
     await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
     await pause('tree', 'true')
-    expect(pausedOf(await told(low.name))?.by).toBe('its parent')
+    expect(pausedOf(await told(low.name))?.by).toBe(pausedOf(await told('tree'))?.by)
     deployer.install = () => 'done'
     await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Succeeded')
     await pawl.passed((await cluster.items(low.name)).get('begun')!)

@@ -10,7 +10,9 @@ import { parseAllDocuments } from 'yaml'
 import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { installation, item } from '../support/cluster.ts'
+import { kubectlAs } from '../support/kubectl-as.ts'
 import { useStage } from '../support/stage.ts'
+import { WebhookStage } from '../support/webhook.ts'
 import { Checkout } from '../support/throw-away-wing/checkout.ts'
 import { FILES } from '../support/throw-away-wing/files.ts'
 
@@ -64,7 +66,8 @@ describe('a wing that is added as folders', () => {
   it('changes nothing outside of them but what is generated', async () => {
     expect(checkout.pawl('gen', '--check')).toBe('')
     const changed = await checkout.changed()
-    expect(changed.filter((path) => !/\.gen\.ts$|^workflows\/index\.ts$/.test(path))).toEqual([])
+    const generated = /\.gen\.ts$|^workflows\/index\.ts$|^deploy\/rbac\/webhook\.yaml$/
+    expect(changed.filter((path) => !generated.test(path))).toEqual([])
     expect(changed).toContain('workflows/controllers.gen.ts')
   })
 
@@ -76,6 +79,45 @@ describe('a wing that is added as folders', () => {
       expect(parcel?.status?.jobIDFinished).toBe(parcel?.status?.jobID)
     }, 60_000)
     expect(await stage.pawl.jobs({ metadata })).toMatchObject([{ cause: 'changed spec', outcome: 'Weighed' }])
+  })
+
+  it('has its objects changed, judged and warned of before they are stored, by rules that read and have a flag', async () => {
+    const webhook = await WebhookStage.open(inject('servers'), 'throw-away-admission', checkout.folder)
+    try {
+      await webhook.start('zoo', ['--wings', 'zoo', '--parcel-most', '7'])
+      const { cluster } = webhook
+      const kubectl = kubectlAs(inject('servers'), cluster.namespace, 'keeper')
+      const stored = async (name: string, spec: object, more: object = {}) =>
+        await cluster.create({ apiVersion: ZOO, kind: 'Parcel', metadata: { name, ...more }, spec }, 'parcels')
+      // API servers hear of a configuration by their watch.
+      let tries = 0
+      const isAsked = async () => (await stored(`try-${(tries += 1)}`, { size: 1 })).spec?.['label'] === 'fragile'
+      await vi.waitUntil(isAsked, { timeout: 30_000, interval: 100 })
+      const debt = () => stored(`debt-${(tries += 1)}`, { size: -1 }).then(() => 'stored', String)
+      await expect.poll(debt, { timeout: 30_000 }).toContain('spec.size')
+
+      await expect(stored('large', { size: 8 })).rejects.toThrow('spec.size')
+      await cluster.create(
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'forbidden' }, data: { label: 'secret' } },
+        'configmaps',
+      )
+      await expect(stored('named', { size: 1, label: 'secret' })).rejects.toThrow('spec.label')
+
+      await stored('empty', { size: 1 }, { finalizers: ['zoo.pawl.dev/sealed'] })
+      const { stderr } = await kubectl.both('patch', 'parcel', 'empty', '--type=merge', '-p', '{"spec":{"size":0}}')
+      expect(stderr).toContain('Warning: nothing is in it')
+      const patched = await kubectl.both('patch', 'parcel', 'empty', '--type=merge', '-p', '{"spec":{"size":2}}')
+      expect(patched.stderr).toContain(`Warning: ${cluster.namespace} is far away`)
+      await kubectl('delete', 'parcel', 'empty', '--wait=false')
+      const unseal = JSON.stringify({ metadata: { finalizers: null } })
+      const path = resourcePath({ apiVersion: ZOO, plural: 'parcels' }, cluster.namespace, 'empty')
+      const merge = { body: { metadata: { finalizers: null } }, contentType: 'application/merge-patch+json' } as const
+      await expect(cluster.kube.request('PATCH', path, merge)).rejects.toThrow('metadata.finalizers')
+      await kubectl('patch', 'parcel', 'empty', '--type=merge', '-p', unseal)
+      expect(await cluster.get('parcels', 'empty', ZOO)).toBeUndefined()
+    } finally {
+      await webhook.close()
+    }
   })
 
   it('has objects in level mode converge', async () => {

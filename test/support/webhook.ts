@@ -2,13 +2,15 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseAllDocuments } from 'yaml'
 
+import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { childEnvironment, processArgs } from '../../worker/server/config.ts'
@@ -18,8 +20,10 @@ import { freePort } from './free-port.ts'
 import { RIGHTS } from './rights.ts'
 import type { TestServers } from './servers.ts'
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RBAC = 'rbac.authorization.k8s.io/v1'
 const CONFIGURATION = 'landscaper-validation-webhook'
+const MUTATION = 'landscaper-mutation-webhook'
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 // On a busy machine a process takes many seconds to start.
 const START_LIMIT_MS = 90_000
@@ -31,27 +35,35 @@ export class WebhookStage {
   readonly home: Cluster
   readonly #account: string
   readonly #dir: string
+  readonly #checkout: string | undefined
   readonly #running = new Map<string, ChildProcess>()
   readonly #healthPorts = new Map<string, number>()
 
   private constructor(
     clusters: { readonly cluster: Cluster; readonly home: Cluster },
-    paths: { readonly account: string; readonly dir: string },
+    paths: { readonly account: string; readonly dir: string; readonly checkout: string | undefined },
   ) {
     this.cluster = clusters.cluster
     this.home = clusters.home
     this.#account = paths.account
     this.#dir = paths.dir
+    this.#checkout = paths.checkout
   }
 
-  static async open(servers: Pick<TestServers, 'kubeconfigPath'>, name: string): Promise<WebhookStage> {
+  /** @param checkout another one, whose webhook is run with the roles that it has; default the present one. */
+  static async open(
+    servers: Pick<TestServers, 'kubeconfigPath'>,
+    name: string,
+    checkout?: string,
+  ): Promise<WebhookStage> {
     const cluster = new Cluster(servers.kubeconfigPath, name)
     const home = new Cluster(servers.kubeconfigPath, `${RIGHTS}-${name}`)
     await cluster.createNamespace()
     await home.createNamespace()
     const account = await makeAccount(servers, home, 'pawl-webhook')
-    await grant(home, `${CONFIGURATION}-${name}`)
-    return new WebhookStage({ cluster, home }, { account, dir: await mkdtemp(join(tmpdir(), 'pawl-webhook-')) })
+    await grant(home, name, checkout)
+    const dir = await mkdtemp(join(tmpdir(), 'pawl-webhook-'))
+    return new WebhookStage({ cluster, home }, { account, dir, checkout })
   }
 
   /** Starts one that is reached by a port of its own, in place of a former one of the name. @returns its port, when it is ready. */
@@ -66,7 +78,8 @@ export class WebhookStage {
       ...(flags.includes('--url') ? [] : ['--url', `https://127.0.0.1:${port}`]),
       ...flags,
     ]
-    const child = spawn(process.execPath, processArgs('webhook.ts', given), {
+    const args = (await programOf(this.#checkout))('webhook.ts', given)
+    const child = spawn(process.execPath, args, {
       env: childEnvironment(),
       stdio: ['ignore', fd, fd],
     })
@@ -99,17 +112,27 @@ export class WebhookStage {
     return await readFile(join(this.#dir, `${name}.log`), 'utf8')
   }
 
-  /** The configuration that the process writes. */
+  /** The configurations that the process writes: by which it refuses, and by which it changes. */
   get configurationPath(): string {
     const name = `${CONFIGURATION}-${this.cluster.namespace}`
     return resourcePath({ apiVersion: ADMISSION, plural: 'validatingwebhookconfigurations' }, undefined, name)
   }
+  get mutationPath(): string {
+    const name = `${MUTATION}-${this.cluster.namespace}`
+    return resourcePath({ apiVersion: ADMISSION, plural: 'mutatingwebhookconfigurations' }, undefined, name)
+  }
 
   async close(): Promise<void> {
     for (const name of [...this.#running.keys()]) await this.stop(name)
-    await this.cluster.kube.request('DELETE', this.configurationPath).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    const { kube, namespace } = this.cluster
+    for (const plural of ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']) {
+      const resource = { apiVersion: ADMISSION, plural }
+      const { items } = await kube.request<ObjectList>('GET', resourcePath(resource, undefined))
+      for (const { metadata } of items.filter((one) => one.metadata.name.endsWith(`-webhook-${namespace}`)))
+        await kube.request('DELETE', resourcePath(resource, undefined, metadata.name)).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error
+        })
+    }
     await Promise.all([this.cluster.kube.close(), this.home.kube.close()])
   }
 }
@@ -139,20 +162,52 @@ function objectsIn(text: string): readonly ShippedObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ShippedObject)
 }
 
-/** The shipped roles and bindings, whose configuration has the name that it has for one namespace. */
-async function grant({ kube, namespace }: Cluster, configuration: string): Promise<void> {
-  const roles = await readFile(new URL('../../deploy/rbac/webhook.yaml', import.meta.url), 'utf8')
-  const bindings = await readFile(new URL('../../deploy/webhook.yaml', import.meta.url), 'utf8')
+/** The shipped roles and bindings, whose configurations have the names that they have for one namespace. */
+async function grant({ kube, namespace }: Cluster, of: string, checkout = ROOT): Promise<void> {
   const named = (text: string) => text.replaceAll(/^( +name: )pawl-webhook/gm, `$1${namespace}-webhook`)
-  for (const object of objectsIn(named(roles.replace(`- ${CONFIGURATION}\n`, `- ${configuration}\n`)))) {
-    await kube.request('POST', resourcePath({ apiVersion: RBAC, plural: 'clusterroles' }, undefined), { body: object })
-  }
-  for (const object of objectsIn(named(bindings)).filter(({ kind }) => kind.endsWith('RoleBinding'))) {
+  const roles = objectsIn(named(await readFile(join(checkout, 'deploy/rbac/webhook.yaml'), 'utf8')))
+  for (const role of [...roles.map((one) => ofOneNamespace(one, of)), ...(await wingRoles(checkout, named))])
+    await kube.request('POST', resourcePath({ apiVersion: RBAC, plural: 'clusterroles' }, undefined), { body: role })
+  const bindings = objectsIn(named(await readFile(join(ROOT, 'deploy/webhook.yaml'), 'utf8')))
+  const subjects = [{ kind: 'ServiceAccount', namespace, name: 'pawl-webhook' }]
+  for (const object of bindings.filter(({ kind }) => kind.endsWith('RoleBinding'))) {
     const isOfHome = object.metadata.namespace !== undefined
-    const subjects = [{ kind: 'ServiceAccount', namespace, name: 'pawl-webhook' }]
     const metadata = { name: object.metadata.name, ...(isOfHome && { namespace }) }
     const plural = `${object.kind.toLowerCase()}s`
     const path = resourcePath({ apiVersion: RBAC, plural }, isOfHome ? namespace : undefined)
     await kube.request('POST', path, { body: { ...object, metadata, subjects } })
   }
+  for (const { metadata } of await wingRoles(checkout, named)) {
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name }
+    const body = { apiVersion: RBAC, kind: 'ClusterRoleBinding', metadata: { name: metadata.name }, roleRef, subjects }
+    await kube.request('POST', resourcePath({ apiVersion: RBAC, plural: 'clusterrolebindings' }, undefined), { body })
+  }
+}
+
+/** The roles of wings whose rules read objects. */
+async function wingRoles(checkout: string, named: (text: string) => string): Promise<readonly ShippedObject[]> {
+  const folder = join(checkout, 'deploy/rbac')
+  const files = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('/webhook.yaml'))
+  const texts = await Promise.all(files.map((path) => readFile(join(folder, path), 'utf8')))
+  return texts.flatMap((text) => objectsIn(named(text)))
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
+
+function ofOneNamespace(role: ShippedObject & { readonly rules?: readonly Rule[] }, of: string): ShippedObject {
+  const rules = role.rules?.map((rule) =>
+    rule.resourceNames !== undefined && rule.apiGroups.includes('admissionregistration.k8s.io')
+      ? { ...rule, resourceNames: rule.resourceNames.map((name) => `${name}-${of}`) }
+      : rule,
+  )
+  return { ...role, ...(rules !== undefined && { rules }) }
+}
+
+async function programOf(checkout: string | undefined): Promise<typeof processArgs> {
+  if (checkout === undefined) return processArgs
+  const module = (await import(pathToFileURL(join(checkout, 'worker/server/config.ts')).href)) as object
+  return (module as { processArgs: typeof processArgs }).processArgs
 }

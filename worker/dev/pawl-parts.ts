@@ -77,7 +77,12 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     },
     // An API server that is the user's own may not reach this machine.
     ...(isServerOurs(servers)
-      ? [{ name: 'webhook', file: 'webhook.ts', healthPort: ports.webhookHealth, args: webhookFlags(options) }]
+      ? [
+          {
+            ...{ name: 'webhook', file: 'webhook.ts', healthPort: ports.webhookHealth },
+            args: [...webhookFlags(options), ...ofWings.webhook],
+          },
+        ]
       : []),
   ]
   const each = async (start: (one: PawlProcess) => Promise<void>) => {

@@ -8,7 +8,7 @@ import { API_RULES, ENGINE_RULES, merged } from './access-rules.ts'
 import type { Right } from './level-rbac.ts'
 import { rightsOfWing, type WingParts } from './wing-rbac.ts'
 
-/** The roles by path: `api.yaml`, `worker.yaml` of the engine, and `<wing>/bridge.yaml` and `<wing>/worker.yaml`. */
+/** The roles by path: `api.yaml`, `worker.yaml` of the engine, and `<wing>/bridge.yaml` and `<wing>/worker.yaml`; `<wing>/webhook.yaml` where it has rules that read. */
 export function roleFiles(
   folder: string,
   wings: ReadonlyMap<string, WingParts>,
@@ -25,10 +25,16 @@ export function roleFiles(
 function ofWing(wing: string, parts: WingParts) {
   const source = `workflows/${wing}/: its kinds, controllers and wing.ts`
   const rights = rightsOfWing(parts)
-  return (['bridge', 'worker'] as const).map((process) => {
-    const rules = rights.filter((one) => one.process === process && !isOfEngine(one)).map(({ rule }) => rule)
-    return [`${process}.yaml`, roleYaml(`pawl-${process}-${wing}`, rules, source)] as const
-  })
+  const { webhookRules = [] } = parts
+  const file = (process: string, rules: readonly AccessRule[]) =>
+    [`${process}.yaml`, roleYaml(`pawl-${process}-${wing}`, rules, source)] as const
+  return [
+    ...(['bridge', 'worker'] as const).map((process) => {
+      const rules = rights.filter((one) => one.process === process && !isOfEngine(one)).map(({ rule }) => rule)
+      return file(process, rules)
+    }),
+    ...(webhookRules.length === 0 ? [] : [file('webhook', webhookRules)]),
+  ]
 }
 
 /** Whether the role of the engine has it already. */

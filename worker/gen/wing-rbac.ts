@@ -19,6 +19,7 @@ export interface WingParts {
   /** Of its wing.ts. */
   readonly workerRules: readonly AccessRule[]
   readonly bridgeRules?: readonly AccessRule[]
+  readonly webhookRules?: readonly AccessRule[]
 }
 
 export function rightsOfWing({ kinds, controllers, workerRules, bridgeRules = [] }: WingParts): readonly Right[] {

@@ -35,6 +35,7 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
         controllers: controllers.filter(isOf).flatMap(({ values }) => [...values.values()]),
         workerRules: wings.find(isOf)?.said?.value.workerRules ?? [],
         bridgeRules: wings.find(isOf)?.said?.value.bridgeRules ?? [],
+        webhookRules: wings.find(isOf)?.said?.value.webhookRules ?? [],
       }
       return [name, parts]
     }),

@@ -15,6 +15,17 @@ export const DEV_WING_FLAGS: FlagTable = Object.fromEntries(
   Object.entries(WING_FLAGS).filter(([, flag]) => flag.inDev !== undefined),
 )
 
+/** What the wings say of flags that the webhook has as well (`inWebhook`). */
+export const WEBHOOK_WINGS: Readonly<Record<string, { readonly flags: FlagTable }>> = Object.fromEntries(
+  Object.entries<Pick<Wing, 'flags'>>(SAYING).map(([wing, { flags }]) => {
+    const asked = Object.entries(flags).filter(([, flag]) => flag.inWebhook !== undefined)
+    return [wing, { flags: Object.fromEntries(asked) }]
+  }),
+)
+
+/** Those flags, of all wings. */
+export const WEBHOOK_WING_FLAGS: FlagTable = joinTables(...Object.values(WEBHOOK_WINGS).map(({ flags }) => flags))
+
 /** For processes that run controllers of users alone. */
 const NONE = 'none'
 
@@ -81,7 +92,7 @@ export function devWingFlags(
   on: readonly string[],
   { url: apiServer, isOurs }: { readonly url: string; readonly isOurs: boolean },
   given: GivenFlags,
-): Readonly<Record<'worker' | 'bridge', readonly string[]>> {
+): Readonly<Record<'worker' | 'bridge' | 'webhook', readonly string[]>> {
   const flags = joinTables(...on.map((wing) => SAYING_OF.get(wing)?.flags ?? {}))
   const { hostname, port, protocol } = new URL(apiServer)
   const ours = `${hostname}:${port === '' ? (protocol === 'http:' ? 80 : 443) : port}`
@@ -92,7 +103,9 @@ export function devWingFlags(
     return values.length === 0 ? [] : [{ name, text: `--${name}=${values.join(',')}` }]
   })
   const ofBridge = all.filter(({ name }) => Object.hasOwn(SWITCH_FLAGS, name))
-  return { worker: all.map(({ text }) => text), bridge: ofBridge.map(({ text }) => text) }
+  const ofWebhook = all.filter(({ name }) => Object.hasOwn(WEBHOOK_WING_FLAGS, name))
+  const texts = (some: readonly { readonly text: string }[]) => some.map(({ text }) => text)
+  return { worker: texts(all), bridge: texts(ofBridge), webhook: texts(ofWebhook) }
 }
 
 const SAYING_OF: ReadonlyMap<string, { readonly flags: FlagTable }> = new Map(Object.entries(SAYING))

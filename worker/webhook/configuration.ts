@@ -1,25 +1,41 @@
-// The ValidatingWebhookConfigurations by which API servers ask: one for each wing that has rules, of which the webhook writes its own entries and
-// nothing else.
+// The configurations by which API servers ask: a ValidatingWebhookConfiguration for each wing that has rules, and a MutatingWebhookConfiguration where
+// these change objects. The webhook writes its own entries of them and nothing else.
 //
 //   V1. An entry is ours by its name; those of others stay, and so does all metadata.
 //   V2. What is being deleted is not asked about, nor what changes in metadata or status alone, so that a webhook that is down keeps nothing from going
 //       away and holds up nobody who wants something done with what is there.
+//   V3. Mutations are asked of what they say (asked-writes.ts). A webhook that is down keeps such writes back only where the operator wants it so.
+//   V4. What rules about metadata are asked of passes while no webhook answers: it may be the end of a deletion.
 
-import { type Admission, canonicalJson, type Kind, type WingAdmission } from '../../workflows/kit/index.ts'
+import {
+  type Admission,
+  canonicalJson,
+  type Kind,
+  type Mutation,
+  type WingAdmission,
+} from '../../workflows/kit/index.ts'
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
+import { askedInCel, newOrChangedInCel, NOT_BEING_DELETED } from './asked-writes.ts'
 import type { FailurePolicy, Reached } from './flags.ts'
 
 export const VALIDATE_PATH = '/validate'
+export const MUTATE_PATH = '/mutate'
 
-const RESOURCE = { apiVersion: 'admissionregistration.k8s.io/v1', plural: 'validatingwebhookconfigurations' }
+const API = 'admissionregistration.k8s.io/v1'
+const PLURALS = {
+  ValidatingWebhookConfiguration: 'validatingwebhookconfigurations',
+  MutatingWebhookConfiguration: 'mutatingwebhookconfigurations',
+} as const
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name'
 const MOST_TRIES = 5
 
 export interface AskedBy {
   readonly reached: Reached
   readonly failurePolicy: FailurePolicy
+  /** Of mutations that leave it to the operator. */
+  readonly recordPolicy: FailurePolicy
   readonly timeoutSeconds: number
   /** Undefined: all. */
   readonly namespace: string | undefined
@@ -33,6 +49,7 @@ export interface WebhookEntry {
 }
 
 export interface WantedConfiguration {
+  readonly kind: keyof typeof PLURALS
   readonly name: string
   /** What the names of our entries end in. */
   readonly domain: string
@@ -44,48 +61,92 @@ export function wantedConfiguration(
   admissions: readonly Admission[],
   asked: AskedBy,
 ): WantedConfiguration {
-  const { namespace } = asked
-  // Every field that the server would fill in stands here, so that what is there can be compared.
   const shared = {
-    admissionReviewVersions: ['v1'],
-    clientConfig: clientOf(asked),
+    ...sharedBy(asked, VALIDATE_PATH),
     failurePolicy: asked.failurePolicy,
+    objectSelector: { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
+  }
+  const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
+    const { kind, metadata } = admission
+    const rules = rulesOf(admission)
+    const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
+    if (metadata === undefined) return [entry]
+    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.asked, kind) }]
+    // V4
+    const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
+    return [entry, { ...ofMetadata, ...shared, failurePolicy: 'Ignore' }]
+  })
+  return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
+}
+
+/** Undefined: no rule of the wing changes anything. */
+export function wantedMutation(
+  { mutation }: WingAdmission,
+  admissions: readonly Admission[],
+  asked: AskedBy,
+): WantedConfiguration | undefined {
+  const all = admissions.flatMap((admission) => (admission.mutations ?? []).map((one) => [admission, one] as const))
+  if (mutation === undefined || all.length === 0) return undefined
+  const { configuration, domain } = mutation
+  // Whoever changes the object after us is followed by us again.
+  const shared = { ...sharedBy(asked, MUTATE_PATH), objectSelector: {}, reinvocationPolicy: 'IfNeeded' }
+  const webhooks = all.map(([admission, one]): WebhookEntry => {
+    const name = `${admission.kind.plural}.${one.name}.${domain}`
+    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.asked, admission.kind) }]
+    return { name, rules: rulesOf(admission), matchConditions, failurePolicy: policyOf(one, asked), ...shared }
+  })
+  return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
+}
+
+function policyOf({ whenAway }: Mutation, { failurePolicy, recordPolicy }: AskedBy): FailurePolicy {
+  switch (whenAway) {
+    case 'pass':
+      return 'Ignore'
+    case 'failure-policy':
+      return failurePolicy
+    case 'record-policy':
+      return recordPolicy
+  }
+}
+
+function nameFor(configuration: string, { namespace }: AskedBy): string {
+  return namespace === undefined ? configuration : `${configuration}-${namespace}`
+}
+
+/** Every field that the server would fill in stands in an entry, so that what is there can be compared. */
+function sharedBy(asked: AskedBy, path: string) {
+  const { namespace } = asked
+  return {
+    admissionReviewVersions: ['v1'],
+    clientConfig: clientOf(asked, path),
     matchPolicy: 'Equivalent',
     namespaceSelector:
       namespace === undefined
         ? {}
         : { matchExpressions: [{ key: NAMESPACE_LABEL, operator: 'In', values: [namespace] }] },
-    objectSelector: { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
     sideEffects: 'None',
     timeoutSeconds: asked.timeoutSeconds,
   }
-  const webhooks = admissions.map(({ kind, operations }): WebhookEntry => {
-    const { group, version, plural, withoutNamespace = false } = kind
-    const scope = withoutNamespace ? 'Cluster' : 'Namespaced'
-    const rules = [
-      { apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope },
-    ]
-    return { name: `${plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
-  })
-  return { name: namespace === undefined ? configuration : `${configuration}-${namespace}`, domain, webhooks }
+}
+
+function rulesOf({ kind, operations }: Admission) {
+  const { group, version, plural, withoutNamespace = false } = kind
+  const scope = withoutNamespace ? 'Cluster' : 'Namespaced'
+  return [{ apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope }]
 }
 
 /** V2, in CEL. The process itself judges by the same (review.ts, R1). */
-function conditionsOf({ schema }: Kind) {
-  const changes = Object.keys(schema).flatMap((field) => {
-    const [now, before] = [`object.${field}`, `oldObject.${field}`]
-    return field === 'status' ? [] : [`has(${now}) != has(${before}) || (has(${now}) && ${now} != ${before})`]
-  })
+function conditionsOf(kind: Kind) {
   return [
-    { name: 'is-not-being-deleted', expression: '!has(object.metadata.deletionTimestamp)' },
-    { name: 'is-new-or-changed', expression: ['oldObject == null', ...changes].join(' || ') },
+    { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
+    { name: 'is-new-or-changed', expression: newOrChangedInCel(kind) },
   ]
 }
 
-function clientOf({ reached, bundle }: AskedBy) {
+function clientOf({ reached, bundle }: AskedBy, path: string) {
   const caBundle = Buffer.from(bundle).toString('base64')
-  if ('url' in reached) return { caBundle, url: `${reached.url}${VALIDATE_PATH}` }
-  return { caBundle, service: { ...reached.service, path: VALIDATE_PATH, port: 443 } }
+  if ('url' in reached) return { caBundle, url: `${reached.url}${path}` }
+  return { caBundle, service: { ...reached.service, path, port: 443 } }
 }
 
 /** Makes the server's configuration as wanted. @returns whether something had to be written. */
@@ -99,15 +160,13 @@ export async function bringConfiguration(kube: KubeClient, wanted: WantedConfigu
   }
 }
 
-async function bring(kube: KubeClient, { name, domain, webhooks }: WantedConfiguration): Promise<boolean> {
-  const found = await read(kube, name)
+async function bring(kube: KubeClient, { kind, name, domain, webhooks }: WantedConfiguration): Promise<boolean> {
+  const resource = { apiVersion: API, plural: PLURALS[kind] }
+  const path = resourcePath(resource, undefined, name)
+  const found = await read(kube, path)
   if (found === undefined) {
-    const body = {
-      ...{ apiVersion: RESOURCE.apiVersion, kind: 'ValidatingWebhookConfiguration' },
-      metadata: { name },
-      webhooks,
-    }
-    await kube.request('POST', resourcePath(RESOURCE, undefined), { body })
+    const body = { apiVersion: API, kind, metadata: { name }, webhooks }
+    await kube.request('POST', resourcePath(resource, undefined), { body })
     return true
   }
   const entries = (found['webhooks'] ?? []) as readonly WebhookEntry[]
@@ -115,16 +174,16 @@ async function bring(kube: KubeClient, { name, domain, webhooks }: WantedConfigu
   const all = [...others, ...webhooks]
   if (canonicalJson(entries) === canonicalJson(all)) return false
   const { uid, resourceVersion } = found.metadata
-  await kube.request('PATCH', resourcePath(RESOURCE, undefined, name), {
+  await kube.request('PATCH', path, {
     body: { metadata: { uid, resourceVersion }, webhooks: all },
     contentType: 'application/merge-patch+json',
   })
   return true
 }
 
-async function read(kube: KubeClient, name: string): Promise<KubeObject | undefined> {
+async function read(kube: KubeClient, path: string): Promise<KubeObject | undefined> {
   try {
-    return await kube.request<KubeObject>('GET', resourcePath(RESOURCE, undefined, name))
+    return await kube.request<KubeObject>('GET', path)
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error

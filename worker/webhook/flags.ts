@@ -4,11 +4,11 @@ import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
 import { ANSWERING_FLAGS } from '../server/answering-flags.ts'
-import { type FlagTable, type GivenFlags, needed, readFlags } from '../server/flags.ts'
+import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
-import { wingsOn } from '../server/wings.ts'
+import { readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, wingsOn } from '../server/wings.ts'
 
-export const WEBHOOK_FLAGS = {
+const OWN_FLAGS = {
   kubeconfig: {
     ...{ takes: '<file>', reads: 'text', text: 'the cluster whose API server asks' },
     default: '$KUBECONFIG, else in-cluster or the usual file',
@@ -51,12 +51,19 @@ export const WEBHOOK_FLAGS = {
     ...{ takes: '<policy>', reads: 'text', otherwise: 'Fail' },
     text: 'what becomes of writes while the webhook does not answer: Fail refuses them, Ignore lets them pass',
   },
+  'record-policy': {
+    ...{ takes: '<policy>', reads: 'text', otherwise: 'Ignore' },
+    text: 'what becomes meanwhile of writes of which it records who has made them: Ignore lets them pass, Fail refuses them, so that the record is proof',
+  },
   timeout: {
     ...{ takes: '<duration>', reads: 'duration', otherwise: '10s' },
     text: 'how long the API server waits for an answer, 1s to 30s',
   },
   ...ANSWERING_FLAGS,
 } as const satisfies FlagTable
+
+/** The webhook's own flags, then those of the wings that it has, too. */
+export const WEBHOOK_FLAGS: FlagTable = joinTables(OWN_FLAGS, WEBHOOK_WING_FLAGS)
 
 export interface Place {
   readonly namespace: string
@@ -71,6 +78,8 @@ export type Reached = { readonly service: Place } | { readonly url: string }
 export interface WebhookSettings {
   readonly kubeconfigPath: string | undefined
   readonly wings: readonly string[]
+  /** Values of the wings' flags that it has, by wing. */
+  readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   /** The only namespace that it is asked about; undefined: all. */
   readonly namespace: string | undefined
   readonly host: string
@@ -80,6 +89,7 @@ export interface WebhookSettings {
   readonly certificateMs: number
   readonly authorityMs: number
   readonly failurePolicy: FailurePolicy
+  readonly recordPolicy: FailurePolicy
   readonly timeoutSeconds: number
   readonly drainMs: number
   readonly healthHost: string
@@ -88,12 +98,14 @@ export interface WebhookSettings {
 
 /** @throws with the name of the flag, what was found and what was expected. */
 export function webhookSettings(given: GivenFlags, config: Config): WebhookSettings {
-  const flags = readFlags(WEBHOOK_FLAGS, given)
+  const flags = readFlags(OWN_FLAGS, given)
+  const wings = wingsOn(flags.wings)
   const reached = readReached(flags.service, flags.url)
   const [certificateMs, authorityMs] = lifetimes(flags['certificate-lifetime'], flags['authority-lifetime'])
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
-    wings: wingsOn(flags.wings),
+    wings,
+    wingFlags: readWingFlags(wings, given, WEBHOOK_WINGS),
     namespace: flags.namespace === undefined ? undefined : nameIn('namespace', flags.namespace),
     host: flags.host,
     port: flags.port,
@@ -101,7 +113,8 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
     certificates: readCertificates(flags['certificate-secret'], flags['certificate-dir'], reached),
     certificateMs,
     authorityMs,
-    failurePolicy: readPolicy(flags['failure-policy']),
+    failurePolicy: readPolicy('failure-policy', flags['failure-policy']),
+    recordPolicy: readPolicy('record-policy', flags['record-policy']),
     timeoutSeconds: readTimeout(flags.timeout),
     drainMs: flags['drain-ms'],
     healthHost: flags['health-host'],
@@ -146,9 +159,9 @@ function lifetimes(certificate: number | undefined, authority: number | undefine
   return [certificate, authority]
 }
 
-function readPolicy(text: string): FailurePolicy {
+function readPolicy(flag: string, text: string): FailurePolicy {
   if (text === 'Fail' || text === 'Ignore') return text
-  throw new Error(`--failure-policy is "${text}"; expected Fail or Ignore`)
+  throw new Error(`--${flag} is "${text}"; expected Fail or Ignore`)
 }
 
 function readTimeout(ms: number | undefined): number {

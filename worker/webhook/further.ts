@@ -1,50 +1,104 @@
 // Opens the modules of further rules, each once, and asks them.
 //
 //   F1. What is wrong with such a rule, or takes longer than the API server waits, lets the object pass: a job tells what is wrong with it.
+//   F2. They read what the webhook's account may read, and write nothing.
 
-import type { Admission, FurtherRequest, FurtherRules, FurtherRulesModule, Problem } from '../../workflows/kit/index.ts'
+import type {
+  Admission,
+  FlagTable,
+  FlagValues,
+  FurtherRequest,
+  FurtherRules,
+  FurtherRulesModule,
+  ObjectReader,
+  Problem,
+} from '../../workflows/kit/index.ts'
+import type { KubeClient } from '../../activities/kube/client.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
 import type { Logger } from '../server/log.ts'
+
+export interface FurtherAnswer {
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly string[]
+}
 
 /** What there is to ask of one kind. */
 export type AskFurther = (
   admission: Admission,
   request: Omit<FurtherRequest, 'kind' | 'signal'>,
-) => Promise<readonly Problem[]>
+) => Promise<FurtherAnswer>
 
 export interface OpenFurther {
   readonly ask: AskFurther
   readonly close: () => Promise<void>
 }
 
-/** @param limitMs for one answer. @throws what keeps a module from being loaded. */
+/** The rules of one wing, with what it was given. */
+export interface WingRules {
+  readonly admissions: readonly Admission[]
+  readonly flags: FlagValues<FlagTable>
+}
+
+export interface FurtherOptions {
+  readonly kube: Pick<KubeClient, 'request'>
+  /** For one answer. */
+  readonly limitMs: number
+  readonly log: Logger
+}
+
+const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
+
+/** @throws what keeps a module from being loaded. */
 export async function openFurther(
-  admissions: readonly Admission[],
-  { limitMs, log }: { readonly limitMs: number; readonly log: Logger },
+  wings: readonly WingRules[],
+  { kube, limitMs, log }: FurtherOptions,
 ): Promise<OpenFurther> {
   const opened = new Map<FurtherRulesModule, FurtherRules>()
   const byAdmission = new Map<Admission, FurtherRules>()
-  for (const admission of admissions) {
-    const module = await admission.further?.()
-    if (module === undefined) continue
-    const rules = opened.get(module) ?? module.openFurtherRules()
-    opened.set(module, rules)
-    byAdmission.set(admission, rules)
+  const reader = readerOf(kube)
+  for (const { admissions, flags } of wings) {
+    for (const admission of admissions) {
+      const module = await admission.further?.()
+      if (module === undefined) continue
+      const rules = opened.get(module) ?? module.openFurtherRules({ kube: reader, flags })
+      opened.set(module, rules)
+      byAdmission.set(admission, rules)
+    }
   }
   return {
     async ask(admission, request) {
       const rules = byAdmission.get(admission)
-      if (rules === undefined) return []
-      const signal = AbortSignal.timeout(limitMs)
+      if (rules === undefined) return NOTHING
+      const asked = { ...request, kind: admission.kind, signal: AbortSignal.timeout(limitMs) }
       try {
-        return await rules.validate({ ...request, kind: admission.kind, signal })
+        const problems = await rules.validate(asked)
+        const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(asked)
+        return { problems, warnings }
       } catch (error) {
         // Without the object: it may hold secrets.
         log.warn({ err: error, kind: admission.kind.kind }, 'further rules could not be asked; the object passes')
-        return []
+        return NOTHING
       }
     },
     close: async () => {
       await Promise.all([...opened.values()].map((rules) => rules.close()))
+    },
+  }
+}
+
+/** F2 */
+function readerOf(kube: Pick<KubeClient, 'request'>): ObjectReader {
+  return {
+    async get<Read extends object>(path: string, { query, signal }: Parameters<ObjectReader['get']>[1] = {}) {
+      try {
+        return await kube.request<Read>('GET', path, {
+          ...(query !== undefined && { query }),
+          ...(signal !== undefined && { signal }),
+        })
+      } catch (error) {
+        if (isNotFound(error)) return undefined
+        throw error
+      }
     },
   }
 }

@@ -1,18 +1,25 @@
-// Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing.
+// Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing. Or, in
+// another one, with what the mutations of the kind change.
 //
-//   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone.
+//   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone, but for what the kind's
+//       rules about metadata are asked of.
 //   R2. What no rule is about passes.
+//   R3. A mutation sees what those before it have changed, and refuses nothing.
 //
 // Source: admission.k8s.io/v1.
 
-import { isDeepStrictEqual } from 'node:util'
-
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
+import { isAskedAbout, isNewOrChanged } from './asked-writes.ts'
+import { type Fields, isFields } from './fields.ts'
 import type { AskFurther } from './further.ts'
+import { type PatchOperation, patchOf } from './json-patch.ts'
 
 // An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
 const PROBLEMS_SHOWN = 20
 const FIELD_SHOWN = 200
+// The server drops what is beyond 4096 characters in all.
+const WARNINGS_SHOWN = 10
+const WARNING_SHOWN = 256
 
 interface Review {
   readonly apiVersion?: unknown
@@ -38,38 +45,108 @@ export async function answerReview(
   admissions: readonly Admission[],
   further: AskFurther,
 ): Promise<object | undefined> {
-  const { apiVersion, kind, request } = (isFields(body) ? body : {}) as Review
-  if (kind !== 'AdmissionReview' || !isFields(request) || typeof request['uid'] !== 'string') return undefined
-  const problems = await problemsOf(request, admissions, further)
-  const response = problems.length === 0 ? { allowed: true } : { allowed: false, status: refusal(request, problems) }
-  return { apiVersion, kind, response: { uid: request['uid'], ...response } }
+  const review = reviewIn(body)
+  if (review === undefined) return undefined
+  const { request } = review
+  const { problems, warnings = [] } = await verdictOn(request, admissions, further)
+  if (problems.length > 0) return answered(review, { allowed: false, status: refusal(request, problems) })
+  return answered(review, { allowed: true, ...(warnings.length > 0 && { warnings: warnings.map(warningText) }) })
 }
 
-/** One more than is told, where there are more. */
-async function problemsOf(
+/** The answer to who asks what is to be changed; undefined when this is no review. */
+export function answerMutation(body: unknown, admissions: readonly Admission[]): object | undefined {
+  const review = reviewIn(body)
+  if (review === undefined) return undefined
+  const operations = changesOf(review.request, admissions)
+  const patch = () => Buffer.from(JSON.stringify(operations)).toString('base64')
+  return answered(review, { allowed: true, ...(operations.length > 0 && { patchType: 'JSONPatch', patch: patch() }) })
+}
+
+type AskedReview = Review & { readonly request: ReviewRequest & { readonly uid: string } }
+
+function reviewIn(body: unknown): AskedReview | undefined {
+  const { kind, request } = (isFields(body) ? body : {}) as Review
+  const isReview = kind === 'AdmissionReview' && isFields(request) && typeof request['uid'] === 'string'
+  return isReview ? (body as AskedReview) : undefined
+}
+
+function answered({ apiVersion, kind, request }: AskedReview, response: object): object {
+  return { apiVersion, kind, response: { uid: request.uid, ...response } }
+}
+
+interface Verdict {
+  /** One more than is told, where there are more. */
+  readonly problems: readonly Problem[]
+  readonly warnings?: readonly string[]
+}
+
+async function verdictOn(
   request: ReviewRequest,
   admissions: readonly Admission[],
   further: AskFurther,
-): Promise<readonly Problem[]> {
-  const { object, oldObject, subResource = '', userInfo, namespace } = request
-  const admission = admissionFor(request, admissions)
-  const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)
-  if (admission === undefined || operation === undefined || subResource !== '' || !isFields(object)) return []
-  const old = isFields(oldObject) ? oldObject : undefined
-  if (!isAskedAbout(object, old)) return []
-  const asked = { operation, object, old, user: userOf(userInfo) }
+): Promise<Verdict> {
+  const found = askedIn(request, admissions)
+  if (found === undefined) return { problems: [] }
+  const { admission, asked } = found
+  const { metadata } = admission
+  const isOfMetadata = metadata !== undefined && isAskedAbout(metadata.asked, asked.object, asked.old)
+  const ofMetadata = isOfMetadata ? first(metadata.validate(asked)) : []
+  if (ofMetadata.length > 0 || !isNewOrChanged(asked.object, asked.old)) return { problems: ofMetadata }
   const problems = first(admission.validate(asked))
-  if (problems.length > 0) return problems
-  return first(await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }))
+  if (problems.length > 0) return { problems }
+  const { namespace } = request
+  const more = await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' })
+  if (more.problems.length > 0) return { problems: first(more.problems) }
+  const told = admission.warnings === undefined ? [] : first(admission.warnings(asked))
+  return { problems: [], warnings: [...told, ...more.warnings].slice(0, WARNINGS_SHOWN) }
 }
 
-function first(all: Iterable<Problem>): readonly Problem[] {
-  const problems: Problem[] = []
-  for (const problem of all) {
-    problems.push(problem)
-    if (problems.length > PROBLEMS_SHOWN) break
+/** R3. */
+function changesOf(request: ReviewRequest, admissions: readonly Admission[]): readonly PatchOperation[] {
+  const { admission, asked } = askedIn(request, admissions) ?? {}
+  if (asked === undefined) return []
+  let { object } = asked
+  return (admission?.mutations ?? []).flatMap((mutation) => {
+    if (!isAskedAbout(mutation.asked, object, asked.old)) return []
+    const done = patchOf(object, mutation.mutate({ ...asked, object }))
+    object = done.object
+    return done.operations
+  })
+}
+
+interface Asked {
+  readonly operation: AdmissionOperation
+  readonly object: Fields
+  readonly old: Fields | undefined
+  readonly user: { readonly name: string; readonly groups: readonly string[] }
+}
+
+/** Undefined: there are no rules about it (R2). */
+function askedIn(
+  request: ReviewRequest,
+  admissions: readonly Admission[],
+): { readonly admission: Admission; readonly asked: Asked } | undefined {
+  const { object, oldObject, subResource = '', userInfo } = request
+  const admission = admissionFor(request, admissions)
+  const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)
+  if (admission === undefined || operation === undefined || subResource !== '' || !isFields(object)) return undefined
+  const old = isFields(oldObject) ? oldObject : undefined
+  return { admission, asked: { operation, object, old, user: userOf(userInfo) } }
+}
+
+function first<One>(all: Iterable<One>): readonly One[] {
+  const found: One[] = []
+  for (const one of all) {
+    found.push(one)
+    if (found.length > PROBLEMS_SHOWN) break
   }
-  return problems
+  return found
+}
+
+/** As headers take it: one line of few characters. Source: Kubernetes, "Dynamic admission control: response". */
+function warningText(text: string): string {
+  const line = text.replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu, ' ')
+  return line.length > WARNING_SHOWN ? `${line.slice(0, WARNING_SHOWN - 1)}…` : line
 }
 
 /** By group and kind (R2). */
@@ -83,17 +160,6 @@ function userOf(info: ReviewRequest['userInfo']) {
     name: typeof info?.username === 'string' ? info.username : '',
     groups: groups.filter((one) => typeof one === 'string'),
   }
-}
-
-/** R1. */
-function isAskedAbout(object: Fields, old: Fields | undefined): boolean {
-  const { metadata } = object
-  if (isFields(metadata) && typeof metadata['deletionTimestamp'] === 'string') return false
-  return old === undefined || !isDeepStrictEqual(judgedPart(object), judgedPart(old))
-}
-
-function judgedPart(object: Fields): Fields {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== 'metadata' && name !== 'status'))
 }
 
 /** What kubectl prints: the fields with what is wrong with them, as for what the schema refuses. */
@@ -113,10 +179,4 @@ function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): o
       })),
     },
   }
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

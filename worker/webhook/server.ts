@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net'
 import type { Admission } from '../../workflows/kit/index.ts'
 import type { Logger } from '../server/log.ts'
 import type { Pair } from './certificates.ts'
-import { VALIDATE_PATH } from './configuration.ts'
+import { MUTATE_PATH, VALIDATE_PATH } from './configuration.ts'
 import type { AskFurther } from './further.ts'
-import { answerReview } from './review.ts'
+import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
 
 // An object and the one before it; the API server takes bodies of 3 MiB.
@@ -73,11 +73,13 @@ async function answer(
   request: IncomingMessage,
   { admissions, further }: Pick<ServeOptions, 'admissions' | 'further'>,
 ): Promise<Answer> {
-  if (request.url?.split('?')[0] !== VALIDATE_PATH) return { status: 404, body: { error: 'not found' } }
+  const path = request.url?.split('?')[0]
+  if (path !== VALIDATE_PATH && path !== MUTATE_PATH) return { status: 404, body: { error: 'not found' } }
   if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
   const text = await readBody(request, MOST_BYTES)
   if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
-  const review = await answerReview(parsed(text), admissions, further)
+  const body = parsed(text)
+  const review = path === MUTATE_PATH ? answerMutation(body, admissions) : await answerReview(body, admissions, further)
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

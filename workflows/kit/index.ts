@@ -129,10 +129,18 @@ export type {
   Admission,
   AdmissionOperation,
   AdmissionRequest,
+  AskedAnnotation,
+  AskedWrites,
+  FieldChange,
+  FurtherContext,
   FurtherRequest,
   FurtherRules,
   FurtherRulesModule,
+  MetadataRules,
+  Mutation,
+  ObjectReader,
   Problem,
+  ReadOptions,
 } from './run/admission.ts'
 export { problemText } from './run/admission.ts'
 export type {

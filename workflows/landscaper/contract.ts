@@ -83,6 +83,9 @@ export const SKIP_ANNOTATION = 'landscaper.gardener.cloud/pawl-skip'
 /** By the command line: who asked for what last, and why. Nothing is decided by it. */
 export const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
 
+/** By the webhook: who has set which of these annotations (steered-by.ts). What clients write here is not kept while a webhook answers. */
+export const STEERED_BY_ANNOTATION = 'landscaper.gardener.cloud/pawl-steered-by'
+
 /** The operation of an item that asks for a job of its own. */
 export const RETRY_OPERATION = 'retry'
 

@@ -55,10 +55,18 @@ export interface PausableView {
 // Longer reasons are cut; the journal keeps as much of an annotation.
 const LONGEST = 256
 const HANDED_DOWN = 'parent:'
+const BY = ' by '
 
-/** The value that holds the sub-installations of a job back (Q3). */
-export function handedDown(jobID: string): string {
-  return `${HANDED_DOWN}${jobID}`
+/** The value that holds the sub-installations of a job back (Q3). @param by who has paused the one above, as it is told there. */
+export function handedDown(jobID: string, by?: string): string {
+  return by === undefined ? `${HANDED_DOWN}${jobID}` : `${HANDED_DOWN}${jobID}${BY}${by}`
+}
+
+/** Who has paused the one above, as the value says; undefined: it does not. */
+export function handedDownBy(object: object): string | undefined {
+  const value = textAt(object, annotation(PAUSED_ANNOTATION)) ?? ''
+  const at = value.indexOf(BY)
+  return at === -1 ? undefined : value.slice(at + BY.length)
 }
 
 /** Whether the annotation was handed down, in whatever job. */
@@ -66,13 +74,15 @@ export function isHandedDown(reason: string): boolean {
   return reason.startsWith(HANDED_DOWN)
 }
 
-/** What holds an object back; undefined: nothing does. Takes objects and projections alike. */
+/** What holds an object back, of what was handed down without who has paused the one above; undefined: nothing does. Takes objects and projections alike. */
 export function pauseReason(object: object): string | undefined {
   const value = (textAt(object, annotation(PAUSED_ANNOTATION)) ?? '').trim().slice(0, LONGEST)
   if (value === '' || value === 'false') return undefined
   if (!isHandedDown(value)) return value
   const ids = jobIDsOf(object)
-  return !isIdle(ids) && ids.jobID !== undefined && value === handedDown(ids.jobID) ? value : undefined
+  if (isIdle(ids) || ids.jobID === undefined) return undefined
+  const ofJob = handedDown(ids.jobID)
+  return value === ofJob || value.startsWith(`${ofJob}${BY}`) ? ofJob : undefined
 }
 
 /** What its status tells of it. Takes objects and projections alike. */

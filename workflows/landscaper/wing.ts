@@ -53,6 +53,10 @@ export const landscaperWing = {
       of: ['asked', 'always', 'never'],
       text: 'which components are verified before they are installed: those of Installations that ask for it, all, or none: asked, always, never',
     },
+    'webhook-vouches': {
+      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no', inDev: 'own-server' },
+      text: 'whether names that the webhook has recorded are told without "(not verified)": only where it was asked about all such writes, with --record-policy Fail',
+    },
     'target-allow': {
       ...{ takes: '<servers>', reads: 'list', default: 'none', inDev: 'api-server' },
       text: 'where Targets and registries may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',
@@ -79,5 +83,6 @@ export const landscaperWing = {
     configuration: 'landscaper-validation-webhook',
     domain: 'validation.landscaper.gardener.cloud',
     skipLabel: 'validation.landscaper.gardener.cloud/skip-validation',
+    mutation: { configuration: 'landscaper-mutation-webhook', domain: 'mutation.landscaper.gardener.cloud' },
   },
 } as const satisfies Wing

@@ -187,5 +187,7 @@ async function takeInterruptOff(
   const write = withdraw({ ...subject, watched: executionKind, version }, INTERRUPT, isMeant)
   const [answer] = await writeAll(deps, { ...by, step: 'takeInterruptOff', fieldManager: FIELD_MANAGER }, [write])
   if (answer?.result === 'failed') throw answer.error
-  return answer?.result === 'ok' ? await executionView(answer.object, dataOf(deps, subject)) : undefined
+  return answer?.result === 'ok'
+    ? await executionView(answer.object, dataOf(deps, subject), await deps.landscaper.trust?.())
+    : undefined
 }

@@ -48,7 +48,10 @@ export const observeActivities = (deps: LandscaperDeps) => ({
       target:
         execution === undefined
           ? undefined
-          : withoutKnown(await executionView(execution, dataOf(deps, subject)), generation),
+          : withoutKnown(
+              await executionView(execution, dataOf(deps, subject), await deps.landscaper.trust?.()),
+              generation,
+            ),
       ...itemsNews(deps, by, items, known),
     }
   },

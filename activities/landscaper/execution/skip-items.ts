@@ -12,6 +12,7 @@ import { targetView } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { skipReason } from '../deploy-item-view.ts'
+import { NO_TRUST, type Trust } from '../trust.ts'
 import { whoAnnotated } from '../who-annotated.ts'
 import { writeEnds } from './end-items.ts'
 import type { BatchResult, ItemsInput } from './item-batch.ts'
@@ -20,7 +21,10 @@ export const skipItemActivities = (deps: LandscaperDeps) => ({
   /** Ends those of the given items that are still to be left out as succeeded. Idempotent. @throws retryable failures. */
   async skipItems(input: ItemsInput): Promise<BatchResult> {
     const { jobID } = input
-    return await writeEnds(deps, 'skipItems', input, (object, { before, now }) => skip(object, { before, jobID, now }))
+    const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST
+    return await writeEnds(deps, 'skipItems', input, (object, { before, now }) =>
+      skip(object, { before, jobID, now, trust }),
+    )
   },
 })
 
@@ -28,23 +32,24 @@ interface Skipping {
   readonly before: string | undefined
   readonly jobID: string
   readonly now: string
+  readonly trust: Trust
 }
 
-function skip(object: DeployItem, { before, jobID, now }: Skipping): Patch | 'done' | 'superseded' {
+function skip(object: DeployItem, { before, jobID, now, trust }: Skipping): Patch | 'done' | 'superseded' {
   const reason = skipReason(object)
   const { jobID: found, jobIDFinished, phase, deleting } = targetView(object)
   if (reason === undefined || deleting || (jobIDFinished === jobID && phase === SUCCEEDED)) return 'done'
   const isMeant = found === jobID || (found === before && isIdle({ jobID: found, jobIDFinished }))
-  return isMeant ? skipped(object, { jobID, now, reason }) : 'superseded'
+  return isMeant ? skipped(object, { jobID, now, reason, trust }) : 'superseded'
 }
 
 const SUCCEEDED = 'Succeeded'
 
 function skipped(
   object: DeployItem,
-  { jobID, now, reason }: Pick<Skipping, 'jobID' | 'now'> & { readonly reason: string },
+  { jobID, now, reason, trust }: Omit<Skipping, 'before'> & { readonly reason: string },
 ): Patch {
-  const { by, since } = whoAnnotated(object, SKIP_ANNOTATION, 'skip')
+  const { by, since } = whoAnnotated(object, SKIP_ANNOTATION, { what: 'skip', trust })
   const why = reason === 'true' ? '' : `: ${reason}`
   const message = `not deployed: skipped by ${by}${since === undefined ? '' : ` since ${since}`}${why}`
   const { generation } = object.metadata

@@ -6,6 +6,7 @@ import { installationKind } from '../../../workflows/landscaper/installation/kin
 import type { PausableView } from '../../../workflows/landscaper/pause.ts'
 import { targetView } from '../../kube/views.ts'
 import { pausableView } from '../pauses.ts'
+import { NO_TRUST } from '../trust.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { decodeItems } from './items.ts'
@@ -32,8 +33,12 @@ export interface ExecutionView extends TargetView, PausableView {
   readonly namesDeployers?: boolean
 }
 
-/** @param data for the Execution's namespace. */
-export async function executionView(object: Execution, data: Pick<TenantData, 'items'>): Promise<ExecutionView> {
+/** @param data for the Execution's namespace. @param trust for the subject of a run: without it no name is told as proven. */
+export async function executionView(
+  object: Execution,
+  data: Pick<TenantData, 'items'>,
+  trust = NO_TRUST,
+): Promise<ExecutionView> {
   const decoded = await decodeItems(object, data)
   const items = 'problem' in decoded ? [] : decoded.items
   return {
@@ -46,7 +51,7 @@ export async function executionView(object: Execution, data: Pick<TenantData, 'i
     isUnbegun: isUnbegun(object),
     hasExports: object.status?.exportRef !== undefined,
     namesDeployers: namesDeployers(object),
-    ...pausableView(object),
+    ...pausableView(object, trust),
   }
 }
 

@@ -46,7 +46,7 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
       },
     ])
     if (answer?.result === 'failed') throw answer.error
-    return answer?.result === 'ok' ? installationView(answer.object) : undefined
+    return answer?.result === 'ok' ? installationView(answer.object, await deps.landscaper.trust?.()) : undefined
   },
 })
 

@@ -83,7 +83,7 @@ async function askLeft(
     },
   ])
   if (answer?.result === 'failed') throw answer.error
-  if (answer?.result === 'ok') return installationView(answer.object)
+  if (answer?.result === 'ok') return installationView(answer.object, await deps.landscaper.trust?.())
   const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MOST_LOOKS
   return isMore ? await askLeft(deps, input, answer.object, looks + 1) : undefined
 }

@@ -32,6 +32,6 @@ export const interruptActivities = (deps: LandscaperDeps) => ({
     const writer = { ...by, step: 'interruptInstallation', fieldManager: 'pawl-installation' }
     const [answer] = await writeAll(deps, writer, [write])
     if (answer?.result === 'failed') throw answer.error
-    return answer?.result === 'ok' ? installationView(answer.object) : undefined
+    return answer?.result === 'ok' ? installationView(answer.object, await deps.landscaper.trust?.()) : undefined
   },
 })

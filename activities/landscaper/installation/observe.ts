@@ -59,7 +59,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     )
     const { changed, gone } = newsOf(subs, knownSubs, () => false)
     return {
-      target: installation === undefined ? undefined : installationView(installation),
+      target: installation === undefined ? undefined : installationView(installation, await deps.landscaper.trust?.()),
       execution: await childExecution(deps, execution, subject),
       ...itemsNews(deps, by, items, known),
       subInstallations: { changed: changed.map(subInstallationView), gone },

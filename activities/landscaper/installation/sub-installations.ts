@@ -68,12 +68,17 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
   /**
    * Holds back those that run the job, or lets them go on.
    *
+   * @param pausedBy who has paused the one that hands it down, as it is told.
    * @param isPaused false: what any job has handed down to them is taken off; what others have put there stays.
    * @throws retryable failures.
    */
-  async holdSubInstallations({ isPaused, ...input }: SubsInput & { readonly isPaused: boolean }): Promise<SubsResult> {
+  async holdSubInstallations({
+    isPaused,
+    pausedBy,
+    ...input
+  }: SubsInput & { readonly isPaused: boolean; readonly pausedBy?: string }): Promise<SubsResult> {
     const { jobID } = input
-    const held = { annotation: PAUSED_ANNOTATION, value: handedDown(jobID) }
+    const held = { annotation: PAUSED_ANNOTATION, value: handedDown(jobID, pausedBy) }
     const isFree = (current: KubeObject) => isRunning(current, jobID) && pauseReason(current) === undefined
     return await send(deps, input, 'holdSubInstallations', (sub) =>
       isPaused ? ask(sub, held, isFree) : withdraw(sub, { ...held, value: sub.heldBy ?? held.value }, () => true),

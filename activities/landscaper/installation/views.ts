@@ -22,6 +22,7 @@ import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'
 import { pausableView } from '../pauses.ts'
+import { NO_TRUST } from '../trust.ts'
 import { IGNORE_SUCCESSORS, interruptRequested, withoutUninstall } from '../requests.ts'
 import { isAsked } from '../../run/children.ts'
 import { parentOf } from './parent.ts'
@@ -77,7 +78,8 @@ export interface ChildExecution extends ExecutionView, Failure {
   readonly renderedFrom: RenderedFrom | undefined
 }
 
-export function installationView(object: Installation): InstallationView {
+/** @param trust for the subject of a run: without it no name is told as proven. */
+export function installationView(object: Installation, trust = NO_TRUST): InstallationView {
   const { spec, status, metadata } = object
   return {
     ...targetView(object),
@@ -99,7 +101,7 @@ export function installationView(object: Installation): InstallationView {
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
     ...(hasLeftDependents(object) && { hasLeftDependents: true }),
     ...heldBy(object),
-    ...pausableView(object),
+    ...pausableView(object, trust),
   }
 }
 

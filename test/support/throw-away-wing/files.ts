@@ -11,8 +11,16 @@ import type { Wing } from '../kit/index.ts'
 export const zooWing = {
   flags: {
     'parcel-unit': { takes: '<word>', reads: 'text', otherwise: 'kg', text: 'what parcels are weighed in' },
+    'parcel-most': { takes: '<count>', reads: 'number', least: 0, otherwise: 100, inWebhook: true, text: 'how many things a parcel may have in it' },
   },
   workerRules: [],
+  webhookRules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
+  admission: {
+    configuration: 'zoo-validation-webhook',
+    domain: 'validation.zoo.pawl.dev',
+    skipLabel: 'zoo.pawl.dev/skip',
+    mutation: { configuration: 'zoo-mutation-webhook', domain: 'mutation.zoo.pawl.dev' },
+  },
 } as const satisfies Wing
 `,
   ],
@@ -32,7 +40,7 @@ export const parcelKind = defineKind({
   printerColumns: [],
   description: 'Is weighed.',
   schema: {
-    spec: required(record('What it is.', { size: required(integer('How many things are in it.')) })),
+    spec: required(record('What it is.', { size: required(integer('How many things are in it.')), label: text('What stands on it.') })),
     status: record('What was found.', {
       jobID: text('The current or last job.'),
       jobIDFinished: text('The last job that ended.'),
@@ -47,6 +55,61 @@ export const parcelKind = defineKind({
 })
 
 export type Parcel = ObjectOf<typeof parcelKind>
+`,
+  ],
+  [
+    'workflows/zoo/parcel/admission.ts',
+    `
+import type { Admission } from '../../kit/index.ts'
+import { type Parcel, parcelKind } from './kind.ts'
+
+const SEALED = 'zoo.pawl.dev/sealed'
+
+export const parcelAdmission: Admission = {
+  kind: parcelKind,
+  operations: ['CREATE', 'UPDATE'],
+  validate: ({ object }) => ((object as Parcel).spec.size < 0 ? [{ field: 'spec.size', found: 'a debt', expected: 'things' }] : []),
+  further: () => import('../../../activities/zoo/further-rules.ts'),
+  metadata: {
+    asked: { finalizersGone: [SEALED] },
+    validate: ({ user }) => (user.name === 'keeper' ? [] : [{ field: 'metadata.finalizers', found: 'no seal', expected: SEALED }]),
+  },
+  warnings: ({ object }) => ((object as Parcel).spec.size === 0 ? ['nothing is in it'] : []),
+  mutations: [
+    {
+      name: 'label',
+      asked: { spec: true },
+      whenAway: 'failure-policy',
+      mutate: ({ object }) => ((object as Parcel).spec.label === undefined ? [{ path: ['spec', 'label'], value: 'fragile' }] : []),
+    },
+  ],
+}
+`,
+  ],
+  [
+    'activities/zoo/further-rules.ts',
+    `
+import type { FurtherContext, FurtherRules } from '../../workflows/kit/index.ts'
+import type { Parcel } from '../../workflows/zoo/parcel/kind.ts'
+
+interface Forbidden {
+  readonly data?: { readonly label?: string }
+}
+
+export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules {
+  return {
+    async validate({ object, namespace, signal }) {
+      const { size, label } = (object as Parcel).spec
+      const most = flags['parcel-most'] as number
+      if (size > most) return [{ field: 'spec.size', found: String(size), expected: \`at most \${most}\` }]
+      const map = await kube.get<Forbidden>(\`/api/v1/namespaces/\${namespace}/configmaps/forbidden\`, { signal })
+      if (map === undefined || map.data?.label !== label) return []
+      return [{ field: 'spec.label', found: label ?? 'nothing', expected: 'another one' }]
+    },
+    warnings: ({ object, namespace }) => Promise.resolve((object as Parcel).spec.size > 1 ? [\`\${namespace} is far away\`] : []),
+    close: () => Promise.resolve(),
+  }
+}
 `,
   ],
   ['workflows/zoo/parcel/README.md', '# Parcel\n\nIs weighed.\n'],

@@ -47,6 +47,18 @@ function shipped(parts: WingParts) {
   return { bridge, worker }
 }
 
+describe('the role of a webhook whose rules read', () => {
+  it('is one of the wing, and there only where they do', () => {
+    const webhookRules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }]
+    const file = (parts: WingParts) =>
+      new Map(roleFiles('deploy/rbac', new Map([['fair', parts]]))).get('deploy/rbac/fair/webhook.yaml')
+    expect(file(shop())).toBeUndefined()
+    const role = parse(file({ ...shop(), webhookRules }) ?? '') as Role
+    expect([role.metadata.name, ...rightsOf(role)]).toEqual(['pawl-webhook-fair', 'configmaps: get'])
+    expect(shipped({ ...shop(), webhookRules })).toEqual(shipped(shop()))
+  })
+})
+
 describe('the roles that are shipped', () => {
   it('let the bridge list and watch, and write nothing but the object that tells of health', async () => {
     const folder = fileURLToPath(new URL('../../../deploy/rbac/', import.meta.url))

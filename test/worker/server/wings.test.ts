@@ -45,6 +45,7 @@ describe('the flags of wings', () => {
       'target-sync',
       'registry-local',
       'verify-signatures',
+      'webhook-vouches',
       'target-allow',
     ])
   })
@@ -85,7 +86,11 @@ describe('the flags of wings', () => {
 
   it('tell the worker of pawl dev where its API server is, beside what pawl dev was given', () => {
     const given = (url: string, flags: GivenFlags) => devWingFlags(['landscaper'], { url, isOurs: false }, flags)
-    expect(given('https://127.0.0.1:6443/', {})).toEqual({ worker: ['--target-allow=127.0.0.1:6443'], bridge: [] })
+    expect(given('https://127.0.0.1:6443/', {})).toEqual({
+      worker: ['--target-allow=127.0.0.1:6443'],
+      bridge: [],
+      webhook: [],
+    })
     expect(given('https://kube.example', { 'target-allow': '10.0.0.1,::1' }).worker).toEqual([
       '--target-allow=kube.example:443,10.0.0.1,::1',
     ])
@@ -93,7 +98,11 @@ describe('the flags of wings', () => {
       '--registry-local=./parts',
       '--target-allow=kube.example:443',
     ])
-    expect(devWingFlags([], { url: 'https://kube.example', isOurs: true }, {})).toEqual({ worker: [], bridge: [] })
+    expect(devWingFlags([], { url: 'https://kube.example', isOurs: true }, {})).toEqual({
+      worker: [],
+      bridge: [],
+      webhook: [],
+    })
   })
 
   it('switch a controller on in pawl dev where the API server is its own, unless it is told otherwise', () => {

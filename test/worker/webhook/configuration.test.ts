@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
-import { type AskedBy, wantedConfiguration } from '../../../worker/webhook/configuration.ts'
+import { type AskedBy, wantedConfiguration, wantedMutation } from '../../../worker/webhook/configuration.ts'
+import type { Mutation } from '../../../workflows/kit/index.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'
 
 const ASKED: AskedBy = {
   reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
-  ...{ failurePolicy: 'Fail', timeoutSeconds: 10, namespace: undefined, bundle: 'PEM' },
+  ...{ failurePolicy: 'Fail', recordPolicy: 'Ignore', timeoutSeconds: 10, namespace: undefined, bundle: 'PEM' },
 }
 
 function wanted(asked: Partial<AskedBy> = {}) {
@@ -60,6 +61,82 @@ describe('the configuration of the webhook', () => {
     expect(name).toBe('landscaper-validation-webhook-team-a')
     expect(webhooks[0]?.['namespaceSelector']).toEqual({
       matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['team-a'] }],
+    })
+  })
+})
+
+describe('the configuration of what is changed', () => {
+  const names = WINGS['landscaper']?.admission
+  const changes = (asked: Partial<AskedBy> = {}) =>
+    names && wantedMutation(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+
+  it('has an entry for what is set, and one for what goes, of the kinds that people steer', () => {
+    const { kind, name, webhooks = [] } = changes() ?? {}
+    expect([kind, name]).toEqual(['MutatingWebhookConfiguration', 'landscaper-mutation-webhook'])
+    expect(webhooks.map((one) => one.name)).toEqual(
+      ['deployitems', 'executions', 'installations'].flatMap((plural) =>
+        ['steered-by', 'steered-by-gone'].map((one) => `${plural}.${one}.mutation.landscaper.gardener.cloud`),
+      ),
+    )
+    expect(webhooks[0]).toMatchObject({
+      ...{ sideEffects: 'None', reinvocationPolicy: 'IfNeeded', objectSelector: {} },
+      clientConfig: { service: { path: '/mutate' } },
+    })
+  })
+
+  it('holds nothing up while nobody answers, but for what is set where the operator wants it', () => {
+    const policies = (recordPolicy: AskedBy['recordPolicy']) =>
+      new Set(
+        changes({ recordPolicy })?.webhooks.map(({ name, failurePolicy }) =>
+          [name.split('.')[1], failurePolicy].join(),
+        ),
+      )
+    expect(policies('Ignore')).toEqual(new Set(['steered-by,Ignore', 'steered-by-gone,Ignore']))
+    expect(policies('Fail')).toEqual(new Set(['steered-by,Fail', 'steered-by-gone,Ignore']))
+  })
+
+  it('is none where no rule changes anything', () => {
+    const rules = ADMISSIONS['landscaper']?.filter(({ mutations }) => mutations === undefined) ?? []
+    expect(rules).toHaveLength(1)
+    expect(names && wantedMutation(names, rules, ASKED)).toBeUndefined()
+  })
+})
+
+describe('an entry for rules about metadata', () => {
+  it('stands beside that of the kind, and holds nothing up while nobody answers', () => {
+    const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
+    if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
+    const metadata = { asked: { finalizersGone: ['a/b'] }, validate: () => [] }
+    const { webhooks } = wantedConfiguration(names, [{ ...rules, metadata }], ASKED)
+    expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([
+      ['deployitems.validation.landscaper.gardener.cloud', 'Fail'],
+      ['deployitems.metadata.validation.landscaper.gardener.cloud', 'Ignore'],
+    ])
+    expect(webhooks[1]?.['matchConditions']).toEqual([
+      {
+        name: 'is-asked-about',
+        expression:
+          '(oldObject != null && has(oldObject.metadata.finalizers) && "a/b" in oldObject.metadata.finalizers && !(has(object.metadata.finalizers) && "a/b" in object.metadata.finalizers))',
+      },
+    ])
+    expect(webhooks[0]).toEqual(wantedConfiguration(names, [rules], ASKED).webhooks[0])
+  })
+})
+
+describe('an entry for defaults', () => {
+  it('is asked of what is new or changed, and is as strict as the rules while nobody answers', () => {
+    const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
+    if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
+    const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }
+    const [entry] = wantedMutation(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
+    expect(entry).toMatchObject({
+      ...{ name: 'deployitems.label.mutation.landscaper.gardener.cloud', failurePolicy: 'Fail' },
+      matchConditions: [
+        {
+          expression:
+            '(!has(object.metadata.deletionTimestamp) && (oldObject == null || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))',
+        },
+      ],
     })
   })
 })

@@ -11,7 +11,7 @@ describe('the settings of the webhook', () => {
     expect(webhookSettings(SERVICE, config)).toMatchObject({
       reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
       certificates: { secret: { namespace: 'pawl', name: 'pawl-webhook-certificates' } },
-      ...{ failurePolicy: 'Fail', timeoutSeconds: 10, namespace: undefined, port: 9443 },
+      ...{ failurePolicy: 'Fail', recordPolicy: 'Ignore', timeoutSeconds: 10, namespace: undefined, port: 9443 },
     })
   })
 
@@ -24,6 +24,7 @@ describe('the settings of the webhook', () => {
     [{ url: 'https://127.0.0.1:1' }, '--certificate-secret is missing beside --url'],
     [{ ...SERVICE, 'certificate-dir': 'x', 'certificate-secret': 'a/b' }, '--certificate-dir is given beside'],
     [{ ...SERVICE, 'failure-policy': 'fail' }, '--failure-policy is "fail"'],
+    [{ ...SERVICE, 'record-policy': 'no' }, '--record-policy is "no"'],
     [{ ...SERVICE, timeout: '31s' }, '--timeout'],
     [{ ...SERVICE, timeout: 'none' }, '--timeout'],
     [{ ...SERVICE, 'certificate-lifetime': '1s' }, '--certificate-lifetime'],

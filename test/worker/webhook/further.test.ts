@@ -2,11 +2,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import pino from 'pino'
 import { once } from 'node:events'
 
-import { openFurther, type OpenFurther } from '../../../worker/webhook/further.ts'
+import { type FurtherOptions, openFurther, type OpenFurther } from '../../../worker/webhook/further.ts'
 import type { Admission, FurtherRules, FurtherRulesModule } from '../../../workflows/kit/index.ts'
+import { KubeError } from '../../../activities/kube/errors.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 
+const NOTHING = { problems: [], warnings: [] }
 const PROBLEM = { field: 'spec', found: 'an archive', expected: 'another' }
 const ASKED = {
   operation: 'CREATE',
@@ -26,9 +28,13 @@ const admission = (kind: Admission['kind'], module?: FurtherRulesModule): Admiss
   ...(module && { further: () => Promise.resolve(module) }),
 })
 
-async function open(admissions: readonly Admission[], lines: string[] = []): Promise<OpenFurther> {
+async function open(
+  admissions: readonly Admission[],
+  lines: string[] = [],
+  kube: FurtherOptions['kube'] = { request: () => Promise.reject(new Error('nothing is read')) },
+): Promise<OpenFurther> {
   const log = pino({}, { write: (line: string) => lines.push(line) })
-  opened = await openFurther(admissions, { limitMs: 50, log })
+  opened = await openFurther([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
   return opened
 }
 
@@ -54,8 +60,8 @@ describe('the further rules of two kinds', () => {
     }
     const [first, second] = [admission(executionKind, module), admission(targetKind, module)]
     const { ask, close } = await open([first, second])
-    expect(await ask(first, ASKED)).toEqual([PROBLEM])
-    expect(await ask(second, ASKED)).toEqual([PROBLEM])
+    expect(await ask(first, ASKED)).toEqual({ problems: [PROBLEM], warnings: [] })
+    expect(await ask(second, ASKED)).toEqual({ problems: [PROBLEM], warnings: [] })
     await close()
     opened = undefined
     expect([opens, ...seen]).toEqual([1, 'n/Execution', 'n/Target', 'closed'])
@@ -64,7 +70,7 @@ describe('the further rules of two kinds', () => {
   it('say nothing of a kind that has none', async () => {
     const none = admission(targetKind)
     const { ask } = await open([none])
-    expect(await ask(none, ASKED)).toEqual([])
+    expect(await ask(none, ASKED)).toEqual(NOTHING)
   })
 
   it.each<readonly [string, FurtherRules['validate']]>([
@@ -80,8 +86,45 @@ describe('the further rules of two kinds', () => {
     const one = admission(executionKind, { openFurtherRules: () => ({ validate, close: () => Promise.resolve() }) })
     const lines: string[] = []
     const { ask } = await open([one], lines)
-    expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual([])
+    expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual(NOTHING)
     expect(lines.join('')).toContain('the object passes')
     expect(lines.join('')).not.toContain('planted')
+  })
+
+  it('read what there is by the webhook’s account, and have the flags of their wing', async () => {
+    const asked: unknown[] = []
+    const kube: FurtherOptions['kube'] = {
+      request: <T>(method: string, path: string, options?: object) => {
+        asked.push([method, path, options])
+        const missing = new KubeError('there is none', { status: 404, reason: 'NotFound' })
+        return path.endsWith('/there') ? Promise.resolve({ data: { most: '3' } } as T) : Promise.reject(missing)
+      },
+    }
+    const one = admission(executionKind, {
+      openFurtherRules: ({ kube: reader, flags }) => ({
+        validate: async () => {
+          const there = await reader.get<{ data: object }>('/maps/there', { query: { limit: '1' } })
+          const found = JSON.stringify([there, (await reader.get('/maps/none')) === undefined, flags])
+          return [{ field: 'spec', found, expected: 'less' }]
+        },
+        warnings: () => Promise.reject(new Error('asked though something is wrong')),
+        close: () => Promise.resolve(),
+      }),
+    })
+    const { ask } = await open([one], [], kube)
+    const [problem] = (await ask(one, ASKED)).problems
+    expect(problem?.found).toBe('[{"data":{"most":"3"}},true,{"unit":"stone"}]')
+    expect(asked).toEqual([
+      ['GET', '/maps/there', { query: { limit: '1' } }],
+      ['GET', '/maps/none', {}],
+    ])
+  })
+
+  it('warn of what may be stored', async () => {
+    const warnings = () => Promise.resolve(['it is large'])
+    const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
+    const one = admission(executionKind, { openFurtherRules: () => rules })
+    const { ask } = await open([one])
+    expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 })

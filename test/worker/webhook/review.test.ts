@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
 
-import type { AskFurther } from '../../../worker/webhook/further.ts'
+import type { AskFurther, FurtherAnswer } from '../../../worker/webhook/further.ts'
 import { answerReview } from '../../../worker/webhook/review.ts'
+import type { Admission } from '../../../workflows/kit/index.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 
+const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 const RULES = ADMISSIONS['landscaper'] ?? []
 const BAD = { metadata: { name: 'it' }, spec: { type: 't', config: {}, secretRef: { name: 's' } } }
 const GOOD = { metadata: { name: 'it' }, spec: { type: 't' } }
 
-async function review(request: object, further: AskFurther = () => Promise.resolve([])) {
+async function review(request: object, further: AskFurther = () => Promise.resolve(NOTHING)) {
   const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Target' }
   const body = {
     ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
@@ -91,7 +94,7 @@ describe('a review', () => {
     const asked: string[] = []
     const further: AskFurther = async ({ kind }, { namespace }) => {
       asked.push(`${namespace}/${kind.kind}`)
-      return await Promise.resolve([problem])
+      return await Promise.resolve({ ...NOTHING, problems: [problem] })
     }
     expect((await review({ object: GOOD, namespace: 'n' }, further)).response).toMatchObject({
       ...{ allowed: false, status: { message: 'spec: found an archive, expected another' } },
@@ -109,7 +112,65 @@ describe('a review', () => {
   it.each([undefined, null, 7, [], {}, { kind: 'AdmissionReview' }, { kind: 'AdmissionReview', request: {} }])(
     'is not %j',
     async (body) => {
-      expect(await answerReview(body, RULES, () => Promise.resolve([]))).toBeUndefined()
+      expect(await answerReview(body, RULES, () => Promise.resolve(NOTHING))).toBeUndefined()
     },
   )
+})
+
+describe('a review of metadata, and what is warned of', () => {
+  const wrong = (field: string) => [{ field, found: 'this', expected: 'that' }]
+  const rules: Admission = {
+    kind: targetKind,
+    operations: ['CREATE', 'UPDATE'],
+    validate: ({ object }) => ('bad' in (object as { spec: object }).spec ? wrong('spec') : []),
+    metadata: {
+      asked: { finalizersGone: ['example.org/kept'], annotationsSet: ['example.org/asks'] },
+      validate: () => wrong('metadata'),
+    },
+    warnings: () => ['it is\nlarge', 'x'.repeat(500), ...Array.from({ length: 30 }, () => 'more')],
+  }
+  const answer = async (
+    object: object,
+    oldObject: object | undefined,
+    further: AskFurther = () => Promise.resolve(NOTHING),
+  ) => {
+    const request = {
+      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: 'Target' }, object, oldObject, userInfo: {} },
+      operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
+    }
+    const { response } = (await answerReview({ kind: 'AdmissionReview', request }, [rules], further)) as {
+      response: { allowed: boolean; warnings?: readonly string[]; status?: { message: string } }
+    }
+    return response
+  }
+  const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+  const kept = { finalizers: ['a', 'example.org/kept'] }
+
+  it('is asked where a finalizer goes or an annotation is set, also of what is being deleted, whatever its spec', async () => {
+    const spec = { bad: true }
+    const before = { metadata: { ...leaving, ...kept }, spec }
+    const gone = await answer({ metadata: { ...leaving, finalizers: ['a'] }, spec }, before)
+    expect(gone).toMatchObject({ allowed: false, status: { message: 'metadata: found this, expected that' } })
+    const asks = { metadata: { ...kept, annotations: { 'example.org/asks': 'x' } }, spec }
+    expect((await answer(asks, { metadata: kept, spec })).allowed).toBe(false)
+  })
+
+  it('is not asked of other changes of metadata', async () => {
+    const spec = { bad: true }
+    const before = { metadata: { ...leaving, ...kept }, spec }
+    expect((await answer({ metadata: { ...leaving, finalizers: ['example.org/kept'] }, spec }, before)).allowed).toBe(
+      true,
+    )
+    const annotated = (annotations: object) => ({ metadata: { ...kept, annotations }, spec })
+    expect((await answer(annotated({ b: 'x' }), annotated({ 'example.org/asks': 'x' }))).allowed).toBe(true)
+  })
+
+  it('tells a few warnings of what may be stored, in lines that are short', async () => {
+    const further: AskFurther = () => Promise.resolve({ problems: [], warnings: ['and far away'] })
+    const { allowed, warnings = [] } = await answer({ metadata: {}, spec: {} }, undefined, further)
+    expect([allowed, warnings.length, warnings[0]]).toEqual([true, 10, 'it is large'])
+    expect(warnings[1]).toMatch(/^x{255}…$/)
+    expect((await answer({ metadata: {}, spec: { bad: true } }, undefined)).warnings).toBeUndefined()
+    expect((await answer({ metadata: { labels: {} }, spec: {} }, { metadata: {}, spec: {} })).warnings).toBeUndefined()
+  })
 })

@@ -35,7 +35,9 @@ describe('the annotation', () => {
 
   it('holds for its job alone where a parent has handed it down', () => {
     const value = handedDown('j')
-    expect(pauseReason(of(value, { jobID: 'j' }))).toBe(value)
+    for (const by of [undefined, 'alice', 'x'.repeat(500)])
+      expect(pauseReason(of(handedDown('j', by), { jobID: 'j' }))).toBe(value)
+    expect(pauseReason(of(handedDown('j2', 'alice'), { jobID: 'j' }))).toBeUndefined()
     for (const status of [{ jobID: 'k' }, { jobID: 'j', jobIDFinished: 'j' }, {}])
       expect(pauseReason(of(value, status))).toBeUndefined()
   })

@@ -2,11 +2,14 @@
 // the webhook, which knows no kind.
 //
 //   A1. A rule never throws, whatever stands in the object: a webhook that fails would refuse, or let pass, by its failure policy.
-//   A2. A rule sees one object and nothing else. What depends on others is told when a job begins.
-//   A3. No rule stands in the way of a deletion: what is being deleted, and what changes in metadata or status alone, is not asked about.
+//   A2. A rule sees one object and nothing else. What depends on others is told when a job begins, or by further rules.
+//   A3. No rule stands in the way of a deletion: what is being deleted, and what changes in metadata or status alone, is not asked about, but by rules about
+//       metadata, and these let pass whatever is written while no webhook answers.
+//   A4. A mutation refuses nothing, is asked of dry runs as well, and changes nothing of what it has changed already: it may be asked twice.
 
 import type { Kind } from '../kind/kind.ts'
 import type { Signal } from './own-activities.ts'
+import type { FlagTable, FlagValues } from './wing.ts'
 
 /** What is wrong with one field: all three for people. Values that may be secret are not quoted. */
 export interface Problem {
@@ -35,17 +38,89 @@ export interface Admission {
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
   /** Loads the rules about what has to be read first; asked when `validate` has found nothing. The webhook alone makes the call. */
   readonly further?: () => Promise<FurtherRulesModule>
+  /** About changes of metadata, also of what is being deleted. */
+  readonly metadata?: MetadataRules
+  /** What whoever writes is told of what may be stored, a short sentence each; asked where `validate` is, when nothing is wrong. */
+  readonly warnings?: (request: AdmissionRequest) => Iterable<string>
+  /** What is changed in objects before they are judged and stored. */
+  readonly mutations?: readonly Mutation[]
+}
+
+/** An annotation, with whatever value or with this one alone. */
+export type AskedAnnotation = string | { readonly annotation: string; readonly value: string }
+
+/**
+ * Which writes are asked about: those of which one of these is true, whatever else they change, and also those to what is being deleted. The API server
+ * judges by the same, in CEL.
+ */
+export interface AskedWrites {
+  /** It is new, or changes in more than metadata and status, and is not being deleted. */
+  readonly spec?: true
+  /** One of these is there and was not, or with another value. */
+  readonly annotationsSet?: readonly AskedAnnotation[]
+  /** One of these was there and is not. */
+  readonly annotationsGone?: readonly AskedAnnotation[]
+  /** One of these was there and is not. */
+  readonly finalizersGone?: readonly string[]
+}
+
+/** Rules that `validate` does not have: what is wrong with a change of metadata, whatever else stands in the object. */
+export interface MetadataRules {
+  readonly asked: Omit<AskedWrites, 'spec'>
+  readonly validate: (request: AdmissionRequest) => Iterable<Problem>
+}
+
+/** Pure (A1, A4). */
+export interface Mutation {
+  /** Of its entry in the configuration, between the kind and the domain: a DNS label, unique in the kind. */
+  readonly name: string
+  readonly asked: AskedWrites
+  /** What becomes of such writes while no webhook answers: they pass, or it is up to the operator, by one of these flags. */
+  readonly whenAway: 'pass' | 'failure-policy' | 'record-policy'
+  readonly mutate: (request: AdmissionRequest) => readonly FieldChange[]
+}
+
+export interface FieldChange {
+  /** From the object down, such as `['spec', 'size']`, through objects and no lists; what is missing above is made. */
+  readonly path: readonly string[]
+  /** Undefined: the field goes. */
+  readonly value: unknown
 }
 
 /** What a module of such rules exports; kinds may share one, which is opened once. */
 export interface FurtherRulesModule {
-  openFurtherRules(): FurtherRules
+  openFurtherRules(context: FurtherContext): FurtherRules
+}
+
+export interface FurtherContext {
+  /** What the webhook's account may read: the `webhookRules` of the wing. */
+  readonly kube: ObjectReader
+  /** Those flags of the wing that the webhook has (`inWebhook`). */
+  readonly flags: FlagValues<FlagTable>
+}
+
+export interface ObjectReader {
+  /**
+   * The object, or the list, at a path of the API such as `/api/v1/namespaces/a/configmaps/b`; undefined where there is none.
+   *
+   * @throws what else the API server answers, or that it does not.
+   */
+  get<Read extends object>(path: string, options?: ReadOptions): Promise<Read | undefined>
+}
+
+export interface ReadOptions {
+  /** Of a list: `labelSelector`, `limit`. */
+  readonly query?: Readonly<Record<string, string>>
+  /** That of the request that is answered. */
+  readonly signal?: Signal
 }
 
 /** Bounded in time, memory and size, and off the event loop: what is looked into is anybody's. */
 export interface FurtherRules {
   /** @throws for what is wrong with itself; the object then passes. */
   validate(request: FurtherRequest): Promise<readonly Problem[]>
+  /** As of an admission; asked when nothing is wrong. */
+  warnings?(request: FurtherRequest): Promise<readonly string[]>
   close(): Promise<void>
 }
 

@@ -12,6 +12,8 @@ interface Described {
    * as it is, `own-server` also yes where nothing is given and the API server is its own.
    */
   readonly inDev?: 'api-server' | 'as-given' | 'own-server'
+  /** The webhook has the flag, too: its further rules are given the value (admission.ts). */
+  readonly inWebhook?: true
 }
 
 /** One flag; `otherwise` is its value when it is not given. */
@@ -68,6 +70,8 @@ export interface Wing {
   readonly workerRules: readonly AccessRule[]
   /** What the bridge does beside following kinds; without it nothing. */
   readonly bridgeRules?: readonly AccessRule[]
+  /** What the further rules of its admissions read. */
+  readonly webhookRules?: readonly AccessRule[]
   /** Kinds of objects in which the engine tells of itself; undefined: the wing has none. */
   readonly tells?: WingTells
   /**
@@ -89,6 +93,8 @@ export interface WingAdmission {
   readonly domain: string
   /** An object with this label, of value `true`, is not asked about. */
   readonly skipLabel: string
+  /** Of the MutatingWebhookConfiguration; undefined: none of the wing's rules has mutations. No label keeps an object from these. */
+  readonly mutation?: { readonly configuration: string; readonly domain: string }
 }
 
 /** A kind, as it is addressed. */

@@ -1,8 +1,10 @@
 // What a DeployItem must be to be stored. Source: spec/landscaper.md 5.3.
 
 import type { Admission, Problem } from '../../kit/index.ts'
+import { OPERATION_ANNOTATION, RETRY_OPERATION, SKIP_ANNOTATION } from '../contract.ts'
 import { shownName, targetReferenceDefects } from '../item-rules.ts'
 import { fieldsOf, textOf } from '../json-fields.ts'
+import { steeredByMutations } from '../steered-by.ts'
 import { deployItemKind } from './kind.ts'
 
 export const deployItemAdmission: Admission = {
@@ -13,6 +15,7 @@ export const deployItemAdmission: Admission = {
     const targets = targetReferenceDefects(spec['target']).map((one) => ({ ...one, field: `spec.${one.field}` }))
     return [...typeProblems(textOf(spec['type']), old), ...targets]
   },
+  mutations: steeredByMutations([SKIP_ANNOTATION, { annotation: OPERATION_ANNOTATION, value: RETRY_OPERATION }]),
 }
 
 function typeProblems(type: string, old: object | undefined): readonly Problem[] {

@@ -33,7 +33,7 @@ async function goOn(pass: ItemPass): Promise<Outcome> {
   const { by, subject, jobID, act } = pass
   const { target } = pass.state
   if (target.retry !== undefined) {
-    const left = await act.forgetRetry({ by, subject, jobID, version: target.version })
+    const left = await act.forgetRetry({ by, subject, jobID, version: target.version, type: target.type })
     if (left === undefined) return stop(SUPERSEDED)
     pass.state = itemState(left)
   }

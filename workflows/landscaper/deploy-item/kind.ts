@@ -78,6 +78,9 @@ const status = record('What the deployer and the execution controller report.', 
 /** The condition that says why an item was left out. */
 export const SKIPPED_CONDITION = 'Skipped'
 
+/** The condition that says who has asked for a job of the item alone. */
+export const RETRIED_CONDITION = 'Retried'
+
 export const deployItemKind = defineKind({
   group: 'landscaper.gardener.cloud',
   version: 'v1alpha1',

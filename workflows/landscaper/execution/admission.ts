@@ -2,8 +2,10 @@
 // Source: spec/landscaper.md 5.3.
 
 import type { Admission } from '../../kit/index.ts'
+import { PAUSED_ANNOTATION } from '../contract.ts'
 import { listProblems } from '../item-list-rules.ts'
 import { fieldsOf, listOf } from '../json-fields.ts'
+import { steeredByMutations } from '../steered-by.ts'
 import { executionKind } from './kind.ts'
 
 export const executionAdmission: Admission = {
@@ -14,4 +16,5 @@ export const executionAdmission: Admission = {
     return listProblems(listOf(spec['deployItems']), 'spec.deployItems')
   },
   further: () => import('../../../activities/landscaper/further-rules.ts'),
+  mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

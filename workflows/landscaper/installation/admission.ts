@@ -4,9 +4,11 @@
 //   I1. Rules about its name hold when it is made: who has one with another name already cannot mend it.
 
 import type { Admission, Problem } from '../../kit/index.ts'
+import { PAUSED_ANNOTATION } from '../contract.ts'
 import { cronProblem } from '../cron-spec.ts'
 import { shownName } from '../item-rules.ts'
 import { fieldsOf, has, type JsonFields, listOf, present, textOf } from '../json-fields.ts'
+import { steeredByMutations } from '../steered-by.ts'
 import { installationKind } from './kind.ts'
 
 // 63 characters of a label's value, less `Inst.` before the name; less the five that the server adds to a generated one.
@@ -33,6 +35,7 @@ export const installationAdmission: Admission = {
     ]
   },
   further: () => import('../../../activities/landscaper/further-rules.ts'),
+  mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }
 
 function nameProblems(metadata: JsonFields): readonly Problem[] {

@@ -25,11 +25,13 @@ function isHeld(pass: InstallationPass): boolean {
 
 async function hand(pass: InstallationPass): Promise<void> {
   const { by, subject, jobID, act, state } = pass
-  const isPaused = state.target.paused !== undefined
+  const { paused } = state.target
+  const isPaused = paused !== undefined
   const told = state.subInstallations.filter((sub) => (isPaused ? isFree(sub, jobID) : sub.heldBy !== undefined))
   if (told.length === 0) return
   const subInstallations = told.map(asChild)
-  absorbSubs(pass, await act.holdSubInstallations({ by, subject, jobID, subInstallations, isPaused }))
+  const input = { by, subject, jobID, subInstallations, isPaused, ...(isPaused && { pausedBy: paused.by }) }
+  absorbSubs(pass, await act.holdSubInstallations(input))
 }
 
 type Sub = InstallationPass['state']['subInstallations'][number]

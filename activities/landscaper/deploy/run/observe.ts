@@ -5,12 +5,6 @@ import { executionKind } from '../../../../workflows/landscaper/execution/kind.t
 import { isTypeServed } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import type { KubeObject } from '../../../kube/client.ts'
-import { targetView } from '../../../kube/views.ts'
-import { fieldManagerOf } from '../../../kube/field-manager.ts'
-import { writeAll } from '../../../kube/write.ts'
-import { withdraw } from '../../../run/children.ts'
-import { RETRY } from '../../requests.ts'
 import { readFamily, readSubject } from '../../../kube/read-family.ts'
 import { declaredChildren, observed } from '../../../run/observe.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
@@ -19,12 +13,6 @@ import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 export interface Observer {
   readonly by: By
   readonly subject: Subject
-}
-
-export interface ForgetRetryInput extends Observer {
-  readonly jobID: string
-  /** The version of the item that the pass knows. */
-  readonly version: string
 }
 
 export const observeActivities = (deps: LandscaperDeps) => ({
@@ -37,20 +25,6 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   async observeDeployItem({ by, subject }: Observer): Promise<DeployItemView | undefined> {
     const item = await observed(deps, by, readSubject(deps, deployItemKind, subject))
     return item && deployItemView(item, by, deps)
-  },
-
-  /**
-   * Takes the request for a job of its own off an item that has begun it. Idempotent.
-   *
-   * @returns the item as it is now; undefined when it is gone or has another job.
-   * @throws retryable failures of the API server and the journal.
-   */
-  async forgetRetry({ by, subject, jobID, version }: ForgetRetryInput): Promise<DeployItemView | undefined> {
-    const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
-    const write = withdraw({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
-    const [answer] = await writeAll(deps, { ...by, step: 'forgetRetry', fieldManager: fieldManagerOf(by) }, [write])
-    if (answer?.result === 'failed') throw answer.error
-    return answer?.result === 'ok' ? deployItemView(answer.object, by, deps) : undefined
   },
 })
 

@@ -1,0 +1,78 @@
+// The end of a request for a job of one item alone: the job has begun. Who has asked for it stays in the status, for as long as the job is the item's
+// last one. Source: docs/adr/0053, docs/adr/0054.
+
+import { type Condition, OPERATION_ANNOTATION, setCondition } from '../../../../workflows/landscaper/contract.ts'
+import {
+  type DeployItem,
+  deployItemKind,
+  RETRIED_CONDITION,
+} from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { isTypeBuiltIn } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { fieldManagerOf } from '../../../kube/field-manager.ts'
+import { readObject } from '../../../kube/read-family.ts'
+import { targetView } from '../../../kube/views.ts'
+import { type Patch, writeAll } from '../../../kube/write.ts'
+import { isAsked, withdraw } from '../../../run/children.ts'
+import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
+import type { LandscaperDeps } from '../../deps.ts'
+import { RETRY } from '../../requests.ts'
+import { NO_TRUST, type Trust } from '../../trust.ts'
+import { whoAnnotated } from '../../who-annotated.ts'
+import type { Observer } from './observe.ts'
+
+export interface ForgetRetryInput extends Observer {
+  readonly jobID: string
+  /** The version of the item that the pass knows. */
+  readonly version: string
+  /** Of the item. */
+  readonly type?: string
+}
+
+export const retryActivities = (deps: LandscaperDeps) => ({
+  /**
+   * Says in the status of an item that has begun a job of its own who has asked for that, and takes the request off. Idempotent.
+   *
+   * @returns the item as it is now; undefined when it is gone or has another job.
+   * @throws retryable failures of the API server and the journal.
+   */
+  async forgetRetry(input: ForgetRetryInput): Promise<DeployItemView | undefined> {
+    const { by, subject, jobID, type = '' } = input
+    // A deployer of others would never take back what is told of the job.
+    const version = isTypeBuiltIn(type) ? await told(deps, input) : input.version
+    const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
+    const write = withdraw({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
+    const [answer] = await writeAll(deps, { ...by, step: 'forgetRetry', fieldManager: fieldManagerOf(by) }, [write])
+    if (answer?.result === 'failed') throw answer.error
+    return answer?.result === 'ok' ? deployItemView(answer.object, by, deps) : undefined
+  },
+})
+
+/** @returns the version of the item that says it. */
+async function told(deps: LandscaperDeps, { by, subject, jobID, version }: ForgetRetryInput): Promise<string> {
+  const { uid, namespace, name } = subject
+  const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST
+  const now = deps.now().toISOString()
+  const patchOf = (current: DeployItem): Patch | 'superseded' =>
+    current.metadata.uid === uid && targetView(current).jobID === jobID && isAsked(current, RETRY)
+      ? retried(current, trust, now)
+      : 'superseded'
+  const found = await readObject(deps, deployItemKind, namespace, name)
+  const patch = found === undefined ? 'superseded' : patchOf(found)
+  if (found === undefined || typeof patch === 'string') return version
+  const seen = found.metadata.resourceVersion
+  const [answer] = await writeAll(deps, { ...by, step: 'forgetRetry', fieldManager: fieldManagerOf(by) }, [
+    { verb: 'patchStatus', watched: deployItemKind, namespace, name, version: seen, patch, reapply: patchOf },
+  ])
+  if (answer?.result === 'failed') throw answer.error
+  return answer?.result === 'ok' ? answer.object.metadata.resourceVersion : version
+}
+
+function retried(item: DeployItem, trust: Trust, now: string): Patch {
+  const { by, since } = whoAnnotated(item, OPERATION_ANNOTATION, { what: 'retry', trust, value: RETRY.value })
+  const message = `a job of it alone, asked for by ${by}${since === undefined ? '' : ` since ${since}`}`
+  const before: readonly Condition[] = item.status?.conditions ?? []
+  const { generation: observedGeneration } = item.metadata
+  const change = { type: RETRIED_CONDITION, status: 'True', reason: 'RetriedByAnnotation', message } as const
+  return { status: { conditions: setCondition(before, { ...change, observedGeneration }, now) } }
+}

@@ -1,0 +1,85 @@
+// Who has paused an object, and which names are told as proven. With a webhook and a worker: test/e2e/paused-by.test.ts.
+
+import { describe, expect, it } from 'vitest'
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { pausableView } from '../../../activities/landscaper/pauses.ts'
+import { createTrust, type Trust } from '../../../activities/landscaper/trust.ts'
+import { handedDown } from '../../../workflows/landscaper/pause.ts'
+
+const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
+const RECORD = 'landscaper.gardener.cloud/pawl-steered-by'
+const WORKER = 'system:serviceaccount:pawl:pawl-worker'
+const VOUCHED: Trust = { isVouched: true, self: WORKER }
+
+function paused(value: string, by: string | undefined): KubeObject {
+  const record = by !== undefined && { [RECORD]: JSON.stringify({ [PAUSED]: { value, by } }) }
+  const managedFields = [
+    {
+      manager: 'kubectl',
+      time: '2026-01-01T00:00:00Z',
+      fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${PAUSED}`]: {} } } },
+    },
+  ]
+  return {
+    metadata: { name: 'it', annotations: { [PAUSED]: value, ...record }, managedFields },
+    status: { jobID: 'j' },
+  }
+}
+
+function by(object: KubeObject, trust?: Trust): string | undefined {
+  return pausableView(object, trust).paused?.by
+}
+
+describe('a name that the webhook has recorded', () => {
+  it('is told as it is by a worker that is to believe it', () => {
+    expect(pausableView(paused('a freeze', 'alice@example.com'), VOUCHED).paused).toEqual({
+      ...{ by: 'alice@example.com', since: '2026-01-01T00:00:00Z', reason: 'a freeze' },
+    })
+  })
+
+  it('is told as not verified by a worker that is not to believe records', async () => {
+    const trust = createTrust({ kube: answering(WORKER), log }, false)
+    expect(by(paused('a freeze', 'alice@example.com'), await trust())).toBe('field manager kubectl (not verified)')
+    expect(by(paused('a freeze', 'alice@example.com'))).toBe('field manager kubectl (not verified)')
+  })
+
+  it('is missing of what was set before', () => {
+    expect(by(paused('a freeze', undefined), VOUCHED)).toBe('field manager kubectl (not verified)')
+  })
+})
+
+describe('the name that a parent hands down', () => {
+  const value = handedDown('j', 'alice@example.com')
+
+  it('is proven where this worker has written it, and nowhere else', async () => {
+    const trust = await createTrust({ kube: answering(WORKER), log }, true)()
+    expect(by(paused(value, WORKER), trust)).toBe('alice@example.com')
+    expect(by(paused(value, 'mallory'), trust)).toBe('alice@example.com (not verified)')
+    expect(by(paused(value, WORKER))).toBe('alice@example.com (not verified)')
+    expect(by(paused(value, undefined), trust)).toBe('alice@example.com (not verified)')
+  })
+
+  it('is not proven to a worker that cannot tell who it is, until it can', async () => {
+    let isAway = true
+    const kube = {
+      request: <T>() => (isAway ? Promise.reject(new Error('away')) : answering(WORKER).request<T>()),
+    }
+    const trust = createTrust({ kube, log }, true)
+    expect(by(paused(value, WORKER), await trust())).toBe('alice@example.com (not verified)')
+    expect(by(paused('a freeze', 'bob'), await trust())).toBe('bob')
+    isAway = false
+    expect(by(paused(value, WORKER), await trust())).toBe('alice@example.com')
+  })
+
+  it('is no more proven than above', () => {
+    expect(by(paused(handedDown('j', 'alice (not verified)'), WORKER), VOUCHED)).toBe('alice (not verified)')
+    expect(by(paused(handedDown('j'), WORKER), VOUCHED)).toBe('its parent')
+  })
+})
+
+const log = { warn: () => undefined }
+
+function answering(username: string) {
+  return { request: <T>() => Promise.resolve({ status: { userInfo: { username } } } as T) }
+}

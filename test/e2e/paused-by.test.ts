@@ -1,0 +1,137 @@
+// Who has paused and skipped, where the webhook records it and the worker is told to believe that: the user of the request, all the way down.
+
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import { failing, installation, type LsObject, waiting } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { kubectlAs } from '../support/kubectl-as.ts'
+import { Pawl } from '../support/pawl.ts'
+import { PATIENT } from '../support/stage.ts'
+import { deploying, sub, subsOf, untilSub } from '../support/sub-installations.ts'
+import { WebhookStage } from '../support/webhook.ts'
+
+const NAME = 'paused-by'
+const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
+const SKIP = 'landscaper.gardener.cloud/pawl-skip'
+const RECORD = 'landscaper.gardener.cloud/pawl-steered-by'
+const ALICE = 'alice@example.com'
+
+let stage: WebhookStage
+let pawl: Pawl
+const alice = kubectlAs(inject('servers'), NAME, ALICE)
+const mallory = kubectlAs(inject('servers'), NAME, 'mallory')
+
+beforeAll(async () => {
+  const servers = inject('servers')
+  stage = await WebhookStage.open(servers, NAME)
+  await stage.start('one', ['--record-policy', 'Fail'])
+  const workerFlags = [...PATIENT, '--webhook-vouches', 'yes']
+  pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags })
+  await stage.cluster.create(installation('probe', [], { triggered: false }), 'installations')
+  // API servers hear of a configuration by their watch.
+  let tries = 0
+  const isRecorded = async () => {
+    await alice('annotate', '--overwrite', 'installation', 'probe', `${PAUSED}=try-${(tries += 1)}`)
+    return (await stage.cluster.get('installations', 'probe'))?.metadata.annotations?.[RECORD] !== undefined
+  }
+  await vi.waitUntil(isRecorded, { timeout: 30_000, interval: 100 })
+}, 240_000)
+afterAll(async () => {
+  await pawl.stop()
+  await stage.close()
+})
+
+describe('an installation that somebody has paused', () => {
+  it('says who, as the API server has known her, and so do its sub-installations', async () => {
+    const { cluster } = stage
+    const type = 'example.org/slow-below'
+    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
+    const inner = sub('inner', {
+      blueprint: deploying({ name: 'begun', type }, { name: 'held', dependsOn: ['begun'] }),
+    })
+    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
+    await cluster.create(installation('tree', [], { blueprint: { subinstallations: [outer] } }), 'installations')
+    const { metadata } = await untilSub(cluster, 'tree', 'outer', ({ status }) => status?.phase === 'Progressing')
+    const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
+    await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
+
+    const forged = JSON.stringify({ [PAUSED]: { value: 'a freeze', by: 'bob' } })
+    await alice('annotate', 'installation', 'tree', `${PAUSED}=a freeze`, `${RECORD}=${forged}`)
+    expect(pausedOf(await told('tree'))).toMatchObject({ by: ALICE, reason: 'a freeze' })
+    expect(messageOf(await told('tree'), 'Paused')).toMatch(/^paused by alice@example\.com since .*: a freeze$/)
+    for (const name of [metadata.name, low.name]) expect(pausedOf(await told(name))?.by).toBe(ALICE)
+
+    deployer.install = () => 'done'
+    await mallory('annotate', 'installation', 'tree', `${PAUSED}-`)
+    expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })
+    const all = [await cluster.get('installations', 'tree'), ...(await subsOf(cluster, 'tree')).values()]
+    for (const one of all)
+      expect([one?.metadata.annotations?.[PAUSED], one?.metadata.annotations?.[RECORD]]).toEqual([undefined, undefined])
+    await deployer.stop()
+  })
+
+  it('says it while it is idle, too', async () => {
+    await stage.cluster.create(installation('idle', [{ name: 'only' }]), 'installations')
+    await stage.cluster.finished('idle')
+    await mallory('annotate', 'installation', 'idle', `${PAUSED}=why`)
+    expect(pausedOf(await told('idle'))).toMatchObject({ by: 'mallory', reason: 'why' })
+    expect(messageOf(await told('idle'), 'Paused')).toMatch(/^paused by mallory since .*: why$/)
+  })
+})
+
+describe('an item that somebody has left out', () => {
+  it('says who, until its spec changes and nothing of it is left', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('part', [waiting('bad'), { name: 'next', dependsOn: ['bad'] }]), 'installations')
+    const items = await cluster.untilItems('part', ['bad'], (item) => item?.status?.phase === 'Progressing')
+    const name = items.get('bad')?.metadata.name ?? ''
+    await alice('annotate', 'deployitem', name, `${SKIP}=not here`)
+    const { status, metadata } = await cluster.finished('part')
+    expect(status).toMatchObject({ phase: 'Succeeded' })
+    const skipped = await cluster.get('deployitems', name)
+    expect(messageOf(skipped, 'Skipped')).toMatch(/^not deployed: skipped by alice@example\.com since .*: not here$/)
+
+    const { spec } = installation('part', [failing('bad'), { name: 'next', dependsOn: ['bad'] }])
+    await cluster.patch('installations', metadata.name, { spec })
+    await cluster.trigger('part')
+    expect((await cluster.finished('part', status?.jobID)).status).toMatchObject({ phase: 'Failed' })
+    const anew = (await cluster.get('deployitems', name))?.metadata.annotations
+    expect([anew?.[SKIP], anew?.[RECORD]]).toEqual([undefined, undefined])
+  })
+})
+
+describe('an item that somebody has had tried again', () => {
+  it('says who, until its next job', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('anew', [{ name: 'one' }]), 'installations')
+    const first = await cluster.finished('anew')
+    const before = (await cluster.items('anew')).get('one')
+    const name = before?.metadata.name ?? ''
+    await alice('annotate', 'deployitem', name, 'landscaper.gardener.cloud/operation=retry')
+    const items = await cluster.untilItems('anew', ['one'], (one) => {
+      const { jobID, jobIDFinished } = one?.status ?? {}
+      return jobID !== first.status?.jobID && jobID === jobIDFinished
+    })
+    const retried = items.get('one')
+    expect(retried?.status?.phase).toBe('Succeeded')
+    expect(messageOf(retried, 'Retried')).toMatch(/^a job of it alone, asked for by alice@example\.com since /)
+    expect(retried?.metadata.annotations?.[RECORD]).toBeUndefined()
+
+    await cluster.trigger('anew')
+    await cluster.finished('anew', first.status?.jobID)
+    expect(messageOf(await cluster.get('deployitems', name), 'Retried')).toBeUndefined()
+  })
+})
+
+async function told(name: string): Promise<LsObject> {
+  return await stage.cluster.until('installations', name, (one) => pausedOf(one) !== undefined)
+}
+
+function pausedOf(object: LsObject | undefined) {
+  return (object?.status as { readonly paused?: { readonly by: string; readonly reason: string } } | undefined)?.paused
+}
+
+function messageOf(object: LsObject | undefined, wanted: string): string | undefined {
+  const conditions = (object?.status?.['conditions'] ?? []) as readonly { type: string; message: string }[]
+  return conditions.find(({ type }) => type === wanted)?.message
+}

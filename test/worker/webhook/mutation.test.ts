@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+
+import { answerMutation } from '../../../worker/webhook/review.ts'
+import type { Admission, Mutation } from '../../../workflows/kit/index.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+
+interface Answer {
+  readonly response: { readonly allowed: boolean; readonly patchType?: string; readonly patch?: string }
+}
+
+const asks = (name: string, asked: Mutation['asked'], mutate: Mutation['mutate']): Mutation => ({
+  ...{ name, asked, whenAway: 'pass', mutate },
+})
+
+const RULES: Admission = {
+  kind: targetKind,
+  operations: ['CREATE', 'UPDATE'],
+  validate: () => [{ field: 'spec', found: 'anything', expected: 'nothing' }],
+  mutations: [
+    asks('first', { annotationsSet: ['a', { annotation: 'op', value: 'go' }] }, ({ user }) => [
+      { path: ['metadata', 'annotations', 'who'], value: user.name },
+    ]),
+    asks('then', { annotationsSet: ['who'], annotationsGone: ['a'] }, ({ object }) => [
+      { path: ['metadata', 'labels', 'saw'], value: JSON.stringify(object).length > 0 ? 'it' : '' },
+    ]),
+  ],
+}
+
+function review(request: object): Answer | undefined {
+  const body = {
+    ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+    request: {
+      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: targetKind.kind }, operation: 'UPDATE', name: 'it' },
+      ...{ userInfo: { username: 'alice', groups: [] } },
+      ...request,
+    },
+  }
+  return answerMutation(body, [RULES]) as Answer | undefined
+}
+
+function patched(annotations: object, before: object = {}, more: object = {}): readonly string[] {
+  const answer = review({
+    object: { metadata: { annotations, ...more } },
+    oldObject: { metadata: { annotations: before } },
+  })
+  const { allowed, patchType, patch } = answer?.response ?? {}
+  expect([allowed, patchType]).toEqual([true, patch === undefined ? undefined : 'JSONPatch'])
+  const operations = JSON.parse(Buffer.from(patch ?? 'W10=', 'base64').toString()) as readonly { path: string }[]
+  return operations.map(({ path }) => path)
+}
+
+describe('what is to be changed', () => {
+  it('is answered as a patch, under the uid of the review, and refuses nothing', () => {
+    expect(review({ object: { metadata: { annotations: { a: '1' } } }, operation: 'CREATE' })).toMatchObject({
+      ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      response: { uid: 'u-1', allowed: true, patchType: 'JSONPatch' },
+    })
+  })
+
+  it('is seen by the mutations behind', () => {
+    expect(patched({ a: '1' })).toEqual(['/metadata/annotations/who', '/metadata/labels'])
+  })
+
+  it.each<[string, object, object, number]>([
+    ['is set', { op: 'go' }, {}, 2],
+    ['is set in place of another', { op: 'go' }, { op: 'stop' }, 2],
+    ['changes', { a: '2' }, { a: '1' }, 2],
+    ['goes', {}, { a: '1' }, 1],
+    ['stays', { a: '1', op: 'go' }, { a: '1', op: 'go' }, 0],
+    ['has another value than is asked about', { op: 'stop' }, {}, 0],
+    ['is another', { b: '1' }, {}, 0],
+  ])('is asked where an annotation %s', (_, now, before, count) => {
+    expect(patched(now, before)).toHaveLength(count)
+  })
+
+  it('is asked of what is being deleted, too: who has paused it is told there as well', () => {
+    expect(patched({ a: '1' }, {}, { deletionTimestamp: '2026-01-01T00:00:00Z' })).toHaveLength(2)
+  })
+
+  it.each([
+    ['a subresource', { subResource: 'status' }],
+    ['a kind without rules', { kind: { group: 'example.org', kind: 'Target' } }],
+    ['a deletion', { operation: 'DELETE', object: null }],
+  ])('is nothing for %s', (_, request) => {
+    const object = { metadata: { annotations: { a: '1' } } }
+    expect(review({ object, ...request })?.response).toEqual({ uid: 'u-1', allowed: true })
+  })
+
+  it('is not answered to what is no review', () => {
+    expect(answerMutation({ kind: 'AdmissionReview' }, [RULES])).toBeUndefined()
+  })
+})
