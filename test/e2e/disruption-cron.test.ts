@@ -168,8 +168,9 @@ async function find(plural: string, name: string): Promise<LsObject | undefined>
 async function until(plural: string, name: string, expected: object): Promise<LsObject> {
   return await vi.waitFor(async () => {
     const found = await find(plural, name)
+    if (found === undefined) throw new Error(`${plural} ${name} is not there`)
     expect(found).toMatchObject(expected)
-    return found!
+    return found
   }, PATIENT)
 }
 

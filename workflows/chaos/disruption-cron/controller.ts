@@ -15,6 +15,8 @@ export const disruptionCronController = defineLevel<CronState, DisruptionCron>({
   plan: followSchedule,
   finalizer: FINALIZER,
   onDelete: endCron,
+  // Only workers with the wing ask it: others lack its configuration.
+  settings: { queue: 'chaos' },
   plurals: { [CHILD_KIND]: disruptionKind.plural },
   writes: [
     { kind: CHILD_KIND, verbs: ['create', 'delete'] },

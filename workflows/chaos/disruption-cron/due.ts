@@ -37,7 +37,7 @@ export function cronDecision(state: CronState): CronDecision {
   const { schedule, createdMs, skippedMs, children, nowMs, toleranceMs } = state
   const lastMs = latest([state.lastMs, ...children])
   if (state.isPaused) return { run: 'paused', lastMs, nextMs: undefined }
-  const sinceMs = Math.max(lastMs ?? createdMs, skippedMs ?? createdMs)
+  const sinceMs = Math.max(lastMs ?? createdMs, skippedMs ?? 0)
   const forMs = schedule.lastIn(sinceMs, nowMs)
   const rest = { lastMs, nextMs: schedule.after(nowMs) }
   if (forMs === undefined) return { run: 'not due', ...rest }

@@ -15,6 +15,8 @@ export const disruptionRolloutController = defineLevel<RolloutPassState, Disrupt
   plan: followContainers,
   finalizer: FINALIZER,
   onDelete: endRollout,
+  // Only workers with the wing ask it: others lack its configuration.
+  settings: { queue: 'chaos' },
   plurals: { [CHILD_KIND]: disruptionKind.plural },
   writes: [{ kind: CHILD_KIND, verbs: ['create', 'delete'] }],
 })
