@@ -47,7 +47,9 @@ beforeAll(async () => {
 
 const WEB = '/apis/apps/v1/namespaces/shop/deployments/web'
 const TARGET = { kind: 'deployment', name: 'web' }
-const TEMPLATE = { count: 1, duration: '10m', network: { drop: 30 } }
+/** Of the target's pods none is selected, so no chaos pods have to end. */
+const TEMPLATE = { selector: { tier: 'none' }, count: 1, duration: '10m', network: { drop: 30 } }
+const SELECTOR = { tier: 'none', app: 'web' }
 /** The beginning of this year, as late as it is. */
 const YEARLY = { schedule: '0 0 1 1 *', delayedStartTolerance: '8784h' }
 
@@ -61,7 +63,7 @@ describe('a DisruptionCron', () => {
     expect(await find('disruptions', child)).toBeUndefined()
 
     await letItBeDue()
-    const made = await until('disruptions', child, { spec: { selector: { app: 'web' }, ...TEMPLATE } })
+    const made = await until('disruptions', child, { spec: { ...TEMPLATE, selector: SELECTOR } })
     const { status } = await until('disruptioncrons', 'game', { status: { history: [{ name: child }] } })
     const { labels, annotations, ownerReferences } = made.metadata
     expect(labels).toMatchObject({ [DISRUPTION_CRON_NAME_LABEL]: 'game' })
@@ -106,6 +108,19 @@ describe('a DisruptionCron', () => {
     await gone('disruptioncrons', 'later')
   })
 
+  it('is deleted when its target has been missing for too long', async () => {
+    const targetResource = { kind: 'statefulset', name: 'db' }
+    await create('DisruptionCron', 'lost', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
+    const since = { targetResourcePreviouslyMissing: expect.any(String) as string }
+    await until('disruptioncrons', 'lost', { status: since })
+    const longAgo = { targetResourcePreviouslyMissing: '2020-01-01T00:00:00Z' }
+    await patch('disruptioncrons', 'lost', { status: longAgo }, 'status')
+    await gone('disruptioncrons', 'lost')
+    expect(await reasons('DisruptionCron', 'lost')).toEqual([
+      ...['DisruptionCronCreated', 'DisruptionCronDeleted', 'DisruptionCronTargetMissing'],
+    ])
+  })
+
   async function letItBeDue(): Promise<void> {
     await patch('disruptioncrons', 'game', { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
   }
@@ -126,7 +141,7 @@ describe('a DisruptionRollout', () => {
 
     await shop().kube.request('PATCH', WEB, { body: { spec: { replicas: 3 } }, contentType: MERGE })
     await setContainers([{ name: 'app', image: 'web:2' }])
-    const made = await until('disruptions', child, { spec: { selector: { app: 'web' } } })
+    const made = await until('disruptions', child, { spec: { selector: SELECTOR } })
     const first = await until('disruptionrollouts', 'game', {
       status: { lastScheduleTime: expect.any(String) as string },
     })
