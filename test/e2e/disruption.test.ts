@@ -213,6 +213,41 @@ describe('a Disruption', () => {
     await gone(name)
   })
 
+  // Source: spec/chaos.md 8.5, X2.
+  it('makes no chaos pod twice, and undoes all, when its workers are killed in the middle', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `many-${index}`)
+    for (const name of names) await run(name, { app: 'many' }, 'n1')
+    const spec = { selector: { app: 'many' }, count: '100%', network: { drop: 30 }, cpuPressure: {} }
+    const made = await disrupt('many', spec)
+    const seen = new Map<string, string>()
+    const look = async () => {
+      const pods = await kubelet.pods(made)
+      for (const pod of pods) {
+        expect(seen.get(keyOf(pod)) ?? pod.metadata.uid).toBe(pod.metadata.uid)
+        seen.set(keyOf(pod), pod.metadata.uid ?? '')
+      }
+      return pods.length
+    }
+    for (const atLeast of [1, 9, 16]) {
+      await vi.waitFor(async () => expect(await look()).toBeGreaterThanOrEqual(atLeast), { ...PATIENT, interval: 5 })
+      await tenants.pawl.kill('worker')
+      await tenants.pawl.startWorker()
+    }
+    expect(await look()).toBe(16)
+    for (const pod of await kubelet.pods(made)) await kubelet.ready(pod)
+    await until('many', { injectionStatus: 'Injected', injectedTargetsCount: 8, runCount: 1 })
+    await remove('many')
+    await tenants.pawl.kill('worker')
+    for (const pod of await kubelet.pods(made)) await kubelet.exit(pod, 0)
+    await tenants.pawl.startWorker()
+    await vi.waitFor(async () => {
+      for (const pod of await kubelet.pods(made))
+        if (pod.metadata.deletionTimestamp !== undefined) await kubelet.bury(pod)
+      expect(await shop().get('disruptions', 'many', CHAOS)).toBeUndefined()
+    }, PATIENT)
+    expect(await kubelet.pods(made)).toEqual([])
+  })
+
   it('is over when its time is, and says how much it was', async () => {
     await run('short-1', { app: 'short' }, 'n1')
     const made = await disrupt('short', { selector: { app: 'short' }, count: 1, duration: '6s', network: { drop: 30 } })
