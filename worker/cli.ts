@@ -47,7 +47,6 @@ const FITTING = {
 
 const EXAMPLES = `
 Examples:
-  pawl dev              all of Pawl on this machine
   pawl why inst/shop    why it has failed, or waits`
 
 /** For the scripts of shells; no command of people. */

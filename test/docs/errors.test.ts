@@ -7,7 +7,9 @@ import { firstColumn, section } from './markdown.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/errors.md`, 'utf8')
 const produced = await codesBelow(ROOT, ['workflows', 'activities', 'worker/reconciler'])
-const reasons = ['## Reasons', '## Events of Disruptions'].flatMap((title) => [...firstColumn(section(page, title))])
+const reasons = ['## Reasons', '## Events of Disruptions', '## Chaos pods without a kubelet'].flatMap((title) => [
+  ...firstColumn(section(page, title)),
+])
 const answers = firstColumn(section(page, '## Answers of the API server'))
 const conditions = firstColumn(section(page, '## Conditions'))
 const codes = firstColumn(section(page, '## Codes'))

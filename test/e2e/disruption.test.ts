@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { CHAOS_POD_FINALIZER, FINALIZER } from '../../workflows/chaos/contract.ts'
+import { CHAOS_POD_FINALIZER, EMERGENCY_STOP_ANNOTATION, FINALIZER } from '../../workflows/chaos/contract.ts'
 import type { DisruptionStatus } from '../../workflows/chaos/disruption/kind.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { configFile } from '../support/chaos/config-file.ts'
@@ -144,6 +144,44 @@ describe('a Disruption', () => {
     for (const name of ['none', 'one', 'two', 'three']) await gone(name)
   })
 
+  it('ends where everything is to stop, and begins nothing there until that is lifted', async () => {
+    await run('stopped-1', { app: 'stopped' }, 'n1')
+    const before = await disrupt('stopped', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
+    const [pod] = await podsOf(before, 1)
+    await kubelet.ready(pod!)
+    await until('stopped', { injectionStatus: 'Injected' })
+    await annotate({ [EMERGENCY_STOP_ANNOTATION]: 'too many alerts' })
+    await vi.waitFor(async () => expect((await get('stopped')).metadata.deletionTimestamp).toBeDefined(), PATIENT)
+    await end(pod!)
+    await gone('stopped')
+    const meanwhile = await disrupt('meanwhile', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
+    await gone('meanwhile')
+    expect(await kubelet.pods(meanwhile)).toEqual([])
+    expect(await reasons('Disruption', 'meanwhile')).toContain('EmergencyStop')
+    await annotate({ [EMERGENCY_STOP_ANNOTATION]: null })
+    const after = await disrupt('lifted', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
+    await podsOf(after, 1)
+    await remove('lifted')
+    for (const one of await kubelet.pods(after)) await end(one)
+    await gone('lifted')
+  })
+
+  it('disturbs nodes that are ready, when it is asked to, and draws them once with static targeting', async () => {
+    const spec = { level: 'node', staticTargeting: true, count: '100%', cpuPressure: {}, selector: { disk: 'fast' } }
+    await label('n1', { disk: 'fast' })
+    const made = await disrupt('nodes', spec)
+    const [pod] = await podsOf(made, 1)
+    expect(pod?.spec.nodeName).toBe('n1')
+    expect(pod?.spec.containers[0]?.args.slice(0, 7)).toEqual([
+      ...['cpu-pressure', '--count', '100%', '--metrics-sink', 'noop', '--level', 'node'],
+    ])
+    await kubelet.ready(pod!)
+    await until('nodes', { injectionStatus: 'Injected', targets: ['n1'] })
+    await remove('nodes')
+    await end(pod!)
+    await gone('nodes')
+  })
+
   it('is over when its time is, and says how much it was', async () => {
     await run('short-1', { app: 'short' }, 'n1')
     const made = await disrupt('short', { selector: { app: 'short' }, count: 1, duration: '6s', network: { drop: 30 } })
@@ -208,6 +246,18 @@ async function reasons(kind: string, name: string): Promise<readonly string[]> {
     .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
     .map(({ reason }) => reason)
     .sort()
+}
+
+async function annotate(annotations: Record<string, string | null>): Promise<void> {
+  await shop().kube.request('PATCH', '/api/v1/namespaces/shop', {
+    ...{ body: { metadata: { annotations } }, contentType: 'application/merge-patch+json' },
+  })
+}
+
+async function label(node: string, labels: Record<string, string>): Promise<void> {
+  await shop().kube.request('PATCH', `/api/v1/nodes/${node}`, {
+    ...{ body: { metadata: { labels } }, contentType: 'application/merge-patch+json' },
+  })
 }
 
 async function makeNode(name: string): Promise<void> {

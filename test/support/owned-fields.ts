@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export async function declarations(): Promise<ReadonlyMap<string, OwnedFields | undefined>> {
   const folders = (await readKindFolders(ROOT))
     .map(({ folder }) => folder)
-    .filter((folder) => existsSync(file(folder, 'plan.ts')))
+    .filter((folder) => existsSync(file(folder, 'plan.ts')) && existsSync(file(folder, 'controller.ts')))
   const found = folders.map(async (folder) => {
     if (!existsSync(file(folder, 'fields.ts'))) return [folder, undefined] as const
     const module = (await import(file(folder, 'fields.ts'))) as Record<string, OwnedFields>

@@ -5,8 +5,8 @@
 //   A2. Each right that is shipped is used by one of them; only a run of all tests can tell.
 
 import { createReadStream } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseAllDocuments } from 'yaml'
 
@@ -48,7 +48,7 @@ export async function checkRights(auditLogPath: string, isWhole: boolean, roles 
 async function reportRights(auditLogPath: string, roles: string): Promise<RightsReport> {
   const denied = new Set<string>()
   const used = new Set<string>()
-  for await (const { event, isForbidden } of eventsOf(auditLogPath, ACCOUNT)) {
+  for await (const { event, isForbidden } of eventsOfAll(auditLogPath)) {
     const name = AUDITED.find((one) => event.user?.username?.endsWith(`:pawl-${one}`))
     if (name === undefined) continue
     const right = rightOf(name, event)
@@ -66,6 +66,23 @@ export async function deniedTo(auditLogPath: string, account: string): Promise<r
   for await (const { event, isForbidden } of eventsOf(auditLogPath, account))
     if (isForbidden) denied.add(`${event.verb} ${event.requestURI}`)
   return [...denied]
+}
+
+/** Also of clusters that test files had to themselves (tenants.ts), whose logs were kept beside. */
+async function* eventsOfAll(auditLogPath: string) {
+  yield* eventsOf(auditLogPath, ACCOUNT)
+  for (const path of await keptLogs(auditLogPath)) yield* eventsOf(path, ACCOUNT)
+}
+
+/** Keeps the log of a cluster that is about to go. @param auditLogPath of the servers that all share. */
+export async function keepAuditLog(auditLogPath: string, name: string, log: string): Promise<void> {
+  await copyFile(log, `${auditLogPath}.${name}`)
+}
+
+async function keptLogs(auditLogPath: string): Promise<readonly string[]> {
+  const beginning = `${basename(auditLogPath)}.`
+  const files = await readdir(dirname(auditLogPath))
+  return files.filter((name) => name.startsWith(beginning)).map((name) => join(dirname(auditLogPath), name))
 }
 
 async function* eventsOf(auditLogPath: string, account: string) {

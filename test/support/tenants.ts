@@ -12,6 +12,7 @@ import { Cluster } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
 import { shippedAccounts } from './rights.ts'
 import { PATIENT } from './stage.ts'
+import { keepAuditLog } from './rights-audit.ts'
 import type { TestServers } from './servers.ts'
 
 const SET_UP_MS = 240_000
@@ -20,6 +21,7 @@ export class Tenants<Name extends string> {
   readonly #names: readonly Name[]
   readonly #clusters = new Map<Name, Cluster>()
   #servers: Servers | undefined
+  #keep: (() => Promise<void>) | undefined
   #pawl: Pawl | undefined
 
   constructor(names: readonly Name[]) {
@@ -48,8 +50,9 @@ export class Tenants<Name extends string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'pawl-tenants-'))
     const own = { databaseUrl, temporalAddress }
     const progress = (line: string) => process.stderr.write(`${name}: ${line}\n`)
-    this.#servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, own, progress })
-    const { kubeconfigPath } = this.#servers
+    this.#servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, audit: true, own, progress })
+    const { kubeconfigPath, auditLogPath } = this.#servers
+    this.#keep = async () => await keepAuditLog(shared.auditLogPath, name, auditLogPath ?? '')
     await installCrds(this.#servers, wings)
     await setUpWings(this.#servers, wings)
     for (const one of this.#names) {
@@ -66,6 +69,7 @@ export class Tenants<Name extends string> {
   async tearDown(): Promise<void> {
     await this.#pawl?.stop()
     await Promise.all([...this.#clusters.values()].map(async ({ kube }) => await kube.close()))
+    await this.#keep?.()
     await this.#servers?.stop()
   }
 }

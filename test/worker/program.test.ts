@@ -44,7 +44,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     })
     expect(run('program.ts', 'injecter')).toMatchObject({
       status: 2,
-      stderr: "pawl: found 'injecter', expected one of injector\n",
+      stderr: "pawl: found 'injecter', expected one of injector, node-agent\n",
     })
   })
 

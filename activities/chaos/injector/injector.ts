@@ -6,7 +6,7 @@ import type { ProgramStart } from '../../program.ts'
 import { systemClock } from './clock.ts'
 import { createLog, textOf } from './log.ts'
 import { readSettings, type Settings } from './settings.ts'
-import { USAGE } from './usage.ts'
+import { FULL_USAGE, USAGE } from './usage.ts'
 
 /** What the injector does beside injecting. Each is loaded for itself, as are the kinds. */
 const COMMANDS: Readonly<Record<string, (start: ProgramStart) => Promise<number>>> = {
@@ -24,6 +24,10 @@ const NO_LOG = 2
 /** Runs what the arguments say to its end. Returns the exit code: 0 when all is clean, 1 when it is not or never began, 2 without a log. */
 export async function run(start: ProgramStart): Promise<number> {
   const [first, ...args] = start.args
+  if (start.args.includes('--help-all')) {
+    start.print(FULL_USAGE)
+    return 0
+  }
   if (first === undefined || first === 'help' || start.args.includes('--help')) {
     start.print(USAGE)
     return first === undefined ? WRONG : 0

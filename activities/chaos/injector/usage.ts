@@ -67,19 +67,49 @@ const OPTIONS: readonly (readonly [string, string])[] = [
 ]
 
 const WIDTH = 38
+/** Those that every kind has; what each kind takes is said by `--help-all`. */
+const COMMON = new Set([
+  '--level',
+  '--target-containers',
+  '--dry-run',
+  '--not-injected-before',
+  '--deadline',
+  '--state',
+])
 
-export const USAGE = `Usage: pawl injector KIND [flags]
+const HEAD = `Usage: pawl injector KIND [flags]
        pawl injector sweep [--state DIR] [--network-of PID]
        pawl injector capabilities
 
 Injects a disruption, waits for SIGINT, SIGTERM or its deadline, and cleans up.
-KIND is one of ${KINDS.join(', ')}.
+KIND is one of ${KINDS.slice(0, 5).join(', ')},
+${KINDS.slice(5).join(', ')}.
 
 sweep         undo what killed injectors have left, by their notes and by Pawl's marks
 capabilities  try what this kernel cannot do
-
-Options:
-${OPTIONS.map(([flag, text]) => `  ${flag.padEnd(WIDTH)}  ${text}`).join('\n')}
-
-Variables: see docs/injector.md
 `
+
+const FOOT = `
+Examples:
+  pawl injector capabilities
+  pawl injector cpu-pressure --level pod --target-containers 'app;process://4711' --count 50%
+  pawl injector network-disruption --level pod --target-containers 'app;process://4711' --drop 30
+
+Variables, and what each kind does: docs/injector.md
+`
+
+function optionsText(options: typeof OPTIONS): string {
+  return `\nOptions:\n${options.map(([flag, text]) => `  ${flag.padEnd(WIDTH)}  ${text}`).join('\n')}\n`
+}
+
+/** Fits a screen. */
+export const USAGE = [
+  HEAD,
+  optionsText([
+    ...OPTIONS.filter(([flag]) => COMMON.has(flag.split(' ')[0] ?? '')),
+    ['--help-all', 'every flag of every kind'],
+  ]),
+  FOOT,
+].join('')
+
+export const FULL_USAGE = [HEAD, optionsText(OPTIONS), FOOT].join('')

@@ -25,23 +25,37 @@ export interface AgentFlags {
 
 export const USAGE = `Usage: pawl node-agent --nodes <names-or-all> [options]
 
-Stands for the kubelet of chaos pods where there is none: starts the injector of each as a process of this machine and tells phase, readiness and
-the state of its container.
+Stands for the kubelet of chaos pods where there is none: starts the injector of
+each as a process of this machine and tells how it is.
 
 Options:
-  --nodes <names-or-all>          nodes whose chaos pods it runs, separated by commas (required)
-  --namespace <name>              where chaos pods are (default: chaos-engineering)
-  --kubeconfig <file>             of the API server; injectors get it, too (default: $KUBECONFIG, in a pod its account)
-  --injector <command>            program and arguments, separated by spaces; the pod's arguments follow. "COMMAND sweep" undoes what a killed one
-                                  has left (default: pawl injector)
-  --state <folder>                where it keeps what it has started; one for a machine (default: /run/pawl-node-agent)
-  --play <ready>                  starts nothing: pods are ready at once, and end well when they are deleted, or at the --deadline of their arguments
-  --node-level <refuse-or-allow>  whether a disruption of level node may disturb this machine (default: refuse)
-  --processes-annotation <key>    annotation of target pods with the processes that stand for their containers (default: ${PROCESSES_ANNOTATION})
+  --nodes <names-or-all>          nodes whose chaos pods it runs, separated by
+                                  commas (required)
+  --namespace <name>              where chaos pods are (default: chaos-
+                                  engineering)
+  --kubeconfig <file>             of the API server; injectors get it, too
+                                  (default: $KUBECONFIG, in a pod its account)
+  --injector <command>            program and arguments, separated by spaces;
+                                  the pod's follow. "COMMAND sweep" undoes what
+                                  a killed one has left (default: pawl injector)
+  --state <folder>                where it keeps what it has started; one for a
+                                  machine (default: /run/pawl-node-agent)
+  --play <ready>                  starts nothing: pods are ready at once, and
+                                  end well
+  --node-level <refuse-or-allow>  whether a disruption of level node may disturb
+                                  this machine (default: refuse)
+  --processes-annotation <key>    of target pods: which processes stand for
+                                  their containers (default: ${PROCESSES_ANNOTATION})
   --host-ip <address>             status.hostIP of the pods (default: 127.0.0.1)
-  --pod-ip <address>              status.podIP of the pods (default: that of the host)
-  --at-end <leave-or-stop>        what becomes of injectors when the agent ends; the next agent with this folder takes up those that are left
+  --pod-ip <address>              status.podIP of the pods (default: that of the
+                                  host)
+  --at-end <leave-or-stop>        what becomes of injectors when the agent ends;
+                                  the next one takes up those that are left
                                   (default: leave)
+
+Examples:
+  pawl node-agent --nodes all --at-end stop
+  pawl node-agent --nodes node-1 --play ready
 `
 
 /** @throws with the flag, what was found and what was expected. */

@@ -27,7 +27,7 @@ describe('the settings of the bridge', () => {
     expect(processSettings({}, config).wings).toEqual(['landscaper'])
     expect(processSettings({ wings: 'landscaper' }, config).wings).toEqual(['landscaper'])
     expect(() => processSettings({ wings: 'chess' }, config)).toThrow(
-      '--wings names "chess"; expected wings of landscaper, or none',
+      '--wings names "chess"; expected wings of chaos, landscaper, or none',
     )
   })
 

@@ -23,7 +23,7 @@ describe('a plan that somebody asks for', () => {
 
   it.each(['target', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst, Namespace, TargetSync or tgs; --controllers FILE adds yours`,
+      `no kind called '${name}' has a plan, expected one of DeployItem or di, Disruption or dis, Execution or exec, Installation or inst, Namespace, TargetSync or tgs; --controllers FILE adds yours`,
     )
   })
 })
@@ -132,6 +132,7 @@ describe('the plans that are known', () => {
   it('are those of the controllers', () => {
     expect(plans.map(({ kind }) => kind.kind)).toEqual([
       'DeployItem',
+      'Disruption',
       'Execution',
       'Installation',
       'Namespace',

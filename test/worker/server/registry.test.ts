@@ -42,10 +42,11 @@ describe('the registry of controllers', () => {
   })
 
   it('has a controller that a flag switches on only then, and follows only then what it looks at', () => {
-    const on = createRegistry([], undefined, switchedOff({ 'default-contexts': 'yes' }))
-    const [without, withIt] = [builtIn, on].map(({ watchedKinds: kinds }) => kinds.map(({ kind }) => kind))
+    const off = createRegistry([], ['landscaper'])
+    const on = createRegistry([], ['landscaper'], switchedOff({ 'default-contexts': 'yes' }))
+    const [without, withIt] = [off, on].map(({ watchedKinds: kinds }) => kinds.map(({ kind }) => kind))
     expect(withIt).toEqual([...(without ?? []), 'Namespace', 'Context'])
-    expect([builtIn.controllers.has('context'), on.controllers.has('context')]).toEqual([false, true])
+    expect([off.controllers.has('context'), on.controllers.has('context')]).toEqual([false, true])
     expect([wingOf('context'), wingOf('shop')]).toEqual(['landscaper', undefined])
   })
 
@@ -98,7 +99,7 @@ describe('the flag --controllers', () => {
 
   it('loads what the modules export, in their order', async () => {
     const file = resolve(import.meta.dirname, '../../support/level/widget.ts')
-    expect((await loadRegistry([file])).levels.map(({ name }) => name)).toEqual(['widget', 'stamper'])
+    expect((await loadRegistry([file], ['landscaper'])).levels.map(({ name }) => name)).toEqual(['widget', 'stamper'])
   })
 
   it('says which module is missing, broken, or exports something else', async () => {

@@ -36,6 +36,7 @@ describe('the flag --wings', () => {
 describe('the flags of wings', () => {
   it('are flags of the worker', () => {
     expect(Object.keys(WING_FLAGS)).toEqual([
+      'chaos-config',
       'pickup-timeout',
       'deployers',
       'strict-tenancy',

@@ -58,10 +58,10 @@ describe("the operators' configuration", () => {
         handler: 3,
       }),
     ).toEqual([
-      'handler: found 3, expected fields',
       'controller.deleteOnly: found "yes", expected true or false',
       'controller.defaultDuration: found "long", expected a duration such as 1m30s',
       'injector.labels: found {"a":1}, expected fields with texts',
+      'handler: found 3, expected fields',
     ])
     expect(problems({ injector: { chaosNamespace: 'other' } })).toEqual([
       'injector.chaosNamespace: found "other", expected chaos-engineering, for which the roles are made',

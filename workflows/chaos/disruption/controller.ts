@@ -14,6 +14,8 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   plan: disrupt,
   finalizer: FINALIZER,
   onDelete: cleanUp,
+  // Only workers with the wing ask it: others lack its configuration.
+  settings: { queue: 'chaos' },
   writes: [
     { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE], verbs: ['create', 'patch', 'delete'] },
     { kind: `${disruptionKind.apiVersion}/${disruptionKind.kind}`, verbs: ['delete'] },

@@ -84,11 +84,16 @@ function isReady(report: Report): boolean {
   return report.phase === 'Running' && report.isReady
 }
 
+/** Source: Kubernetes, as the kubelet has it. */
+const UNREADY = {
+  Running: { reason: 'ContainersNotReady' },
+  Succeeded: { reason: 'PodCompleted' },
+  Failed: { reason: 'PodFailed' },
+} as const
+
 function conditionsOf(current: readonly PodCondition[], report: Report, now: string): readonly PodCondition[] {
-  const reason =
-    report.phase === 'Running' ? 'ContainersNotReady' : report.phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed'
-  const ready = isReady(report) ? { status: 'True' } : { status: 'False', reason }
-  const initialized = { status: 'True', ...(report.phase === 'Succeeded' && { reason }) }
+  const ready = isReady(report) ? { status: 'True' } : { status: 'False', ...UNREADY[report.phase] }
+  const initialized = { status: 'True', ...(report.phase === 'Succeeded' && UNREADY.Succeeded) }
   const wanted = [
     { type: 'Initialized', ...initialized },
     { type: 'Ready', ...ready },

@@ -1,0 +1,27 @@
+// What the controller of Disruptions writes, and nobody else (docs/concepts.md "One controller per field").
+
+import { type OwnedFields, path } from '../../kit/index.ts'
+import { FINALIZER } from '../contract.ts'
+
+export const disruptionFields: OwnedFields = {
+  controller: 'disruption',
+  fields: {
+    Disruption: [
+      ['metadata', 'finalizers', FINALIZER],
+      path('status.specHash'),
+      path('status.originalSpec'),
+      path('status.injectionStatus'),
+      path('status.targets'),
+      path('status.targetInjections'),
+      path('status.selectedTargetsCount'),
+      path('status.ignoredTargetsCount'),
+      path('status.injectedTargetsCount'),
+      path('status.desiredTargetsCount'),
+      path('status.runCount'),
+      path('status.isStuckOnRemoval'),
+      path('status.cleanedAt'),
+    ],
+  },
+  // Chaos pods.
+  makes: ['Pod'],
+}
