@@ -16,10 +16,10 @@ export const chaosWing = {
     { apiGroups: [''], resources: ['namespaces', 'services'], verbs: ['get'] },
   ],
   onlyWhenNamed: true,
+  // No label keeps a Disruption from what operators allow.
   admission: {
     configuration: 'chaos-validation-webhook',
     domain: 'validation.chaos.datadoghq.com',
-    skipLabel: 'validation.chaos.datadoghq.com/skip-validation',
     mutation: { configuration: 'chaos-mutation-webhook', domain: 'mutation.chaos.datadoghq.com' },
   },
 } as const satisfies Wing
