@@ -1,10 +1,10 @@
 // Rules of admission that need the operators' configuration, or a look at the cluster: for the webhook, which opens them once.
 
 import type { FurtherContext, FurtherRequest, FurtherRules, Problem } from '../../workflows/kit/index.ts'
-import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disruption-cron/admission.ts'
+import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disruption-cron/rules/defaults.ts'
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
-import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules.ts'
-import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/admission.ts'
+import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
+import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
 import { textOf } from '../../workflows/chaos/json-fields.ts'
 import { type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'

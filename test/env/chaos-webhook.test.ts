@@ -59,7 +59,7 @@ afterAll(async () => {
 
 describe('a Disruption', () => {
   it('of no kind is refused, and so are those that its CRD alone would take (A1, A4, A7)', async () => {
-    expect(await refused('none', {})).toContain('spec')
+    expect(await refused('none', {})).toContain('at least one kind')
     expect(await refused('both', { ...HOSTS, level: 'node', containers: ['app'] })).toContain('containers')
     expect(await refused('pulse', { ...HOSTS, pulse: { activeDuration: '1m' } })).toContain('spec.pulse')
   })

@@ -1,18 +1,15 @@
 // What a Disruption must be to be stored, whatever the configuration and the cluster. What depends on these is asked by activities/chaos/further-rules.ts.
 // Source: spec/chaos.md 1.4, 1.8, 2.10.
 
-import type { Admission, AdmissionRequest, FieldChange } from '../../kit/index.ts'
+import type { Admission } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
-import { goDurationOfMs } from '../go-duration.ts'
-import { fieldsOf, says } from '../json-fields.ts'
+import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionKind } from './kind.ts'
 import { changeProblems } from './rules/changes.ts'
+import { DURATION_MUTATION } from './rules/defaults.ts'
 import { nameProblems } from './rules/policy.ts'
 import { specProblems } from './rules/spec.ts'
-
-/** The mutation that depends on the configuration. */
-export const DURATION_MUTATION = 'duration'
 
 export const disruptionAdmission: Admission = {
   kind: disruptionKind,
@@ -32,15 +29,4 @@ export const disruptionAdmission: Admission = {
   },
   // While no webhook answers the controller goes by its own default.
   mutations: [...USER_INFO_MUTATIONS, { name: DURATION_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
-}
-
-/** One without a duration gets the operators'; what says none of one that is there leaves it as it is. */
-export function durationChange(
-  { object, old }: Pick<AdmissionRequest, 'object' | 'old'>,
-  defaultDurationMs: number,
-): readonly FieldChange[] {
-  const [spec, before] = [object, old].map((one) => fieldsOf(fieldsOf(one)['spec']))
-  if (spec === undefined || says(spec, 'duration')) return []
-  const value = old === undefined ? goDurationOfMs(defaultDurationMs) : before?.['duration']
-  return value === undefined ? [] : [{ path: ['spec', 'duration'], value }]
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { disruptionAdmission, durationChange } from '../../../../workflows/chaos/disruption/admission.ts'
+import { disruptionAdmission } from '../../../../workflows/chaos/disruption/admission.ts'
+import { durationChange } from '../../../../workflows/chaos/disruption/rules/defaults.ts'
 import { disrupting, DROP } from './spec-cases.ts'
 
 const user = { name: 'x', groups: [] }

@@ -1,8 +1,8 @@
-// What may be changed of a Disruption that is there, and of a cron or rollout who made it. Source: spec/chaos.md 1.8, 2.10 "Update checks".
+// What may be changed of a Disruption that is there. Source: spec/chaos.md 1.8, 2.10 "Update checks".
 
 import type { Problem } from '../../../kit/index.ts'
-import { FINALIZER, USER_INFO_ANNOTATION } from '../../contract.ts'
-import { fieldsOf, type JsonFields, listOf, shown } from '../../json-fields.ts'
+import { FINALIZER } from '../../contract.ts'
+import { fieldsOf, listOf } from '../../json-fields.ts'
 import { changedFields } from '../spec-hash.ts'
 
 /** The spec stays, but for count with dynamic targeting. */
@@ -14,14 +14,6 @@ export function changeProblems(before: unknown, after: unknown): readonly Proble
   return changed.length > 0 ? [{ field: 'spec', found: `another ${changed.join(', ')}`, expected }] : []
 }
 
-/** Who made it stays. @param old undefined: it is new. */
-export function userProblems(old: unknown, now: unknown): readonly Problem[] {
-  const [before, after] = [old, now].map((one) => annotation(fieldsOf(one), USER_INFO_ANNOTATION))
-  if (before === undefined || before === after) return []
-  const field = `metadata.annotations[${USER_INFO_ANNOTATION}]`
-  return [{ field, found: shown(after), expected: 'who it was when it was created' }]
-}
-
 /** While chaos pods are there, nobody takes the finalizer off by hand. @param chaosPods their names. */
 export function finalizerProblems(before: unknown, after: unknown, chaosPods: readonly string[]): readonly Problem[] {
   const [had, has] = [before, after].map((one) =>
@@ -30,8 +22,4 @@ export function finalizerProblems(before: unknown, after: unknown, chaosPods: re
   if (had !== true || has === true || chaosPods.length === 0) return []
   const expected = `${FINALIZER} while there are chaos pods: ${chaosPods.join(', ')}`
   return [{ field: 'metadata.finalizers', found: 'a finalizer taken off', expected }]
-}
-
-function annotation(object: JsonFields, name: string): unknown {
-  return fieldsOf(fieldsOf(object['metadata'])['annotations'])[name]
 }
