@@ -13,6 +13,16 @@ export interface ProgramStart {
   readonly complain: (text: string) => void
 }
 
+/** How `pawl dev` runs a program beside its servers. */
+export interface ProgramInDev {
+  /** It is started where this wing is on. */
+  readonly wing: string
+  /** @param folder of its own. */
+  readonly args: (dev: { readonly kubeconfigPath: string; readonly folder: string }) => readonly string[]
+  /** In its folder; it is ready when that is there. */
+  readonly readyFile: string
+}
+
 /** One of the values of the list that `<wing>/programs.ts` exports. */
 export interface WingProgram {
   /** As it stands on command lines; no name of a command of Pawl. */
@@ -20,5 +30,7 @@ export interface WingProgram {
   /** For `pawl --help`. */
   readonly summary: string
   /** Loads it, which is done when it is started only. What `run` answers is the exit code. */
+  /** Absent: `pawl dev` starts none. */
+  readonly inDev?: ProgramInDev
   readonly load: () => Promise<{ readonly run: (start: ProgramStart) => Promise<number> }>
 }

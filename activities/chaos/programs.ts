@@ -11,6 +11,13 @@ export const chaosPrograms: readonly WingProgram[] = [
   {
     name: 'node-agent',
     summary: 'run the injectors of chaos pods where no kubelet does',
+    inDev: {
+      wing: 'chaos',
+      args: ({ kubeconfigPath, folder }) => [
+        ...['--nodes', 'all', '--kubeconfig', kubeconfigPath, '--state', folder, '--at-end', 'stop'],
+      ],
+      readyFile: 'agent.json',
+    },
     load: async () => await import('./node-agent/node-agent.ts'),
   },
 ]

@@ -299,9 +299,16 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'the development set-up imports its folder, what processes share, and the migrations that it runs at start',
+      'the development set-up imports its folder, what processes share, the programs of wings that it starts, and the migrations that it runs at start',
     of: /^worker\/dev(?:\/|\.)/,
-    may: ['^worker/dev(?:/|\\.)', '^worker/server/', '^worker/migrate\\.ts$', '^activities/(?:journal|kube|run)/', KIT],
+    may: [
+      '^worker/dev(?:/|\\.)',
+      '^worker/server/',
+      '^worker/migrate\\.ts$',
+      '^activities/(?:program|programs\\.gen)\\.ts$',
+      '^activities/(?:journal|kube|run)/',
+      KIT,
+    ],
     packages: ANY,
   },
   {

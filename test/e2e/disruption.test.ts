@@ -1,14 +1,22 @@
 // Disruptions on real servers, from kubectl's side and from that of the chaos pods, which the test plays. Acceptance scenarios: spec/chaos.md 4.3.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { CHAOS_POD_FINALIZER, EMERGENCY_STOP_ANNOTATION, FINALIZER } from '../../workflows/chaos/contract.ts'
-import type { DisruptionStatus } from '../../workflows/chaos/disruption/kind.ts'
+import {
+  CHAOS_POD_FINALIZER,
+  DISRUPTION_KIND_LABEL,
+  EMERGENCY_STOP_ANNOTATION,
+  FINALIZER,
+  kindNamesOf,
+} from '../../workflows/chaos/contract.ts'
+import type { DisruptionSpec, DisruptionStatus } from '../../workflows/chaos/disruption/kind.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { configFile } from '../support/chaos/config-file.ts'
 import type { LsObject } from '../support/cluster.ts'
@@ -21,6 +29,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
+const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathname
+const EXAMPLES = readdirSync(EXAMPLE_FOLDER).filter((file) =>
+  /^kind: Disruption$/m.test(readFileSync(join(EXAMPLE_FOLDER, file), 'utf8')),
+)
 const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
 const tenants = useTenants('disruption', ['shop'], undefined, {
   wings: ['chaos'],
@@ -33,6 +45,7 @@ beforeAll(async () => {
   vi.setConfig({ testTimeout: 90_000 })
   kubelet = new ChaosKubelet(shop().kube)
   for (const name of ['n1', 'n2']) await makeNode(name)
+  for (const name of ['shop-1', 'shop-2']) await run(name, { app: 'shop' }, 'n1')
 })
 
 describe('a Disruption', () => {
@@ -180,6 +193,59 @@ describe('a Disruption', () => {
     await remove('nodes')
     await end(pod!)
     await gone('nodes')
+  })
+
+  it.each(EXAMPLES)('has an example, %s, that does what it says', async (file) => {
+    const example = parse(await readFile(join(EXAMPLE_FOLDER, file), 'utf8')) as KubeObject & { spec: DisruptionSpec }
+    const { name } = example.metadata
+    const isLater = example.spec.triggers !== undefined
+    const made = await shop().create(example as LsObject & { apiVersion: string }, 'disruptions')
+    await vi.waitFor(async () => {
+      const pods = await kubelet.pods(made)
+      const does = pods.map(({ metadata }) => metadata.labels?.[DISRUPTION_KIND_LABEL])
+      expect(new Set(does)).toEqual(new Set(isLater ? [] : kindNamesOf(example.spec)))
+      expect((await status(name)).injectionStatus).toBe('NotInjected')
+    }, PATIENT)
+    for (const pod of await kubelet.pods(made)) await kubelet.ready(pod)
+    if (!isLater) await until(name, { injectionStatus: 'Injected' })
+    await remove(name)
+    for (const pod of await kubelet.pods(made)) await end(pod)
+    await gone(name)
+  })
+
+  // Source: spec/chaos.md 8.5, X2.
+  it('makes no chaos pod twice, and undoes all, when its workers are killed in the middle', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `many-${index}`)
+    for (const name of names) await run(name, { app: 'many' }, 'n1')
+    const spec = { selector: { app: 'many' }, count: '100%', network: { drop: 30 }, cpuPressure: {} }
+    const made = await disrupt('many', spec)
+    const seen = new Map<string, string>()
+    const look = async () => {
+      const pods = await kubelet.pods(made)
+      for (const pod of pods) {
+        expect(seen.get(keyOf(pod)) ?? pod.metadata.uid).toBe(pod.metadata.uid)
+        seen.set(keyOf(pod), pod.metadata.uid ?? '')
+      }
+      return pods.length
+    }
+    for (const atLeast of [1, 9, 16]) {
+      await vi.waitFor(async () => expect(await look()).toBeGreaterThanOrEqual(atLeast), { ...PATIENT, interval: 5 })
+      await tenants.pawl.kill('worker')
+      await tenants.pawl.startWorker()
+    }
+    expect(await look()).toBe(16)
+    for (const pod of await kubelet.pods(made)) await kubelet.ready(pod)
+    await until('many', { injectionStatus: 'Injected', injectedTargetsCount: 8, runCount: 1 })
+    await remove('many')
+    await tenants.pawl.kill('worker')
+    for (const pod of await kubelet.pods(made)) await kubelet.exit(pod, 0)
+    await tenants.pawl.startWorker()
+    await vi.waitFor(async () => {
+      for (const pod of await kubelet.pods(made))
+        if (pod.metadata.deletionTimestamp !== undefined) await kubelet.bury(pod)
+      expect(await shop().get('disruptions', 'many', CHAOS)).toBeUndefined()
+    }, PATIENT)
+    expect(await kubelet.pods(made)).toEqual([])
   })
 
   it('is over when its time is, and says how much it was', async () => {

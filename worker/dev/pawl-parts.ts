@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+import type { ProgramInDev } from '../../activities/program.ts'
+import { PROGRAMS } from '../../activities/programs.gen.ts'
 import { type Config, modulePath, processArgs } from '../server/config.ts'
 import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
@@ -91,6 +93,8 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     if (failed !== undefined) throw failed.reason
   }
   await each((one) => startProcess(one, options))
+  for (const { name, inDev } of PROGRAMS)
+    if (inDev !== undefined && wingsOn(wings).includes(inDev.wing)) await startProgram(name, inDev, options)
   return {
     // Neither waits for the other.
     restart: () =>
@@ -216,6 +220,21 @@ async function startProcess(
     },
     ...(options.onEnd !== undefined && { stopLimitMs: CHANGED_STOP_MS }),
     isReady: async () => (await fetch(`${health}/readyz`)).ok,
+  }
+  await startPart(spec, (part) => servers.add(part, options.onEnd))
+  progress(`${name}: ready`)
+}
+
+/** A program of a wing, which has a folder of its own beside the data of the others. */
+async function startProgram(name: string, inDev: ProgramInDev, options: PawlOptions): Promise<void> {
+  const { servers, dataDir, progress } = options
+  const folder = join(dataDir, name)
+  const args = [name, ...inDev.args({ kubeconfigPath: servers.kubeconfigPath, folder })]
+  const spec = {
+    ...{ name, command: process.execPath, args: processArgs('program.ts', args) },
+    logFile: join(dataDir, 'logs', `${name}.log`),
+    env: { NODE_COMPILE_CACHE: join(dataDir, 'compile-cache') },
+    isReady: async () => await access(join(folder, inDev.readyFile)).then(() => true),
   }
   await startPart(spec, (part) => servers.add(part, options.onEnd))
   progress(`${name}: ready`)

@@ -9,6 +9,7 @@ import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
 
 export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) => {
   await letGo(pass, pass.state.chaosPods)
+  await tellFailures(pass)
   return done
 })
 
@@ -32,6 +33,19 @@ const stuckIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
 /** The names of the chaos pods that this pass has found unable to clean. */
 export function stuckPodsIn(pass: DisruptionPass): ReadonlySet<string> {
   return stuckIn.get(pass) ?? new Set()
+}
+
+/** Of those that nobody has deleted yet: why it is not injected, or not any more. */
+async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
+  const failed = state.chaosPods.filter(({ phase, isDeleting }) => phase === 'Failed' && !isDeleting)
+  await Promise.all(
+    failed.map(async ({ metadata, target, does, reason }) => {
+      const { namespace = '', name, uid } = metadata
+      const why = reason === '' ? '' : ` (${reason})`
+      const message = `chaos pod ${namespace}/${name}, which does ${does} to ${target}, has failed${why}; its log says why`
+      await act.event({ type: 'Warning', reason: 'ChaosPodWarningState', message, occasion: uid })
+    }),
+  )
 }
 
 async function tellStuck({ act }: DisruptionPass, { metadata, target, does }: ChaosPod): Promise<void> {

@@ -198,6 +198,16 @@ describe('a pass over a new Disruption', () => {
     ])
   })
 
+  it('says which chaos pods have failed', async () => {
+    const chaosPods = [chaosPod('a', { phase: 'Failed', injector: 'failed' }), chaosPod('b')]
+    const { events, writes } = await pass({
+      status: { specHash: 'x', targets: ['a', 'b'] },
+      state: { pods: [pod('a'), pod('b')], chaosPods },
+    })
+    expect(events).toContainEqual(expect.objectContaining({ reason: 'ChaosPodWarningState', type: 'Warning' }))
+    expect(writes.filter(({ verb }) => verb === 'release')).toEqual([])
+  })
+
   it('lets go of chaos pods that somebody deletes, and of none that still clean', async () => {
     const going = { isDeleting: true }
     const { writes } = await pass({
