@@ -51,7 +51,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   const admissions = asked.flatMap((one) => one.admissions)
   const further = await openFurther(asked, { kube, limitMs: settings.timeoutSeconds * 800, log })
   opened(() => further.close())
-  const server = await serveReviews({ host, port, pair: served.serving, admissions, further: further.ask, log })
+  const server = await serveReviews({ host, port, pair: served.serving, admissions, further, log })
   opened(() => server.close())
 
   let failures = 0

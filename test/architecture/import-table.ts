@@ -191,6 +191,18 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
+    sentence:
+      'what a webhook looks up for a wing imports itself, what passes see and select of the same objects, the top of the wing and the engine',
+    of: /^activities\/([^/]+)\/admission\//,
+    may: [
+      '^activities/$1/(?:admission/|[^/]+\\.ts$)',
+      '^workflows/$1/[^/]+/(?:observed|selection)\\.ts$',
+      ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    ],
+    mayType: ['^workflows/kit/kind/kubernetes/'],
+    packages: ANY,
+  },
+  {
     sentence: "a wing's value imports the wing, what a wing is, and the engine",
     of: /^activities\/([^/]+)\/wing\.ts$/,
     may: ['^activities/$1/', '^activities/(?:run|kube|journal)/', '^activities/wing\\.ts$', DEPS, KIT, WING],

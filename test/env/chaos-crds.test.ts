@@ -1,45 +1,25 @@
 // What the CRDs of the group chaos take and refuse by themselves, without a webhook. Source: spec/chaos.md 1.2 to 1.6, and of 4.2 what a schema can say.
 
-import { readdir, readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { parse } from 'yaml'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
+import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { Cluster } from '../support/cluster.ts'
 import { disrupting, DROP, REFUSED, TAKEN } from '../workflows/chaos/disruption/spec-cases.ts'
 import { cronSpec, rolloutSpec, TEMPLATE } from '../workflows/chaos/parents.ts'
-
-const FOLDER = fileURLToPath(new URL('../../deploy/crds/chaos/', import.meta.url))
-const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 const cluster = new Cluster(inject('servers').kubeconfigPath, 'chaos-crds')
 const { kube } = cluster
 
 beforeAll(async () => {
   await cluster.createNamespace()
-  for (const file of await readdir(FOLDER)) {
-    const body = parse(await readFile(FOLDER + file, 'utf8')) as KubeObject
-    await kube.request('POST', DEFINITIONS, { body })
-    await vi.waitFor(
-      async () => {
-        const { status } = await kube.request<Defined>('GET', `${DEFINITIONS}/${body.metadata.name}`)
-        expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }))
-      },
-      { timeout: 20_000 },
-    )
-  }
+  await installCrds(inject('servers'), ['chaos'])
 })
 afterAll(() => kube.close())
-
-interface Defined {
-  readonly status?: { readonly conditions?: readonly object[] }
-}
 
 async function create({ apiVersion, plural, kind }: Kind, spec: object): Promise<string> {
   const body = { apiVersion, kind, metadata: { name: 'one' }, spec }

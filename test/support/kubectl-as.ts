@@ -14,13 +14,20 @@ export interface Kubectl {
   both(...args: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }>
 }
 
-/** Who may do all, under this name, in the namespace. */
+/** Who may do all, under this name, in the namespace; of other groups only what these may. */
 export function kubectlAs(
   { kubectlPath, kubeconfigPath }: Pick<TestServers, 'kubectlPath' | 'kubeconfigPath'>,
   namespace: string,
   user: string,
+  groups: readonly string[] = ['system:masters'],
 ): Kubectl {
-  const as = [`--kubeconfig=${kubeconfigPath}`, `--as=${user}`, '--as-group=system:masters', '-n', namespace]
+  const as = [
+    `--kubeconfig=${kubeconfigPath}`,
+    `--as=${user}`,
+    ...groups.map((group) => `--as-group=${group}`),
+    '-n',
+    namespace,
+  ]
   const both: Kubectl['both'] = async (...args) => await run(kubectlPath, [...as, ...args])
   return Object.assign(async (...args: readonly string[]) => (await both(...args)).stdout, { both })
 }

@@ -143,10 +143,11 @@ const WITHOUT_TLS = Object.fromEntries(
   ].map((name) => [name, '']),
 )
 
-/** Applies the generated CRDs of the wings and waits until their storage answers. */
+type Applied = Pick<Servers, 'kubectlPath' | 'kubeconfigPath'>
+
 /** What the wings need in a cluster beside their kinds and roles: a namespace, an account. */
 export async function setUpWings(
-  { kubectlPath, kubeconfigPath }: Servers,
+  { kubectlPath, kubeconfigPath }: Applied,
   wings: readonly string[] = wingsOn(undefined),
 ): Promise<void> {
   const folders = wings.map((wing) => join(SETUP, wing)).filter((folder) => existsSync(folder))
@@ -155,8 +156,9 @@ export async function setUpWings(
   await run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, 'apply', '--server-side', '--force-conflicts', ...each])
 }
 
+/** Applies the generated CRDs of the wings and waits until their storage answers. */
 export async function installCrds(
-  { kubectlPath, kubeconfigPath }: Servers,
+  { kubectlPath, kubeconfigPath }: Applied,
   wings: readonly string[] = wingsOn(undefined),
 ): Promise<void> {
   const files = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))

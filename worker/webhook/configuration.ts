@@ -64,7 +64,8 @@ export function wantedConfiguration(
   const shared = {
     ...sharedBy(asked, VALIDATE_PATH),
     failurePolicy: asked.failurePolicy,
-    objectSelector: { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
+    objectSelector:
+      skipLabel === undefined ? {} : { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
   }
   const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
     const { kind, metadata } = admission

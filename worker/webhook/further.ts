@@ -1,10 +1,12 @@
 // Opens the modules of further rules, each once, and asks them.
 //
-//   F1. What is wrong with such a rule, or takes longer than the API server waits, lets the object pass: a job tells what is wrong with it.
+//   F1. What is wrong with such a rule, or takes longer than the API server waits, lets the object pass, as it is: a job tells what is wrong with it.
 //   F2. They read what the webhook's account may read, and write nothing.
 
 import type {
   Admission,
+  AdmissionRequest,
+  FieldChange,
   FlagTable,
   FlagValues,
   FurtherRequest,
@@ -22,14 +24,23 @@ export interface FurtherAnswer {
   readonly warnings: readonly string[]
 }
 
-/** What there is to ask of one kind. */
+/** What there is to ask of one kind. @param about default what may be stored; `metadata`: what its rules about metadata are asked of. */
 export type AskFurther = (
   admission: Admission,
   request: Omit<FurtherRequest, 'kind' | 'signal'>,
+  about?: 'metadata',
 ) => Promise<FurtherAnswer>
+
+/** What one of a kind's mutations changes that has no `mutate` of its own. */
+export type MutateFurther = (
+  admission: Admission,
+  mutation: string,
+  request: AdmissionRequest,
+) => readonly FieldChange[]
 
 export interface OpenFurther {
   readonly ask: AskFurther
+  readonly mutate: MutateFurther
   readonly close: () => Promise<void>
 }
 
@@ -66,11 +77,12 @@ export async function openFurther(
     }
   }
   return {
-    async ask(admission, request) {
+    async ask(admission, request, about) {
       const rules = byAdmission.get(admission)
       if (rules === undefined) return NOTHING
       const asked = { ...request, kind: admission.kind, signal: AbortSignal.timeout(limitMs) }
       try {
+        if (about === 'metadata') return { problems: (await rules.metadata?.(asked)) ?? [], warnings: [] }
         const problems = await rules.validate(asked)
         const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(asked)
         return { problems, warnings }
@@ -78,6 +90,14 @@ export async function openFurther(
         // Without the object: it may hold secrets.
         log.warn({ err: error, kind: admission.kind.kind }, 'further rules could not be asked; the object passes')
         return NOTHING
+      }
+    },
+    mutate(admission, mutation, request) {
+      try {
+        return byAdmission.get(admission)?.mutate?.(mutation, { ...request, kind: admission.kind }) ?? []
+      } catch (error) {
+        log.warn({ err: error, kind: admission.kind.kind, mutation }, 'a mutation failed; the object stays as it is')
+        return []
       }
     },
     close: async () => {

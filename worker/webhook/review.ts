@@ -11,7 +11,7 @@
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
 import { isAskedAbout, isNewOrChanged } from './asked-writes.ts'
 import { type Fields, isFields } from './fields.ts'
-import type { AskFurther } from './further.ts'
+import type { AskFurther, MutateFurther } from './further.ts'
 import { type PatchOperation, patchOf } from './json-patch.ts'
 
 // An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
@@ -54,10 +54,14 @@ export async function answerReview(
 }
 
 /** The answer to who asks what is to be changed; undefined when this is no review. */
-export function answerMutation(body: unknown, admissions: readonly Admission[]): object | undefined {
+export function answerMutation(
+  body: unknown,
+  admissions: readonly Admission[],
+  further: MutateFurther,
+): object | undefined {
   const review = reviewIn(body)
   if (review === undefined) return undefined
-  const operations = changesOf(review.request, admissions)
+  const operations = changesOf(review.request, admissions, further)
   const patch = () => Buffer.from(JSON.stringify(operations)).toString('base64')
   return answered(review, { allowed: true, ...(operations.length > 0 && { patchType: 'JSONPatch', patch: patch() }) })
 }
@@ -90,25 +94,34 @@ async function verdictOn(
   const { admission, asked } = found
   const { metadata } = admission
   const isOfMetadata = metadata !== undefined && isAskedAbout(metadata.asked, asked.object, asked.old)
-  const ofMetadata = isOfMetadata ? first(metadata.validate(asked)) : []
+  const { namespace } = request
+  const furtherAsked = { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }
+  const atOnce = isOfMetadata ? first(metadata.validate(asked)) : []
+  const ofMetadata =
+    isOfMetadata && atOnce.length === 0 ? first((await further(admission, furtherAsked, 'metadata')).problems) : atOnce
   if (ofMetadata.length > 0 || !isNewOrChanged(asked.object, asked.old)) return { problems: ofMetadata }
   const problems = first(admission.validate(asked))
   if (problems.length > 0) return { problems }
-  const { namespace } = request
-  const more = await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' })
+  const more = await further(admission, furtherAsked)
   if (more.problems.length > 0) return { problems: first(more.problems) }
   const told = admission.warnings === undefined ? [] : first(admission.warnings(asked))
   return { problems: [], warnings: [...told, ...more.warnings].slice(0, WARNINGS_SHOWN) }
 }
 
 /** R3. */
-function changesOf(request: ReviewRequest, admissions: readonly Admission[]): readonly PatchOperation[] {
-  const { admission, asked } = askedIn(request, admissions) ?? {}
-  if (asked === undefined) return []
+function changesOf(
+  request: ReviewRequest,
+  admissions: readonly Admission[],
+  further: MutateFurther,
+): readonly PatchOperation[] {
+  const found = askedIn(request, admissions)
+  if (found === undefined) return []
+  const { admission, asked } = found
   let { object } = asked
-  return (admission?.mutations ?? []).flatMap((mutation) => {
+  return (admission.mutations ?? []).flatMap((mutation) => {
     if (!isAskedAbout(mutation.asked, object, asked.old)) return []
-    const done = patchOf(object, mutation.mutate({ ...asked, object }))
+    const now = { ...asked, object }
+    const done = patchOf(object, mutation.mutate?.(now) ?? further(admission, mutation.name, now))
     object = done.object
     return done.operations
   })

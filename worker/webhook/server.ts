@@ -8,7 +8,7 @@ import type { Admission } from '../../workflows/kit/index.ts'
 import type { Logger } from '../server/log.ts'
 import type { Pair } from './certificates.ts'
 import { MUTATE_PATH, VALIDATE_PATH } from './configuration.ts'
-import type { AskFurther } from './further.ts'
+import type { OpenFurther } from './further.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
 
@@ -29,7 +29,7 @@ export interface ServeOptions {
   readonly port: number
   readonly pair: Pair
   readonly admissions: readonly Admission[]
-  readonly further: AskFurther
+  readonly further: Omit<OpenFurther, 'close'>
   readonly log: Logger
 }
 
@@ -79,7 +79,10 @@ async function answer(
   const text = await readBody(request, MOST_BYTES)
   if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
   const body = parsed(text)
-  const review = path === MUTATE_PATH ? answerMutation(body, admissions) : await answerReview(body, admissions, further)
+  const review =
+    path === MUTATE_PATH
+      ? answerMutation(body, admissions, further.mutate)
+      : await answerReview(body, admissions, further.ask)
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

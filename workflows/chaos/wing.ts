@@ -5,15 +5,21 @@ import type { Wing } from '../kit/index.ts'
 export const chaosWing = {
   flags: {
     'chaos-config': {
-      ...{ takes: '<file>', reads: 'text', default: 'none', inDev: 'as-given' },
+      ...{ takes: '<file>', reads: 'text', default: 'none', inDev: 'as-given', inWebhook: true },
       text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
     },
   },
   workerRules: [],
+  // Whether a stop is on, how much there is to disturb, whether Services are there, and which chaos pods hold a Disruption (activities/chaos/admission/).
+  webhookRules: [
+    { apiGroups: [''], resources: ['pods', 'nodes'], verbs: ['list'] },
+    { apiGroups: [''], resources: ['namespaces', 'services'], verbs: ['get'] },
+  ],
   onlyWhenNamed: true,
+  // No label keeps a Disruption from what operators allow.
   admission: {
     configuration: 'chaos-validation-webhook',
     domain: 'validation.chaos.datadoghq.com',
-    skipLabel: 'validation.chaos.datadoghq.com/skip-validation',
+    mutation: { configuration: 'chaos-mutation-webhook', domain: 'mutation.chaos.datadoghq.com' },
   },
 } as const satisfies Wing

@@ -20,7 +20,7 @@ const LONGEST_VALUE = 256
 const LONGEST_NAME = 256
 
 /** Of a kind whose objects are steered by these annotations. */
-export function steeredByMutations(annotations: readonly AskedAnnotation[]): readonly Mutation[] {
+export function steeredByMutations(annotations: readonly AskedAnnotation[]): readonly Required<Mutation>[] {
   const all = [...annotations, STEERED_BY_ANNOTATION]
   const mutate = (request: AdmissionRequest) => recordChange(request, annotations)
   return [

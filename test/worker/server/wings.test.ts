@@ -106,6 +106,17 @@ describe('the flags of wings', () => {
     })
   })
 
+  it('give the webhook of pawl dev what the worker has of the limits that operators set', () => {
+    const flags = { 'chaos-config': './chaos.yaml' }
+    const { worker, webhook } = devWingFlags(
+      ['landscaper', 'chaos'],
+      { url: 'https://kube.example', isOurs: true },
+      flags,
+    )
+    expect(webhook).toEqual(['--chaos-config=./chaos.yaml'])
+    expect(worker).toContain('--chaos-config=./chaos.yaml')
+  })
+
   it('switch a controller on in pawl dev where the API server is its own, unless it is told otherwise', () => {
     const given = (isOurs: boolean, flags: GivenFlags) => {
       const { worker, bridge } = devWingFlags(['landscaper'], { url: 'https://kube.example', isOurs }, flags)

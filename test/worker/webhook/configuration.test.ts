@@ -46,6 +46,12 @@ describe('the configuration of the webhook', () => {
     })
   })
 
+  it('passes no label over where the wing has none', () => {
+    const names = { configuration: 'c', domain: 'd.example.org' }
+    const [entry] = wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
+    expect(entry?.['objectSelector']).toEqual({})
+  })
+
   it('leads to the Service, or to a URL', () => {
     expect(wanted().webhooks[0]?.['clientConfig']).toEqual({
       caBundle: 'UEVN',

@@ -127,4 +127,38 @@ describe('the further rules of two kinds', () => {
     const { ask } = await open([one])
     expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
+
+  it('are asked about metadata apart, by those alone who have such rules', async () => {
+    const rules: FurtherRules = {
+      validate: () => Promise.reject(new Error('asked about what may be stored')),
+      metadata: ({ kind, namespace }) => Promise.resolve([{ ...PROBLEM, found: `${namespace}/${kind.kind}` }]),
+      close: () => Promise.resolve(),
+    }
+    const [one, none] = [admission(executionKind, { openFurtherRules: () => rules }), admission(targetKind)]
+    const { ask } = await open([one, none])
+    expect(await ask(one, ASKED, 'metadata')).toEqual({
+      problems: [{ ...PROBLEM, found: 'n/Execution' }],
+      warnings: [],
+    })
+    expect(await ask(none, ASKED, 'metadata')).toEqual(NOTHING)
+  })
+
+  it('make mutations by the flags of their wing, and one that fails changes nothing', async () => {
+    const one = admission(executionKind, {
+      openFurtherRules: ({ flags }) => ({
+        validate: () => Promise.resolve([]),
+        mutate(mutation, { kind }) {
+          if (mutation === 'broken') throw new Error('planted')
+          return [{ path: ['spec', 'unit'], value: `${kind.kind} ${String(flags['unit'])}` }]
+        },
+        close: () => Promise.resolve(),
+      }),
+    })
+    const lines: string[] = []
+    const { mutate } = await open([one], lines)
+    expect(mutate(one, 'unit', ASKED)).toEqual([{ path: ['spec', 'unit'], value: 'Execution stone' }])
+    expect(mutate(one, 'broken', ASKED)).toEqual([])
+    expect(lines.join('')).toContain('the object stays as it is')
+    expect(mutate(admission(targetKind), 'unit', ASKED)).toEqual([])
+  })
 })

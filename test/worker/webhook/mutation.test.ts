@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { answerMutation } from '../../../worker/webhook/review.ts'
+import type { MutateFurther } from '../../../worker/webhook/further.ts'
 import type { Admission, Mutation } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 
@@ -8,7 +9,7 @@ interface Answer {
   readonly response: { readonly allowed: boolean; readonly patchType?: string; readonly patch?: string }
 }
 
-const asks = (name: string, asked: Mutation['asked'], mutate: Mutation['mutate']): Mutation => ({
+const asks = (name: string, asked: Mutation['asked'], mutate: NonNullable<Mutation['mutate']>): Mutation => ({
   ...{ name, asked, whenAway: 'pass', mutate },
 })
 
@@ -26,6 +27,11 @@ const RULES: Admission = {
   ],
 }
 
+/** Says what it was asked. */
+const further: MutateFurther = (_, mutation, { object }) => [
+  { path: ['metadata', 'labels', 'further'], value: `${mutation} ${Object.keys(object).join()}` },
+]
+
 function review(request: object): Answer | undefined {
   const body = {
     ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
@@ -35,7 +41,7 @@ function review(request: object): Answer | undefined {
       ...request,
     },
   }
-  return answerMutation(body, [RULES]) as Answer | undefined
+  return answerMutation(body, [RULES], further) as Answer | undefined
 }
 
 function patched(annotations: object, before: object = {}, more: object = {}): readonly string[] {
@@ -86,7 +92,19 @@ describe('what is to be changed', () => {
     expect(review({ object, ...request })?.response).toEqual({ uid: 'u-1', allowed: true })
   })
 
+  it('is said by further rules where a mutation does not say it itself', () => {
+    const rules: Admission = { ...RULES, mutations: [{ name: 'size', asked: { spec: true }, whenAway: 'pass' }] }
+    const request = {
+      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: targetKind.kind }, operation: 'CREATE' },
+      object: { metadata: {}, spec: {} },
+    }
+    const { response } = answerMutation({ kind: 'AdmissionReview', request }, [rules], further) as Answer
+    expect(JSON.parse(Buffer.from(response.patch ?? '', 'base64').toString())).toEqual([
+      { op: 'add', path: '/metadata/labels', value: { further: 'size metadata,spec' } },
+    ])
+  })
+
   it('is not answered to what is no review', () => {
-    expect(answerMutation({ kind: 'AdmissionReview' }, [RULES])).toBeUndefined()
+    expect(answerMutation({ kind: 'AdmissionReview' }, [RULES], further)).toBeUndefined()
   })
 })

@@ -146,6 +146,30 @@ describe('a review of metadata, and what is warned of', () => {
   const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' }
   const kept = { finalizers: ['a', 'example.org/kept'] }
 
+  it('is refused by further rules, too, which are asked where the others have found nothing', async () => {
+    const about: unknown[] = []
+    const further: AskFurther = (_, { namespace }, of) => {
+      about.push([namespace, of])
+      return Promise.resolve({ problems: of === 'metadata' ? wrong('further') : [], warnings: [] })
+    }
+    const lenient: Admission = {
+      ...rules,
+      metadata: { asked: { finalizersGone: ['example.org/kept'] }, validate: () => [] },
+    }
+    const request = {
+      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: 'Target' }, operation: 'UPDATE', namespace: 'n' },
+      ...{ object: { metadata: leaving, spec: {} }, oldObject: { metadata: { ...leaving, ...kept }, spec: {} } },
+    }
+    const answered = (one: Admission) => answerReview({ kind: 'AdmissionReview', request }, [one], further)
+    expect(await answered(lenient)).toMatchObject({
+      response: { allowed: false, status: { message: 'further: found this, expected that' } },
+    })
+    expect(await answered(rules)).toMatchObject({
+      response: { allowed: false, status: { message: 'metadata: found this, expected that' } },
+    })
+    expect(about).toEqual([['n', 'metadata']])
+  })
+
   it('is asked where a finalizer goes or an annotation is set, also of what is being deleted, whatever its spec', async () => {
     const spec = { bad: true }
     const before = { metadata: { ...leaving, ...kept }, spec }

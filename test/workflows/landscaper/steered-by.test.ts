@@ -95,7 +95,7 @@ describe('the record', () => {
   it('of an item is of what is skipped, and of what is tried again', () => {
     const [one] = deployItemAdmission.mutations ?? []
     const by = (annotations: object) =>
-      one?.mutate({
+      one?.mutate?.({
         ...{ operation: 'UPDATE', old: {}, object: { metadata: { annotations } } },
         user: { name: 'alice', groups: [] },
       })

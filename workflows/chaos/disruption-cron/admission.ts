@@ -1,11 +1,17 @@
-// What a DisruptionCron must be to be stored, whatever the configuration: rules.ts has what depends on that. Source: spec/chaos.md 2.12.
+// What a DisruptionCron must be to be stored, whatever the configuration: activities/chaos/further-rules.ts asks what depends on that. Source:
+// spec/chaos.md 2.12.
 
 import type { Admission } from '../../kit/index.ts'
+import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionCronKind } from './kind.ts'
-import { cronProblems } from './rules.ts'
+import { cronProblems } from './rules/cron.ts'
+import { TOLERANCE_MUTATION } from './rules/defaults.ts'
 
 export const disruptionCronAdmission: Admission = {
   kind: disruptionCronKind,
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => cronProblems(object),
+  metadata: USER_INFO_RULES,
+  further: () => import('../../../activities/chaos/further-rules.ts'),
+  mutations: [...USER_INFO_MUTATIONS, { name: TOLERANCE_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
 }

@@ -4,6 +4,7 @@ import type { Admission, Problem } from '../../kit/index.ts'
 import { specProblems } from '../disruption/rules/spec.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../target-resource.ts'
+import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionRolloutKind } from './kind.ts'
 
 /** Behind `disruption-rollout-`, of the 63 characters of a label. */
@@ -25,4 +26,6 @@ export const disruptionRolloutAdmission: Admission = {
   kind: disruptionRolloutKind,
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
+  metadata: USER_INFO_RULES,
+  mutations: USER_INFO_MUTATIONS,
 }

@@ -1,10 +1,13 @@
-// What a Disruption must be to be stored, whatever the configuration and the cluster: rules/policy.ts and rules/safety-nets.ts have what depends on these.
+// What a Disruption must be to be stored, whatever the configuration and the cluster. What depends on these is asked by activities/chaos/further-rules.ts.
 // Source: spec/chaos.md 1.4, 1.8, 2.10.
 
 import type { Admission } from '../../kit/index.ts'
+import { FINALIZER } from '../contract.ts'
 import { fieldsOf } from '../json-fields.ts'
+import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionKind } from './kind.ts'
 import { changeProblems } from './rules/changes.ts'
+import { DURATION_MUTATION } from './rules/defaults.ts'
 import { nameProblems } from './rules/policy.ts'
 import { specProblems } from './rules/spec.ts'
 
@@ -17,4 +20,13 @@ export const disruptionAdmission: Admission = {
     yield* specProblems(spec)
     if (old !== undefined) yield* changeProblems(old, object)
   },
+  metadata: { ...USER_INFO_RULES, asked: { ...USER_INFO_RULES.asked, finalizersGone: [FINALIZER] } },
+  further: () => import('../../../activities/chaos/further-rules.ts'),
+  *warnings({ object }) {
+    // Source: spec/chaos.md 1.2.
+    if (fieldsOf(fieldsOf(object)['spec'])['count'] === 100)
+      yield 'spec.count is 100, which means 100 targets; "100%" means all'
+  },
+  // While no webhook answers the controller goes by its own default.
+  mutations: [...USER_INFO_MUTATIONS, { name: DURATION_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
 }

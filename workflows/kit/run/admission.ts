@@ -70,14 +70,15 @@ export interface MetadataRules {
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
 }
 
-/** Pure (A1, A4). */
+/** Pure (A1, A4), but for the flags of the wing. */
 export interface Mutation {
   /** Of its entry in the configuration, between the kind and the domain: a DNS label, unique in the kind. */
   readonly name: string
   readonly asked: AskedWrites
   /** What becomes of such writes while no webhook answers: they pass, or it is up to the operator, by one of these flags. */
   readonly whenAway: 'pass' | 'failure-policy' | 'record-policy'
-  readonly mutate: (request: AdmissionRequest) => readonly FieldChange[]
+  /** Undefined: the kind's further rules say what changes, by the name, for they have the flags. */
+  readonly mutate?: (request: AdmissionRequest) => readonly FieldChange[]
 }
 
 export interface FieldChange {
@@ -121,6 +122,10 @@ export interface FurtherRules {
   validate(request: FurtherRequest): Promise<readonly Problem[]>
   /** As of an admission; asked when nothing is wrong. */
   warnings?(request: FurtherRequest): Promise<readonly string[]>
+  /** About the writes that the kind's rules about metadata are asked of, when these have found nothing. @throws as `validate`. */
+  metadata?(request: FurtherRequest): Promise<readonly Problem[]>
+  /** Makes the mutations of a kind that have no `mutate` of their own. Reads nothing (A4). @throws as `validate`: nothing is changed. */
+  mutate?(mutation: string, request: AdmissionRequest & { readonly kind: Kind }): readonly FieldChange[]
   close(): Promise<void>
 }
 

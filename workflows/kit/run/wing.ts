@@ -91,8 +91,8 @@ export interface WingAdmission {
   readonly configuration: string
   /** The webhooks of the configuration are called after their kinds, and end in this. */
   readonly domain: string
-  /** An object with this label, of value `true`, is not asked about. */
-  readonly skipLabel: string
+  /** An object with this label, of value `true`, is not asked about. Undefined: rules that hold users to something know no such label. */
+  readonly skipLabel?: string
   /** Of the MutatingWebhookConfiguration; undefined: none of the wing's rules has mutations. No label keeps an object from these. */
   readonly mutation?: { readonly configuration: string; readonly domain: string }
 }

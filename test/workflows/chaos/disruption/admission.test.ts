@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { disruptionAdmission } from '../../../../workflows/chaos/disruption/admission.ts'
+import { durationChange } from '../../../../workflows/chaos/disruption/rules/defaults.ts'
 import { disrupting, DROP } from './spec-cases.ts'
 
 const user = { name: 'x', groups: [] }
@@ -51,8 +52,46 @@ describe('a Disruption that is there', () => {
 
   it('keeps who made it', () => {
     const by = (name?: string) => disruption(DROP, name === undefined ? {} : { annotations: { UserInfo: name } })
-    const fields = [onUpdate(by('a'), by('b')), onUpdate(by('a'), by())].map(([one]) => one?.field)
+    const changed = (old: object, object: object) => [
+      ...(disruptionAdmission.metadata?.validate({ operation: 'UPDATE', object, old, user }) ?? []),
+    ]
+    const fields = [changed(by('a'), by('b')), changed(by('a'), by())].map(([one]) => one?.field)
     expect(fields).toEqual(['metadata.annotations[UserInfo]', 'metadata.annotations[UserInfo]'])
-    expect([...onUpdate(by(), by('a')), ...onUpdate(by('a'), by('a'))]).toEqual([])
+    expect([...changed(by(), by('a')), ...changed(by('a'), by('a'))]).toEqual([])
+  })
+})
+
+describe('a count of 100', () => {
+  const warned = (count: unknown) => [
+    ...(disruptionAdmission.warnings?.({
+      ...{ operation: 'CREATE', object: disruption({ ...DROP, count }), old: undefined, user },
+    }) ?? []),
+  ]
+
+  it('is told to be no share', () => {
+    expect(warned(100)).toEqual(['spec.count is 100, which means 100 targets; "100%" means all'])
+    expect([...warned('100%'), ...warned(10)]).toEqual([])
+  })
+})
+
+describe('a Disruption without a duration', () => {
+  const HOUR_MS = 3_600_000
+  const of = (duration?: unknown) => disruption({ ...DROP, ...(duration !== undefined && { duration }) })
+  const defaulted = (object: object, old?: object) =>
+    durationChange({ object, old }, HOUR_MS).map(({ path, value }) => `${path.join('.')}=${String(value)}`)
+
+  it.each<[string, unknown, string[]]>([
+    ['none', undefined, ['spec.duration=1h0m0s']],
+    ['an empty one', '', ['spec.duration=1h0m0s']],
+    ['one', '5m', []],
+    ['a number', 60_000_000_000, []],
+  ])('has the usual one where it is created with %s', (_, duration, expected) => {
+    expect(defaulted(of(duration))).toEqual(expected)
+  })
+
+  it('keeps the one that it has, whatever the usual one is by now', () => {
+    expect(defaulted(of(), of('5m'))).toEqual(['spec.duration=5m'])
+    expect(defaulted(of(), of())).toEqual([])
+    expect(defaulted(of('7m'), of('5m'))).toEqual([])
   })
 })

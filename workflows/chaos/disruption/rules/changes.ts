@@ -1,27 +1,17 @@
 // What may be changed of a Disruption that is there. Source: spec/chaos.md 1.8, 2.10 "Update checks".
 
 import type { Problem } from '../../../kit/index.ts'
-import { FINALIZER, USER_INFO_ANNOTATION } from '../../contract.ts'
-import { fieldsOf, type JsonFields, listOf, shown } from '../../json-fields.ts'
+import { FINALIZER } from '../../contract.ts'
+import { fieldsOf, listOf } from '../../json-fields.ts'
 import { changedFields } from '../spec-hash.ts'
 
-/** The spec stays, but for count with dynamic targeting; and so does who made it. */
+/** The spec stays, but for count with dynamic targeting. */
 export function changeProblems(before: unknown, after: unknown): readonly Problem[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   const changed = changedFields(old['spec'], now['spec'])
   const isStatic = fieldsOf(old['spec'])['staticTargeting'] === true
   const expected = isStatic ? 'the spec as it was created' : 'the spec as it was created, but for count'
-  return [
-    ...(changed.length > 0 ? [{ field: 'spec', found: `another ${changed.join(', ')}`, expected }] : []),
-    ...userProblems(old, now),
-  ]
-}
-
-function userProblems(old: JsonFields, now: JsonFields): readonly Problem[] {
-  const [before, after] = [old, now].map((one) => annotation(one, USER_INFO_ANNOTATION))
-  if (before === undefined || before === after) return []
-  const field = `metadata.annotations[${USER_INFO_ANNOTATION}]`
-  return [{ field, found: shown(after), expected: 'who it was when it was created' }]
+  return changed.length > 0 ? [{ field: 'spec', found: `another ${changed.join(', ')}`, expected }] : []
 }
 
 /** While chaos pods are there, nobody takes the finalizer off by hand. @param chaosPods their names. */
@@ -32,8 +22,4 @@ export function finalizerProblems(before: unknown, after: unknown, chaosPods: re
   if (had !== true || has === true || chaosPods.length === 0) return []
   const expected = `${FINALIZER} while there are chaos pods: ${chaosPods.join(', ')}`
   return [{ field: 'metadata.finalizers', found: 'a finalizer taken off', expected }]
-}
-
-function annotation(object: JsonFields, name: string): unknown {
-  return fieldsOf(fieldsOf(object['metadata'])['annotations'])[name]
 }

@@ -1,13 +1,13 @@
 // What a DisruptionCron must be. Source: spec/chaos.md 2.12 "Validation".
 
-import type { Problem } from '../../kit/index.ts'
-import { reportingProblems } from '../disruption/rules/safety.ts'
-import { specProblems } from '../disruption/rules/spec.ts'
-import { environmentProblems, userGroupProblems } from '../disruption/rules/policy.ts'
-import { durationMs, goDurationOfMs } from '../go-duration.ts'
-import { fieldsOf, says, shown, textOf } from '../json-fields.ts'
-import { EXPECTED_SCHEDULE, readSchedule } from '../schedule.ts'
-import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../target-resource.ts'
+import type { Problem } from '../../../kit/index.ts'
+import { reportingProblems } from '../../disruption/rules/safety.ts'
+import { specProblems } from '../../disruption/rules/spec.ts'
+import { environmentProblems, userGroupProblems } from '../../disruption/rules/policy.ts'
+import { durationMs, goDurationOfMs } from '../../go-duration.ts'
+import { fieldsOf, says, shown, textOf } from '../../json-fields.ts'
+import { EXPECTED_SCHEDULE, readSchedule } from '../../schedule.ts'
+import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../../target-resource.ts'
 
 /** Behind `disruption-cron-`, of the 63 characters of a label. */
 const LONGEST_NAME = 47

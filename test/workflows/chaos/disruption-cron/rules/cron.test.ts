@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
-import { disruptionCronAdmission } from '../../../../workflows/chaos/disruption-cron/admission.ts'
-import { cronPolicyProblems } from '../../../../workflows/chaos/disruption-cron/rules.ts'
-import { cronSpec, parentOf, TARGET, TEMPLATE } from '../parents.ts'
+import { disruptionCronAdmission } from '../../../../../workflows/chaos/disruption-cron/admission.ts'
+import { cronPolicyProblems } from '../../../../../workflows/chaos/disruption-cron/rules/cron.ts'
+import { cronSpec, parentOf, TARGET, TEMPLATE } from '../../parents.ts'
 
 const user = { name: 'x', groups: [] }
 const fieldsWrong = (object: object) =>

@@ -1,0 +1,46 @@
+// Rules of admission that need the operators' configuration, or a look at the cluster: for the webhook, which opens them once.
+
+import type { FurtherContext, FurtherRequest, FurtherRules, Problem } from '../../workflows/kit/index.ts'
+import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disruption-cron/rules/defaults.ts'
+import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
+import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
+import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
+import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
+import { textOf } from '../../workflows/chaos/json-fields.ts'
+import { type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
+import { configFrom } from './wing.ts'
+
+/** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
+export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules {
+  const path = textOf(flags['chaos-config'])
+  const rules: DisruptionRules = { kube, config: configFrom(path === '' ? undefined : path), now: Date.now }
+  return {
+    validate: (request) => problemsOf(rules, request),
+    metadata: async (request) =>
+      request.kind.kind === disruptionKind.kind ? await metadataProblems(rules, request) : [],
+    mutate(mutation, request) {
+      const { defaultDurationMs, defaultCronDelayedStartToleranceMs } = rules.config.controller
+      switch (mutation) {
+        case DURATION_MUTATION:
+          return durationChange(request, defaultDurationMs)
+        case TOLERANCE_MUTATION:
+          return toleranceChange(request, defaultCronDelayedStartToleranceMs)
+        default:
+          return []
+      }
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+async function problemsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+  const { object, user } = request
+  switch (request.kind.kind) {
+    case disruptionKind.kind:
+      return await disruptionProblems(rules, request)
+    case disruptionCronKind.kind:
+      return cronPolicyProblems(rules.config, { object, groups: user.groups, nowMs: rules.now() })
+    default:
+      return []
+  }
+}

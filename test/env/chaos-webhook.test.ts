@@ -1,0 +1,288 @@
+// What a Disruption must be to be stored, as kubectl's users meet it: the webhook as a real process, with the roles that it is shipped with, before a real
+// API server. Acceptance scenarios: spec/chaos.md 4.2.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { installCrds, setUpWings } from '../../worker/dev/pawl-parts.ts'
+import { FINALIZER } from '../../workflows/chaos/contract.ts'
+import { configFile } from '../support/chaos/config-file.ts'
+import type { LsObject } from '../support/cluster.ts'
+import { kubectlAs } from '../support/kubectl-as.ts'
+import { deniedTo } from '../support/rights-audit.ts'
+import { WebhookStage } from '../support/webhook.ts'
+import { disrupting } from '../workflows/chaos/disruption/spec-cases.ts'
+import { cronSpec, rolloutSpec } from '../workflows/chaos/parents.ts'
+
+const NAME = 'chaos-webhook'
+const CHAOS = 'chaos.datadoghq.com/v1beta1'
+const ALICE = 'alice@example.com'
+const STOP = 'chaos.datadoghq.com/emergency-stop'
+const ENVIRONMENT = { 'chaos.datadoghq.com/environment': 'test' }
+const HOSTS = { network: { drop: 10, hosts: [{ host: '10.0.0.0/8' }] } }
+const FORGED = '{"username":"bob","groups":[]}'
+const PATIENT = { timeout: 60_000, interval: 100 }
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-chaos-webhook-'))
+const servers = inject('servers')
+const alice = kubectlAs(servers, NAME, ALICE)
+// Pods of other tests are in the same cluster: that threshold is tried where it is sure to be reached.
+const CONFIG = {
+  controller: {
+    ...{ defaultDuration: '5m', maxDuration: '2h', disabledDisruptions: ['disk-pressure'] },
+    safeMode: { environment: 'test', permittedUserGroups: ['ops', 'system:masters'], clusterThreshold: 100 },
+  },
+}
+let stage: WebhookStage
+
+beforeAll(async () => {
+  await installCrds(servers, ['chaos'])
+  await setUpWings(servers, ['chaos'])
+  stage = await WebhookStage.open(servers, NAME)
+  await stage.start('one', ['--wings', 'landscaper,chaos', '--chaos-config', configFile(folder, CONFIG)])
+  await grantGuests()
+  for (let number = 1; number <= 10; number++) await run(`web-${number}`)
+  // API servers hear of configurations by their watch.
+  const dry = '--dry-run=server'
+  await vi.waitFor(async () => {
+    expect((await create('asked', HOSTS, {}, dry)).spec?.['duration']).toBe('5m0s')
+    expect(await refused('asked', {}, {}, dry)).toContain('spec')
+  }, PATIENT)
+}, 240_000)
+afterAll(async () => {
+  await stage.close()
+  rmSync(folder, { recursive: true })
+})
+
+describe('a Disruption', () => {
+  it('of no kind is refused, and so are those that its CRD alone would take (A1, A4, A7)', async () => {
+    expect(await refused('none', {})).toContain('at least one kind')
+    expect(await refused('both', { ...HOSTS, level: 'node', containers: ['app'] })).toContain('containers')
+    expect(await refused('pulse', { ...HOSTS, pulse: { activeDuration: '1m' } })).toContain('spec.pulse')
+  })
+
+  it('without a duration has the operators’, and none longer than they allow (A13)', async () => {
+    expect((await create('usual', HOSTS)).spec?.['duration']).toBe('5m0s')
+    expect((await create('own', { ...HOSTS, duration: '1h' })).spec?.['duration']).toBe('1h')
+    expect(await refused('long', { ...HOSTS, duration: '3h' })).toContain('found 3h0m0s, expected at most 2h0m0s')
+  })
+
+  it('of a kind that is disabled is refused (A13)', async () => {
+    const diskPressure = { path: '/data', throttling: { readBytesPerSec: 1024 } }
+    expect(await refused('disabled', { diskPressure })).toContain('found disk-pressure')
+  })
+
+  it('begins at no time that has gone by, when it is created (A8)', async () => {
+    const triggers = { createPods: { notBefore: '2020-01-01T00:00:00Z' } }
+    expect(await refused('past', { ...HOSTS, triggers })).toContain('spec.triggers.createPods.notBefore')
+  })
+
+  it('keeps its spec, but for the count with dynamic targeting (A14)', async () => {
+    await create('fixed', { ...HOSTS, staticTargeting: true })
+    await create('moving', HOSTS)
+    const count = (name: string) => alice('patch', 'disruption', name, '--type=merge', '-p', '{"spec":{"count":2}}')
+    await expect(count('fixed')).rejects.toThrow('found another count, expected the spec as it was created')
+    await count('moving')
+    const longer = alice('patch', 'disruption', 'moving', '--type=merge', '-p', '{"spec":{"duration":"1h"}}')
+    await expect(longer).rejects.toThrow('found another duration')
+    // As a manifest without the default is replaced.
+    await alice('patch', 'disruption', 'moving', '--type=merge', '-p', '{"spec":{"duration":null,"count":3}}')
+    expect((await get('moving')).spec).toMatchObject({ duration: '5m0s', count: 3 })
+  })
+
+  it('is of a group that may, and means this environment (A17)', async () => {
+    const guest = kubectlAs(servers, NAME, 'dora', ['guests'])
+    await expect(guest('apply', '-f', written(disruption('guest', HOSTS)))).rejects.toThrow(
+      'found a user of the groups guests',
+    )
+    await alice('apply', '-f', written(disruption('guest', HOSTS)))
+    expect(await refused('elsewhere', HOSTS, { annotations: {} })).toContain('expected test')
+  })
+
+  it('with a count of 100 is told that it is no share', async () => {
+    const unsafe = { ...HOSTS, count: 100, unsafeMode: { disableCountTooLarge: true } }
+    const { stderr } = await alice.both('apply', '-f', written(disruption('hundred', unsafe)))
+    expect(stderr).toContain('Warning: spec.count is 100, which means 100 targets')
+  })
+
+  it('is about Services that are there, with the ports that they have', async () => {
+    const service = (name: string, port: number) => ({
+      network: { drop: 1, services: [{ name, namespace: NAME, ports: [{ port }] }] },
+    })
+    const body = { metadata: { name: 'db' }, spec: { ports: [{ port: 5432 }] } }
+    await stage.cluster.kube.request('POST', `/api/v1/namespaces/${NAME}/services`, { body })
+    await create('of-service', service('db', 5432))
+    expect(await refused('of-port', service('db', 80))).toContain('spec.network.services[0].ports[0]')
+    expect(await refused('of-none', service('gone', 80))).toContain(`found no Service ${NAME}/gone`)
+  })
+})
+
+describe('safety nets', () => {
+  it.each<[string, object]>([
+    ['9 of 10 pods of a namespace', { count: 9 }],
+    ['a share that is as many', { count: '90%' }],
+  ])('refuse %s where 80 percent may be, take 8, and are taken away by their flag (A18)', async (_, count) => {
+    const name = `net-${String(Object.values(count)[0]).replace('%', '-percent')}`
+    const found = 'found 9 of 10 in the namespace, expected at most 80 percent'
+    expect(await refused(name, { ...HOSTS, ...count })).toContain(found)
+    await create(`${name}-less`, { ...HOSTS, count: typeof Object.values(count)[0] === 'number' ? 8 : '80%' })
+    const unsafe = await create(name, { ...HOSTS, ...count, unsafeMode: { disableCountTooLarge: true } })
+    expect(unsafe.spec).toMatchObject(count)
+    const more = alice('patch', 'disruption', `${name}-less`, '--type=merge', '-p', JSON.stringify({ spec: count }))
+    await expect(more).rejects.toThrow(found)
+  })
+
+  it('refuse more nodes than there are, and a network without hosts', async () => {
+    expect(await refused('nodes', { ...HOSTS, level: 'node', count: 1000 })).toContain('in the cluster')
+    expect(await refused('whole', { network: { drop: 10 } })).toContain('found neither hosts nor services')
+  })
+})
+
+describe('an emergency stop', () => {
+  it.each([NAME, 'chaos-engineering'])(
+    'of %s refuses what would begin, with why, until it is lifted',
+    async (place) => {
+      await alice('annotate', 'namespace', place, `${STOP}=too many alerts`)
+      const said = await refused(`stopped-${place}`, HOSTS)
+      expect(said).toContain(`found an emergency stop of namespace ${place} (annotation ${STOP}): too many alerts`)
+      await alice('annotate', 'namespace', place, `${STOP}-`)
+      await create(`stopped-${place}`, HOSTS)
+    },
+  )
+})
+
+describe('who has made it', () => {
+  it.each([
+    ['disruptions', 'Disruption', disrupting(HOSTS)],
+    ['disruptioncrons', 'DisruptionCron', cronSpec()],
+    ['disruptionrollouts', 'DisruptionRollout', rolloutSpec()],
+  ])('is recorded of %s, whatever the client writes, and stays', async (plural, kind, spec) => {
+    const metadata = { name: 'made', annotations: { ...ENVIRONMENT, UserInfo: FORGED } }
+    await alice('apply', '-f', written({ apiVersion: CHAOS, kind, metadata, spec }))
+    const user = async () =>
+      (await stage.cluster.get(plural, 'made', CHAOS))?.metadata.annotations?.['UserInfo'] ?? 'nobody'
+    const { username, groups } = JSON.parse(await user()) as { username: string; groups: string[] }
+    expect(Object.keys(JSON.parse(await user()) as object)).toEqual(['username', 'groups'])
+    expect([username, groups.includes('system:masters')]).toEqual([ALICE, true])
+    const before = await user()
+    await expect(alice('annotate', '--overwrite', kind, 'made', `UserInfo=${FORGED}`)).rejects.toThrow(
+      'expected who it was when it was created',
+    )
+    await alice('annotate', kind, 'made', 'UserInfo-', 'other=x')
+    expect(await user()).toBe(before)
+  })
+})
+
+describe('a DisruptionCron', () => {
+  it('leaves a pause as long as operators want, has their tolerance, and is of a group that may', async () => {
+    const cron = (schedule: string) =>
+      written({
+        ...{ apiVersion: CHAOS, kind: 'DisruptionCron', metadata: { name: 'often', annotations: ENVIRONMENT } },
+        spec: cronSpec({ schedule }),
+      })
+    await expect(alice('apply', '-f', cron('*/15 * * * *'))).rejects.toThrow('spec.schedule')
+    const guest = kubectlAs(servers, NAME, 'dora', ['guests'])
+    await expect(guest('apply', '-f', cron('0 * * * *'))).rejects.toThrow('found a user of the groups guests')
+    await alice('apply', '-f', cron('0 * * * *'))
+    const { spec } = (await stage.cluster.get('disruptioncrons', 'often', CHAOS)) ?? {}
+    expect(spec?.['delayedStartTolerance']).toBe('5m0s')
+  })
+})
+
+describe('the finalizer', () => {
+  it('is taken off by nobody while chaos pods are there, who are named (A16)', async () => {
+    await create('held', HOSTS, { finalizers: [FINALIZER] })
+    const labels = { 'chaos.datadoghq.com/disruption-name': 'held', 'chaos.datadoghq.com/disruption-namespace': NAME }
+    await run('chaos-held-1', 'chaos-engineering', labels)
+    const off = () => alice('patch', 'disruption', 'held', '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
+    await expect(off()).rejects.toThrow('while there are chaos pods: chaos-held-1')
+    await alice('delete', 'disruption', 'held', '--wait=false')
+    await expect(off()).rejects.toThrow('while there are chaos pods: chaos-held-1')
+    await alice('-n', 'chaos-engineering', 'delete', 'pod', 'chaos-held-1', '--force', '--grace-period=0')
+    await off()
+    await vi.waitFor(async () => {
+      expect(await stage.cluster.get('disruptions', 'held', CHAOS)).toBeUndefined()
+    }, PATIENT)
+  })
+})
+
+describe('the webhook of two wings', () => {
+  it('is asked about both', async () => {
+    const bad = { type: 'x', config: {}, secretRef: { name: 'x' } }
+    const target = {
+      apiVersion: 'landscaper.gardener.cloud/v1alpha1',
+      kind: 'Target',
+      metadata: { name: 'bad' },
+      spec: bad,
+    }
+    await expect(alice('apply', '-f', written(target))).rejects.toThrow('found config and secretRef')
+  })
+
+  it('needs no right that its roles do not have', async () => {
+    expect(await deniedTo(servers.auditLogPath, `system:serviceaccount:${stage.home.namespace}`)).toEqual([])
+  })
+})
+
+describe('while no webhook answers', () => {
+  it('a finalizer can be taken off: no webhook that is away holds up a deletion', async () => {
+    await create('away', HOSTS, { finalizers: [FINALIZER] })
+    await stage.stop('one', 'SIGKILL')
+    await alice('delete', 'disruption', 'away', '--wait=false')
+    await alice('patch', 'disruption', 'away', '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
+    expect(await stage.cluster.get('disruptions', 'away', CHAOS)).toBeUndefined()
+  })
+})
+
+function disruption(name: string, spec: object, metadata: object = {}) {
+  const annotated = { name, annotations: ENVIRONMENT, ...metadata }
+  return { apiVersion: CHAOS, kind: 'Disruption', metadata: annotated, spec: disrupting(spec) }
+}
+
+async function create(name: string, spec: object, metadata: object = {}, ...flags: readonly string[]) {
+  const file = written(disruption(name, spec, metadata))
+  return JSON.parse(await alice('create', '-f', file, '-o', 'json', ...flags)) as LsObject
+}
+
+/** @returns what kubectl says. */
+async function refused(...args: Parameters<typeof create>): Promise<string> {
+  return await create(...args).then(() => 'it was stored', String)
+}
+
+async function get(name: string): Promise<LsObject> {
+  const found = await stage.cluster.get('disruptions', name, CHAOS)
+  if (found === undefined) throw new Error(`there is no Disruption ${name}`)
+  return found
+}
+
+/** @returns the path of a file. */
+function written(object: object): string {
+  return configFile(mkdtempSync(join(folder, 'manifest-')), object)
+}
+
+/** A pod that says that it runs; nothing does. */
+async function run(name: string, namespace = NAME, labels: object = { app: 'demo' }): Promise<void> {
+  const pods = `/api/v1/namespaces/${namespace}/pods`
+  const body = { metadata: { name, labels }, spec: { containers: [{ name: 'app', image: 'none' }] } }
+  // Without the namespace's account pods are refused.
+  await vi.waitFor(async () => await stage.cluster.kube.request<KubeObject>('POST', pods, { body }), PATIENT)
+  await stage.cluster.kube.request('PATCH', `${pods}/${name}/status`, {
+    ...{ body: { status: { phase: 'Running' } }, contentType: 'application/merge-patch+json' },
+  })
+}
+
+/** Who may write all of the group in the namespace, and is of no group of operators. */
+async function grantGuests(): Promise<void> {
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAME}`
+  const rules = [{ apiGroups: ['chaos.datadoghq.com'], resources: ['*'], verbs: ['*'] }]
+  const role = { metadata: { name: 'guests' }, rules }
+  await stage.cluster.kube.request('POST', `${path}/roles`, { body: role })
+  const body = {
+    metadata: { name: 'guests' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'guests' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'guests' }],
+  }
+  await stage.cluster.kube.request('POST', `${path}/rolebindings`, { body })
+}

@@ -1,0 +1,43 @@
+// Whether the Services that a network disruption is about can be disturbed. Pure: who asks has read them. Source: spec/chaos.md 1.5.
+
+import type { Problem } from '../../../kit/index.ts'
+import { fieldsOf, has, type JsonFields, listOf, shown, textOf } from '../../json-fields.ts'
+
+/** One Service of which a spec speaks. */
+export interface NamedService {
+  /** Where it stands: `spec.network.services[0]`. */
+  readonly field: string
+  readonly namespace: string
+  readonly name: string
+  readonly ports: readonly unknown[]
+}
+
+export function namedServices(spec: JsonFields): readonly NamedService[] {
+  return listOf(fieldsOf(spec['network'])['services']).map((one, index) => {
+    const { namespace, name, ports } = fieldsOf(one)
+    const field = `spec.network.services[${index}]`
+    return { field, namespace: textOf(namespace), name: textOf(name), ports: listOf(ports) }
+  })
+}
+
+/** @param found the Service; undefined where there is none. */
+export function serviceProblems({ field, namespace, name, ports }: NamedService, found: unknown): readonly Problem[] {
+  const called = `Service ${namespace}/${name}`
+  if (found === undefined) return [{ field, found: `no ${called}`, expected: 'one that is there' }]
+  const { type = 'ClusterIP', ports: own } = fieldsOf(fieldsOf(found)['spec'])
+  if (type !== 'ClusterIP')
+    return [{ field, found: `${called} of type ${shown(type)}`, expected: 'one of type ClusterIP' }]
+  return ports.flatMap((port, index) => {
+    const count = listOf(own).filter((one) => isPort(fieldsOf(port), fieldsOf(one))).length
+    if (count === 1) return []
+    const found = `${shown(port)}, which is ${count} ports of ${called}`
+    return [{ field: `${field}.ports[${index}]`, found, expected: 'name and port of one of them' }]
+  })
+}
+
+/** What is absent, empty or 0 is not asked for. */
+function isPort(asked: JsonFields, own: JsonFields): boolean {
+  const isNamed = !has(asked, 'name') || asked['name'] === '' || asked['name'] === own['name']
+  const isNumbered = !has(asked, 'port') || asked['port'] === 0 || asked['port'] === own['port']
+  return isNamed && isNumbered
+}
