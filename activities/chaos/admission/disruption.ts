@@ -9,7 +9,7 @@ import { type ChaosConfig, CHAOS_NAMESPACE } from '../../../workflows/chaos/conf
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
 import type { Disruption } from '../../../workflows/chaos/disruption/kind.ts'
-import { namespaceView } from '../../../workflows/chaos/disruption/observed.ts'
+import { namespaceView } from '../../../workflows/chaos/emergency-stop.ts'
 import { finalizerProblems } from '../../../workflows/chaos/disruption/rules/changes.ts'
 import { policyProblems } from '../../../workflows/chaos/disruption/rules/policy.ts'
 import { safetyNetProblems } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'

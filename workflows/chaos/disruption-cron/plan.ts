@@ -10,7 +10,7 @@ import { scheduledAtMs } from '../child-disruption.ts'
 import { EXPECTED_SCHEDULE, readSchedule } from '../schedule.ts'
 import { cronDecision, type CronDecision, withHistory } from './due.ts'
 import { type CronPass, targetIn } from './pass.ts'
-import { cronProblems } from './rules.ts'
+import { cronProblems } from './rules/cron.ts'
 
 /** Each state of the spec that is seen is told once. */
 const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): Promise<Outcome> => {

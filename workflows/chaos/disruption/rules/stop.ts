@@ -2,7 +2,7 @@
 
 import type { Problem } from '../../../kit/index.ts'
 import { EMERGENCY_STOP_ANNOTATION } from '../../contract.ts'
-import type { NamespaceView } from '../observed.ts'
+import type { NamespaceView } from '../../emergency-stop.ts'
 
 /** @param places the namespace of the Disruption and that of chaos pods, as far as they are there. */
 export function stopProblems(places: readonly NamespaceView[]): readonly Problem[] {
