@@ -56,6 +56,7 @@ export function isDeclared({ fields }: OwnedFields, kind: string, at: Path): boo
 /** A field as people write it. */
 export function fieldText(at: Path): string {
   const [parent = '', child = '', ...rest] = at
+  if (at.length === 1) return parent
   const isKeyed = parent === 'metadata' && rest.length > 0
   return isKeyed && child === 'finalizers'
     ? 'metadata.finalizers'

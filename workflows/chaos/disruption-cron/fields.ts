@@ -1,7 +1,7 @@
 // What the controller of DisruptionCrons writes, and nobody else (docs/concepts.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
-import { FINALIZER } from '../contract.ts'
+import { DISRUPTION_CRON_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../contract.ts'
 
 export const disruptionCronFields: OwnedFields = {
   controller: 'disruptionCron',
@@ -14,6 +14,12 @@ export const disruptionCronFields: OwnedFields = {
       path('status.targetResourcePreviouslyMissing'),
       path('status.history'),
     ],
+    // Of the one that it makes; what it copies of its own annotations is whatever its author has put there.
+    Disruption: [
+      path('spec'),
+      ['metadata', 'labels', DISRUPTION_CRON_NAME_LABEL],
+      ['metadata', 'annotations', SCHEDULED_AT_ANNOTATION],
+    ],
   },
-  makes: ['Disruption'],
+  makes: [],
 }

@@ -1,7 +1,7 @@
 // What the controller of DisruptionRollouts writes, and nobody else (docs/concepts.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
-import { FINALIZER } from '../contract.ts'
+import { DISRUPTION_ROLLOUT_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../contract.ts'
 
 export const disruptionRolloutFields: OwnedFields = {
   controller: 'disruptionRollout',
@@ -15,6 +15,12 @@ export const disruptionRolloutFields: OwnedFields = {
       path('status.lastScheduleTime'),
       path('status.targetResourcePreviouslyMissing'),
     ],
+    // Of the one that it makes; what it copies of its own annotations is whatever its author has put there.
+    Disruption: [
+      path('spec'),
+      ['metadata', 'labels', DISRUPTION_ROLLOUT_NAME_LABEL],
+      ['metadata', 'annotations', SCHEDULED_AT_ANNOTATION],
+    ],
   },
-  makes: ['Disruption'],
+  makes: [],
 }
