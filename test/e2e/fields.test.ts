@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import type { OwnedFields } from '../../workflows/kit/index.ts'
 import { switchedOff } from '../../worker/server/switches.ts'
+import { wingsOn } from '../../worker/server/wings.ts'
 import {
   API,
   blueprintOf,
@@ -32,10 +33,11 @@ const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
 const SKIP = 'landscaper.gardener.cloud/pawl-skip'
 const WHOLE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'whole', namespace: 'fields' }
 const KINDS = ['installations', 'executions', 'deployitems', 'dataobjects', 'targets']
-// Those that are off unless a flag asks for them have tests of their own: default-contexts, target-sync.
+// Those that are off unless a flag asks for them have tests of their own: default-contexts, target-sync, and the wings that have to be named.
 const off = switchedOff({})
-const owners = [...(await declarations()).values()].flatMap((owner) =>
-  owner === undefined || off.has(owner.controller) ? [] : [owner],
+const wings = wingsOn(undefined)
+const owners = [...(await declarations())].flatMap(([folder, owner]) =>
+  owner === undefined || off.has(owner.controller) || !wings.includes(folder.split('/')[0] ?? '') ? [] : [owner],
 )
 
 let watch: VersionWatch
