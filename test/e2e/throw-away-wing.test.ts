@@ -104,16 +104,30 @@ describe('a wing that is added as folders', () => {
       await expect(stored('named', { size: 1, label: 'secret' })).rejects.toThrow('spec.label')
 
       await stored('empty', { size: 1 }, { finalizers: ['zoo.pawl.dev/sealed'] })
-      const { stderr } = await kubectl.both('patch', 'parcel', 'empty', '--type=merge', '-p', '{"spec":{"size":0}}')
+      const { stderr } = await kubectl.both(
+        'patch',
+        'parcels.zoo.pawl.dev',
+        'empty',
+        '--type=merge',
+        '-p',
+        '{"spec":{"size":0}}',
+      )
       expect(stderr).toContain('Warning: nothing is in it')
-      const patched = await kubectl.both('patch', 'parcel', 'empty', '--type=merge', '-p', '{"spec":{"size":2}}')
+      const patched = await kubectl.both(
+        'patch',
+        'parcels.zoo.pawl.dev',
+        'empty',
+        '--type=merge',
+        '-p',
+        '{"spec":{"size":2}}',
+      )
       expect(patched.stderr).toContain(`Warning: ${cluster.namespace} is far away`)
-      await kubectl('delete', 'parcel', 'empty', '--wait=false')
+      await kubectl('delete', 'parcels.zoo.pawl.dev', 'empty', '--wait=false')
       const unseal = JSON.stringify({ metadata: { finalizers: null } })
       const path = resourcePath({ apiVersion: ZOO, plural: 'parcels' }, cluster.namespace, 'empty')
       const merge = { body: { metadata: { finalizers: null } }, contentType: 'application/merge-patch+json' } as const
       await expect(cluster.kube.request('PATCH', path, merge)).rejects.toThrow('metadata.finalizers')
-      await kubectl('patch', 'parcel', 'empty', '--type=merge', '-p', unseal)
+      await kubectl('patch', 'parcels.zoo.pawl.dev', 'empty', '--type=merge', '-p', unseal)
       expect(await cluster.get('parcels', 'empty', ZOO)).toBeUndefined()
     } finally {
       await webhook.close()

@@ -28,7 +28,16 @@ const AT_ONCE = 4
 
 const kube = createKubeClient({ kubeconfigPath: inject('servers').kubeconfigPath, userAgent: 'test' })
 const folders = await readKindFolders(fileURLToPath(new URL('../..', import.meta.url)))
-const kinds = folders.flatMap((folder) => folder.kinds).map((kind) => [kind.kind, kind] as const)
+// A value of one field alone breaks rules about several: kinds that have such are tried case by case (chaos-crds.test.ts).
+const kinds = folders
+  .flatMap((folder) => folder.kinds)
+  .filter((kind) => !hasRulesOfSeveral(openApiSchema(kind)))
+  .map((kind) => [kind.kind, kind] as const)
+
+function hasRulesOfSeveral({ properties, items, 'x-kubernetes-validations': rules }: JsonSchema): boolean {
+  if (properties !== undefined && rules?.some(({ rule }) => rule.includes('has(self.')) === true) return true
+  return [...Object.values(properties ?? {}), ...(items === undefined ? [] : [items])].some(hasRulesOfSeveral)
+}
 
 beforeAll(async () => {
   await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } })
