@@ -1,5 +1,7 @@
 // What the injector is told by its environment, and what it stands in. Source: spec/chaos.md 2.5 (env) and 3.3.
 
+import { join } from 'node:path'
+
 import { READINESS_FILE } from '../../../workflows/chaos/contract.ts'
 import { type NetworkBackend, BACKENDS } from '../../../workflows/chaos/injector/network/plan-network.ts'
 
@@ -27,6 +29,9 @@ export interface Settings {
   readonly isInCluster: boolean
 }
 
+/** Source: spec/chaos.md 3.3. */
+const FIRST_PROCESS = '/proc/1'
+
 /** @throws with the variable, what was found and what was expected. */
 export function readSettings(env: Environment): Settings {
   const text = (name: string) => (env[name] === '' ? undefined : env[name])
@@ -38,7 +43,7 @@ export function readSettings(env: Environment): Settings {
     pod: text('INJECTOR_POD_NAME') ?? '',
     ...{ podIp: text('CHAOS_POD_IP'), nodeIp: text('TARGET_POD_HOST_IP') },
     proc: text('CHAOS_INJECTOR_MOUNT_PROC') ?? '/proc',
-    cgroup: text('CHAOS_INJECTOR_MOUNT_CGROUP') ?? '/proc/1/root/sys/fs/cgroup',
+    cgroup: text('CHAOS_INJECTOR_MOUNT_CGROUP') ?? join(FIRST_PROCESS, 'root', 'sys/fs/cgroup'),
     host: text('CHAOS_INJECTOR_MOUNT_HOST') ?? '/',
     sysrq: text('CHAOS_INJECTOR_MOUNT_SYSRQ') ?? '/proc/sys/kernel/sysrq',
     sysrqTrigger: text('CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER') ?? '/proc/sysrq-trigger',

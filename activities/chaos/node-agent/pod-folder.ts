@@ -35,22 +35,22 @@ export interface ShimTraces {
 
 export class PodFolder {
   readonly path: string
-  /** Stands for the root of the container's file system. */
-  readonly root: string
+  /** Stands for the container's file system. */
+  readonly files: string
   readonly log: string
   /** JSON: which processes stand for containers of the target. */
   readonly containers: string
 
   constructor(path: string) {
     this.path = path
-    this.root = join(path, 'root')
+    this.files = join(path, 'files')
     this.log = join(path, 'log')
     this.containers = join(path, 'containers.json')
   }
 
   /** W1 */
   async create(record: PodRecord): Promise<void> {
-    await mkdir(join(this.root, 'tmp'), { recursive: true, mode: 0o700 })
+    await mkdir(join(this.files, 'tmp'), { recursive: true, mode: 0o700 })
     await this.write(record)
   }
 
@@ -85,7 +85,7 @@ export class PodFolder {
 
   /** A path of the container's file system. */
   inside(path: string): string {
-    return join(this.root, path)
+    return join(this.files, path)
   }
 
   /** W3 */

@@ -141,7 +141,7 @@ export class ProcessRun implements PodRun {
     // One that has ended well says that all is clean.
     if (record !== undefined && !isClean) {
       const [program = '', ...args] = sweepCommand
-      await promisify(execFile)(program, args, { cwd: folder.root, env: record.env, timeout: SWEEP_LIMIT_MS })
+      await promisify(execFile)(program, args, { cwd: folder.files, env: record.env, timeout: SWEEP_LIMIT_MS })
       log.info('swept', { folder: folder.path })
     }
     await folder.remove()

@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process'
 // The injector is first of a session, and of a group, of its own: setsid, started in the background, needs no further process for that.
 const INJECTOR = `
 IFS= read -r line <"/proc/$$/stat" && printf '%s\\n' "$line" >injector.new && mv injector.new injector || exit 126
-cd root && exec "$@"
+cd files && exec "$@"
 `
 const SHIM = `
 mkdir claim 2>/dev/null || exit 0

@@ -42,13 +42,13 @@ describe('what an injector is started with', () => {
       argv: ['pawl', 'injector', 'dns', '--a', '/b'],
       env: {
         ...{ PATH: '/bin', INJECTOR_POD_NAME: 'chaos-one', TARGET_POD_HOST_IP: '10.0.0.1' },
-        ...{ CHAOS_INJECTOR_MOUNT_HOST: '/', TMPDIR: '/state/pods/uid-1/root/tmp' },
+        ...{ CHAOS_INJECTOR_MOUNT_HOST: '/', TMPDIR: '/state/pods/uid-1/files/tmp' },
         CHAOS_INJECTOR_STATE: '/state/injectors',
-        CHAOS_INJECTOR_READINESS_FILE: '/state/pods/uid-1/root/tmp/readiness_probe',
-        CHAOS_INJECTOR_MOUNT_SYSRQ: '/state/pods/uid-1/root/sysrq',
-        CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/state/pods/uid-1/root/sysrq-trigger',
+        CHAOS_INJECTOR_READINESS_FILE: '/state/pods/uid-1/files/tmp/readiness_probe',
+        CHAOS_INJECTOR_MOUNT_SYSRQ: '/state/pods/uid-1/files/sysrq',
+        CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/state/pods/uid-1/files/sysrq-trigger',
       },
-      files: { '/state/pods/uid-1/root/sysrq': '', '/state/pods/uid-1/root/sysrq-trigger': '' },
+      files: { '/state/pods/uid-1/files/sysrq': '', '/state/pods/uid-1/files/sysrq-trigger': '' },
     })
   })
 

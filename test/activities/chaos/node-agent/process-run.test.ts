@@ -96,7 +96,7 @@ describe('the process of a chaos pod', () => {
     await run.terminate('deadline', 0, Date.now())
     await run.kill()
     await until(run, { state: 'ended', exit: { how: 'exited', code: 137 }, ending: { isKilled: true } })
-    const child = (await readFile(join(folder.root, 'child'), 'utf8')).trim()
+    const child = (await readFile(join(folder.files, 'child'), 'utf8')).trim()
     await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), { timeout: 10_000 })
   })
 
@@ -104,7 +104,7 @@ describe('the process of a chaos pod', () => {
     const run = runOf('sleep 1000 & echo $! >child; exit 0')
     await run.start(pod, Date.now())
     await until(run, { state: 'ended' })
-    const child = (await readFile(join(folder.root, 'child'), 'utf8')).trim()
+    const child = (await readFile(join(folder.files, 'child'), 'utf8')).trim()
     await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), { timeout: 10_000 })
   })
 
