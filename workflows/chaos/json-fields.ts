@@ -1,27 +1,10 @@
-// Reads what users wrote, of which nothing is known: what is absent or of another type reads as empty. For rules, which must not throw.
+// What rules read of what users wrote, beside what the kit reads, and what is wrong with it.
 
-import type { Problem } from '../kit/index.ts'
+import { hasField as has, type JsonFields, type Problem } from '../kit/index.ts'
 
-export type JsonFields = Readonly<Record<string, unknown>>
+export { fieldsOf, hasField as has, type JsonFields, listOf, textOf } from '../kit/index.ts'
 
 const LONGEST_SHOWN = 80
-
-export function fieldsOf(value: unknown): JsonFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonFields) : {}
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : []
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** Whether the field has a value; null is none. */
-export function has(fields: JsonFields, name: string): boolean {
-  return fields[name] !== undefined && fields[name] !== null
-}
 
 /** Whether the field says something: an empty text is nothing. */
 export function says(fields: JsonFields, name: string): boolean {

@@ -78,6 +78,8 @@ export {
 } from './kind/projection.ts'
 export { contentHash } from './kind/content-hash.ts'
 export { parseDuration } from './kind/duration.ts'
+export { fieldsOf, hasField, listOf, textOf } from './kind/json-fields.ts'
+export type { JsonFields } from './kind/json-fields.ts'
 export { nearMisses } from './kind/near-words.ts'
 export type { OwnedFields } from './kind/fields.ts'
 export type { Flow } from './kind/flow.ts'

@@ -1,25 +1,10 @@
-// Reads what users wrote, of which nothing is known: what is absent or of another type reads as empty. For rules, which must not throw.
+// What rules read of what users wrote, beside what the kit reads.
 
-export type JsonFields = Readonly<Record<string, unknown>>
+import { hasField, type JsonFields } from '../kit/index.ts'
 
-export function fieldsOf(value: unknown): JsonFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonFields) : {}
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : []
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** Whether the field has a value; null is none. */
-export function has(fields: JsonFields, name: string): boolean {
-  return fields[name] !== undefined && fields[name] !== null
-}
+export { fieldsOf, hasField as has, type JsonFields, listOf, textOf } from '../kit/index.ts'
 
 /** Which of these fields have values; an empty text is none. */
 export function present(fields: JsonFields, names: readonly string[]): readonly string[] {
-  return names.filter((name) => has(fields, name) && fields[name] !== '')
+  return names.filter((name) => hasField(fields, name) && fields[name] !== '')
 }

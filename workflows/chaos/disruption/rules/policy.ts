@@ -22,7 +22,7 @@ export interface AdmissionPolicy {
       readonly enable: boolean
       readonly allowNodeFailure: boolean
       readonly allowNodeLevel: boolean
-      /** Empty: any. */
+      /** Empty: that of every author. */
       readonly environment: string
       /** Empty: everybody. */
       readonly permittedUserGroups: readonly string[]
@@ -65,7 +65,7 @@ export function userGroupProblems(permitted: readonly string[], groups: readonly
   return [{ field: '', found, expected: `one of ${permitted.join(', ')}` }]
 }
 
-/** @param environment empty: any. */
+/** @param environment empty: that of every author. */
 export function environmentProblems(environment: string, metadata: JsonFields): readonly Problem[] {
   const found = fieldsOf(metadata['annotations'])[ENVIRONMENT_ANNOTATION]
   if (environment === '' || found === environment) return []
