@@ -1,12 +1,8 @@
 // Crons and rollouts on real servers, from kubectl's side. No time of a schedule is waited for: the status says that the last one was long ago.
 // Acceptance scenarios: spec/chaos.md 4.4.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 
-import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import {
   DISRUPTION_CRON_NAME_LABEL,
@@ -14,25 +10,12 @@ import {
   FINALIZER,
   SCHEDULED_AT_ANNOTATION,
 } from '../../workflows/chaos/contract.ts'
-import { configFile } from '../support/chaos/config-file.ts'
+import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import type { LsObject } from '../support/cluster.ts'
-import { useTenants } from '../support/tenants.ts'
 
-const CHAOS = 'chaos.datadoghq.com/v1beta1'
-const PATIENT = { timeout: 60_000, interval: 50 }
 const MERGE = 'application/merge-patch+json'
-const folder = mkdtempSync(join(tmpdir(), 'pawl-disruption-cron-'))
-afterAll(() => {
-  rmSync(folder, { recursive: true })
-})
-
-const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
-const tenants = useTenants('disruption-cron', ['shop'], undefined, {
-  wings: ['chaos'],
-  bridgeFlags: ofBoth,
-  workerFlags: [...ofBoth, '--chaos-config', configFile(folder, { controller: { finalizerDeletionDelay: '0s' } })],
-})
-const shop = () => tenants.of('shop')
+const chaos = useChaos('disruption-cron', ['shop'])
+const shop = () => chaos.of('shop').cluster
 beforeAll(async () => {
   vi.setConfig({ testTimeout: 90_000 })
   const labels = { app: 'web' }
@@ -202,15 +185,7 @@ async function gone(plural: string, name: string): Promise<void> {
 }
 
 async function annotate(stop: string | null): Promise<void> {
-  const body = { metadata: { annotations: { [EMERGENCY_STOP_ANNOTATION]: stop } } }
-  await shop().kube.request('PATCH', '/api/v1/namespaces/shop', { body, contentType: MERGE })
+  await chaos.of('shop').annotateNamespace({ [EMERGENCY_STOP_ANNOTATION]: stop })
 }
 
-async function reasons(kind: string, name: string): Promise<readonly string[]> {
-  const { items } = await shop().kube.request<ObjectList>('GET', '/api/v1/namespaces/shop/events')
-  const events = items as readonly (KubeObject & { reason: string; involvedObject: { kind: string; name: string } })[]
-  return events
-    .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
-    .map(({ reason }) => reason)
-    .sort()
-}
+const reasons = async (kind: string, name: string) => await chaos.of('shop').reasons(kind, name)

@@ -1,5 +1,7 @@
 // Plays the kubelet for chaos pods, one step at a time, as a test wants it: what they say is the only thing that the controller knows of injectors.
 
+import { expect, vi } from 'vitest'
+
 import type { KubeClient, KubeObject, ObjectList } from '../../../activities/kube/client.ts'
 import { isNotFound } from '../../../activities/kube/errors.ts'
 import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
@@ -30,6 +32,24 @@ export class ChaosKubelet {
     const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
     const { items } = await this.#kube.request<ObjectList>('GET', PODS, { query: { labelSelector } })
     return ([...items] as ChaosPodObject[]).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  }
+
+  /** The same, when there are so many. */
+  async untilPods(disruption: KubeObject, count: number): Promise<readonly ChaosPodObject[]> {
+    return await vi.waitFor(
+      async () => {
+        const found = await this.pods(disruption)
+        expect(found).toHaveLength(count)
+        return found
+      },
+      { timeout: 60_000, interval: 50 },
+    )
+  }
+
+  /** The chaos pod cleans, completes, and is taken away by its node when the controller has let go of it. */
+  async end(pod: KubeObject): Promise<void> {
+    await this.exit(pod, 0)
+    await this.bury(pod)
   }
 
   async ready(pod: KubeObject, isReady = true): Promise<void> {

@@ -1,0 +1,145 @@
+// A cluster of a test file's own with the wing `chaos` on, and what its tests do there: nodes and pods that run, Disruptions, and what is told of them.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, vi } from 'vitest'
+
+import type { KubeObject, ObjectList } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import type { DisruptionStatus } from '../../../workflows/chaos/disruption/kind.ts'
+import type { Cluster, LsObject } from '../cluster.ts'
+import { type Tenants, useTenants } from '../tenants.ts'
+import { configFile } from './config-file.ts'
+
+export const CHAOS = 'chaos.datadoghq.com/v1beta1'
+export const PATIENT = { timeout: 60_000, interval: 50 }
+const MERGE = 'application/merge-patch+json'
+
+export class ChaosTenants<Name extends string> {
+  /** Goes with the tests. */
+  readonly folder: string
+  readonly tenants: Tenants<Name>
+
+  constructor(folder: string, tenants: Tenants<Name>) {
+    this.folder = folder
+    this.tenants = tenants
+  }
+
+  of(name: Name): ChaosCluster {
+    return new ChaosCluster(this.tenants.of(name))
+  }
+}
+
+/** Sets it up before the tests of the file, and clears everything after them. What is deleted is not held for the sake of metrics. */
+export function useChaos<const Name extends string>(name: string, names: readonly Name[]): ChaosTenants<Name> {
+  const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
+  // After what the tests of the file have started in it.
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  })
+  const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
+  const config = configFile(folder, { controller: { finalizerDeletionDelay: '0s' } })
+  const tenants = useTenants(name, names, undefined, {
+    wings: ['chaos'],
+    bridgeFlags: ofBoth,
+    workerFlags: [...ofBoth, '--chaos-config', config],
+  })
+  return new ChaosTenants(folder, tenants)
+}
+
+interface PodOptions {
+  readonly labels: Readonly<Record<string, string>>
+  readonly node: string
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly containerID?: string
+}
+
+/** One namespace. */
+export class ChaosCluster {
+  readonly cluster: Cluster
+  constructor(cluster: Cluster) {
+    this.cluster = cluster
+  }
+
+  async disrupt(name: string, spec: object): Promise<KubeObject> {
+    return await this.cluster.create({ apiVersion: CHAOS, kind: 'Disruption', metadata: { name }, spec }, 'disruptions')
+  }
+
+  async get(name: string): Promise<LsObject> {
+    const found = await this.cluster.get('disruptions', name, CHAOS)
+    if (found === undefined) throw new Error(`Disruption ${name} is gone`)
+    return found
+  }
+
+  async status(name: string): Promise<DisruptionStatus> {
+    return ((await this.get(name)).status ?? {}) as DisruptionStatus
+  }
+
+  async until(name: string, expected: Partial<DisruptionStatus>): Promise<void> {
+    await vi.waitFor(async () => expect(await this.status(name)).toMatchObject(expected), PATIENT)
+  }
+
+  async patch(name: string, spec: object): Promise<void> {
+    await this.#merge(this.#path(name), { spec })
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.cluster.kube.request('DELETE', this.#path(name))
+  }
+
+  async gone(name: string): Promise<void> {
+    const found = async () => await this.cluster.get('disruptions', name, CHAOS)
+    await vi.waitFor(async () => expect(await found()).toBeUndefined(), PATIENT)
+  }
+
+  /** Of the events that `kubectl describe` shows of an object of this namespace, in order. */
+  async reasons(kind: string, name: string): Promise<readonly string[]> {
+    const { kube, namespace } = this.cluster
+    const { items } = await kube.request<ObjectList>('GET', `/api/v1/namespaces/${namespace}/events`)
+    return (items as readonly Told[])
+      .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
+      .map(({ reason }) => reason)
+      .sort()
+  }
+
+  async annotateNamespace(annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.#merge(`/api/v1/namespaces/${this.cluster.namespace}`, { metadata: { annotations } })
+  }
+
+  /** One that is ready. */
+  async makeNode(name: string): Promise<void> {
+    await this.cluster.kube.request('POST', '/api/v1/nodes', { body: { metadata: { name } } })
+    const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString() }]
+    await this.#merge(`/api/v1/nodes/${name}/status`, { status: { conditions } })
+  }
+
+  async labelNode(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    await this.#merge(`/api/v1/nodes/${name}`, { metadata: { labels } })
+  }
+
+  /** A pod that runs. */
+  async runPod(name: string, { labels, node, annotations = {}, containerID }: PodOptions): Promise<void> {
+    const pods = `/api/v1/namespaces/${this.cluster.namespace}/pods`
+    const spec = { nodeName: node, containers: [{ name: 'app', image: 'app' }] }
+    await this.cluster.kube.request('POST', pods, { body: { metadata: { name, labels, annotations }, spec } })
+    const container = { name: 'app', image: 'app', imageID: '', restartCount: 0, ready: true, state: { running: {} } }
+    const containerStatuses = [{ ...container, containerID: containerID ?? `containerd://${name}` }]
+    await this.#merge(`${pods}/${name}/status`, {
+      status: { phase: 'Running', podIP: '10.0.0.1', containerStatuses },
+    })
+  }
+
+  #path(name: string): string {
+    return resourcePath({ apiVersion: CHAOS, plural: 'disruptions' }, this.cluster.namespace, name)
+  }
+
+  async #merge(path: string, body: object): Promise<void> {
+    await this.cluster.kube.request('PATCH', path, { body, contentType: MERGE })
+  }
+}
+
+type Told = KubeObject & {
+  readonly reason: string
+  readonly involvedObject: { readonly kind: string; readonly name: string }
+}
