@@ -3,10 +3,19 @@
 
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { BOMB, complaints, type Ending, expectEnding, mend, Neighbour } from '../support/bad-input.ts'
-import { dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { installation, item, type LsObject } from '../support/cluster.ts'
-import { configMap, dataObject, importing, rendered, secret } from '../support/imports.ts'
+import {
+  BOMB,
+  complaints,
+  data,
+  type Ending,
+  expectEnding,
+  mend,
+  Neighbour,
+  rendering,
+  wrong,
+} from '../support/bad-input.ts'
+import { installation, item } from '../support/cluster.ts'
+import { configMap, dataObject, importing, secret } from '../support/imports.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('bad-input')
@@ -24,11 +33,6 @@ function files(name: string, filesystem: unknown): Root {
   return { ...root, spec: { ...root.spec, blueprint: { inline: { filesystem } } } } as Root
 }
 
-const rendering =
-  (template: unknown, type = 'GoTemplate', more: object = {}) =>
-  (name: string) =>
-    importing(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
-
 /** Items as they are, without a template's words. */
 const items =
   (...list: readonly object[]) =>
@@ -37,10 +41,8 @@ const items =
       blueprint: { deployExecutions: [{ name: 'items', type: 'Spiff', template: { deployItems: list } }] },
     })
 
-const data = (name: string, schema: unknown, more: object = {}) => ({ name, type: 'data', schema, ...more })
 const blueprint = (more: object) => (name: string) => importing(name, { blueprint: more })
 
-const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })
 const untemplated = (...says: Ending['says']): Ending => ({ reason: 'TemplatingFailed', says })
 const offSchema = (...says: Ending['says']): Ending => ({ reason: 'SchemaValidationFailed', says })
 
@@ -318,80 +320,6 @@ describe.concurrent('an installation that cannot be rendered', () => {
     expectEnding(failed, ending)
   })
 })
-
-// One after the other: each is as much as the worker can do at a time.
-describe('an installation with more than usual', () => {
-  const many = (count: number, dependsOn: (index: number) => readonly string[]) =>
-    Array.from({ length: count }, (_, index) => ({ name: `item-${index}`, dependsOn: dependsOn(index) }))
-
-  it.each([
-    ['500 items side by side', 'wide', many(500, () => [])],
-    ['100 items in a chain', 'chain', many(100, (index) => (index === 0 ? [] : [`item-${index - 1}`]))],
-    ['an item of the longest name', 'long-item', [{ name: 'i'.repeat(63) }]],
-    ['a name as long as the webhook lets it be', 'n'.repeat(58), [{ name: 'i'.repeat(63) }]],
-  ])('succeeds with %s', async (_, name, list) => {
-    await stage.cluster.create(installation(name, list), 'installations')
-    const done = await stage.cluster.until('installations', name, isOver, 110_000)
-    expect(done.status).toMatchObject({ phase: 'Succeeded' })
-  })
-
-  it('fails for an item that is larger than an object may be, and says which', async () => {
-    const { cluster } = stage
-    const template = 'deployItems: [{name: a, type: x, config: {apiVersion: v1, kind: x, a: {{ repeat 2000000 "x" }}}}]'
-    await cluster.create(rendering(template)('large-item'), 'installations')
-    const failed = await cluster.finished('large-item')
-    const execution = await cluster.get('executions', 'large-item')
-    expectEnding(execution, { reason: 'RequestEntityTooLarge', says: ['large-item-a', 'usually 1.5 MB'] })
-    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
-  })
-
-  it('fails for a name that no label takes, and says so', async () => {
-    const { cluster } = stage
-    const name = 'n'.repeat(253)
-    await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
-    expectEnding(
-      await cluster.finished(name),
-      wrong('installation nnn', 'metadata.name has 253 characters, expected at most 63'),
-    )
-    await cluster.delete('installations', name)
-    await cluster.gone(name)
-  })
-
-  it('takes any letters in the names of imports and exports, in keys and in values', async () => {
-    const { cluster } = stage
-    const value = { größe: 'völlig 大きい 🚢', 'a b/c:d': ['\u2028', '\u0007', 'é'] }
-    await cluster.create(dataObject('unicode', value), 'dataobjects')
-    const root = importing('unicode', {
-      imports: [{ name: 'größe 🚢', dataRef: 'unicode' }],
-      blueprint: { imports: [data('größe 🚢', {})] },
-      spec: {
-        exports: { data: [{ name: 'ausfuhr ü', dataRef: 'Ausfuhr ü 🚢' }] },
-        exportDataMappings: { 'ausfuhr ü': '(( 1 + 1 ))' },
-      },
-    })
-    await cluster.create(root, 'installations')
-    const done = await cluster.finished('unicode')
-    expect(done.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await rendered(cluster, 'unicode', 'show')).toEqual({ 'größe 🚢': value })
-    const exported = await cluster.get('dataobjects', dataObjectName('', 'Ausfuhr ü 🚢'))
-    expect(exported?.['data']).toBe(2)
-  })
-
-  it('fails when its exports are larger than an object may be', async () => {
-    const { cluster } = stage
-    const template = 'exports: {large: {{ repeat 2000000 "x" }}}'
-    const root = importing('large-export', {
-      blueprint: { exports: [data('large', {})], exportExecutions: [{ name: 'out', type: 'GoTemplate', template }] },
-      spec: { exports: { data: [{ name: 'large', dataRef: 'large' }] } },
-    })
-    await cluster.create(root, 'installations')
-    const failed = await cluster.finished('large-export')
-    expectEnding(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large:', 'usually 1.5 MB'] })
-    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
-  })
-})
-
-const isOver = (object: LsObject | undefined) => /Succeeded|Failed/.test(object?.status?.phase ?? '')
 
 describe('a worker after all of this', () => {
   it('is the process that it was, has no complaint, and did its other work', async () => {

@@ -4,20 +4,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
-import { crdDocument } from '../../worker/gen/crd.ts'
 import { widgetKind } from '../support/level/widget.ts'
+import { CONFIG_MAPS, managersOf, uidOf, WAIT, widgetsOf } from '../support/level/widgets.ts'
 import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
-
-const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }
-const MERGE = 'application/merge-patch+json'
 
 // A worker that is killed is given up soon.
 const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
@@ -26,6 +19,9 @@ const stage = useStage('level', () => {
   const controllers = new URL('../support/level/widget.ts', import.meta.url).pathname
   return Promise.resolve({ controllers, accounts: administrators(stage.servers), workerFlags: IMPATIENT })
 })
+
+const { request, patch, get, create, createConfigMap, until, converged, run, versions, installWidgets } =
+  widgetsOf(stage)
 
 beforeAll(async () => {
   vi.setConfig({ testTimeout: 60_000 })
@@ -272,8 +268,6 @@ describe('activities of a controller of its own', () => {
   })
 })
 
-const WAIT = { timeout: 60_000, interval: 50 }
-
 interface Answer {
   readonly status: number
   readonly text: string
@@ -296,121 +290,4 @@ async function program(answer: (count: number) => Answer | undefined) {
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}/`, asked, left: () => left }
-}
-
-type Resource = typeof CONFIG_MAPS | typeof widgetKind
-
-function pathOf({ apiVersion, plural }: Resource, name?: string): string {
-  return resourcePath({ apiVersion, plural }, stage.cluster.namespace, name)
-}
-
-async function request(method: 'GET' | 'POST' | 'DELETE', resource: Resource, name?: string, body?: object) {
-  return await stage.cluster.kube.request<KubeObject>(method, pathOf(resource, name), { ...(body && { body }) })
-}
-
-async function patch(resource: Resource, name: string, body: object): Promise<void> {
-  await stage.cluster.kube.request('PATCH', pathOf(resource, name), { body, contentType: MERGE })
-}
-
-async function get(resource: Resource, name: string): Promise<KubeObject | undefined> {
-  try {
-    return await request('GET', resource, name)
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
-}
-
-async function create(name: string, spec: object): Promise<KubeObject> {
-  const { apiVersion, kind } = widgetKind
-  return await request('POST', widgetKind, undefined, { apiVersion, kind, metadata: { name }, spec })
-}
-
-async function createConfigMap(name: string, data: object, labels: object = {}, ownerReferences: unknown = []) {
-  await request('POST', CONFIG_MAPS, undefined, { metadata: { name, labels, ownerReferences }, data })
-}
-
-async function until(
-  resource: Resource,
-  name: string,
-  look: (object: KubeObject) => unknown,
-  wanted: unknown,
-): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const object = await get(resource, name)
-      expect(object?.['status'] === undefined && resource === widgetKind ? undefined : object && look(object)).toEqual(
-        wanted,
-      )
-    },
-    { timeout: 60_000, interval: 50 },
-  )
-}
-
-/** Waits until nothing is open of an object; how the last runs of its controllers ended. */
-async function converged(object: KubeObject): Promise<string[]> {
-  const look = async () => (await get(widgetKind, object.metadata.name)) ?? object
-  return await vi.waitFor(
-    async () => {
-      const current = await look()
-      const { known, wakes, runs } = await journaled(current)
-      const open = runs.filter(({ outcome }) => outcome === null)
-      // What a run wrote that ended between these looks is not in the journal yet, and wakes the other controller.
-      expect((await look()).metadata.resourceVersion).toBe(current.metadata.resourceVersion)
-      expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
-      return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
-    },
-    { timeout: 60_000, interval: 50 },
-  )
-}
-
-interface Journaled {
-  /** The journal has this version of the object, or knows that it is gone. */
-  readonly known: boolean
-  /** The controllers that are to look at it. */
-  readonly wakes: readonly string[]
-  readonly runs: readonly { readonly controller: string; readonly outcome: string | null }[]
-}
-
-/** What the journal holds of an object, in one statement: between two, a wake becomes a run. */
-async function journaled(object: KubeObject): Promise<Journaled> {
-  const uid = uidOf(object)
-  const version = Number(object.metadata.resourceVersion)
-  const { rows } = await sql<Journaled>`select
-    exists (select from object where uid = ${uid} and (resource_version >= ${version} or deleted)) as known,
-    (select coalesce(json_agg(controller), '[]') from wake where uid = ${uid}) as wakes,
-    (select coalesce(json_agg(json_build_object('controller', controller, 'outcome', outcome) order by controller), '[]')
-      from job where uid = ${uid}) as runs`.execute(stage.pawl.db)
-  return rows[0]!
-}
-
-async function run(controller: string, object: KubeObject) {
-  return await stage.pawl.db
-    .selectFrom('job')
-    .selectAll()
-    .where('controller', '=', controller)
-    .where('uid', '=', uidOf(object))
-    .executeTakeFirstOrThrow()
-}
-
-async function versions(name: string) {
-  const objects = await Promise.all([get(widgetKind, name), get(CONFIG_MAPS, name)])
-  return objects.map((object) => object?.metadata.resourceVersion)
-}
-
-function managersOf(object: KubeObject | undefined): string[] {
-  const { managedFields = [] } = (object?.metadata ?? {}) as { managedFields?: { manager: string }[] }
-  return [...new Set(managedFields.map(({ manager }) => manager))].sort()
-}
-
-function uidOf({ metadata }: KubeObject): string {
-  return metadata.uid ?? ''
-}
-
-async function installWidgets(): Promise<void> {
-  const { kube } = stage.cluster
-  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-  await kube.request('POST', path, { body: parse(crdDocument(widgetKind)) as object })
-  // The storage of a new kind comes up with its first request.
-  await vi.waitFor(async () => await request('GET', widgetKind), { timeout: 60_000, interval: 100 })
 }

@@ -7,7 +7,7 @@ import { Deployer } from '../support/deployer.ts'
 import { kubectlAs } from '../support/kubectl-as.ts'
 import { Pawl } from '../support/pawl.ts'
 import { PATIENT } from '../support/stage.ts'
-import { deploying, sub, subsOf, untilSub } from '../support/sub-installations.ts'
+import { createSlowTree, subsOf } from '../support/sub-installations.ts'
 import { WebhookStage } from '../support/webhook.ts'
 
 const NAME = 'paused-by'
@@ -46,20 +46,13 @@ describe('an installation that somebody has paused', () => {
     const { cluster } = stage
     const type = 'example.org/slow-below'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
-    const inner = sub('inner', {
-      blueprint: deploying({ name: 'begun', type }, { name: 'held', dependsOn: ['begun'] }),
-    })
-    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
-    await cluster.create(installation('tree', [], { blueprint: { subinstallations: [outer] } }), 'installations')
-    const { metadata } = await untilSub(cluster, 'tree', 'outer', ({ status }) => status?.phase === 'Progressing')
-    const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
-    await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
+    const { outer, inner } = await createSlowTree(cluster, type)
 
     const forged = JSON.stringify({ [PAUSED]: { value: 'a freeze', by: 'bob' } })
     await alice('annotate', 'installation', 'tree', `${PAUSED}=a freeze`, `${RECORD}=${forged}`)
     expect(pausedOf(await told('tree'))).toMatchObject({ by: ALICE, reason: 'a freeze' })
     expect(messageOf(await told('tree'), 'Paused')).toMatch(/^paused by alice@example\.com since .*: a freeze$/)
-    for (const name of [metadata.name, low.name]) expect(pausedOf(await told(name))?.by).toBe(ALICE)
+    for (const name of [outer, inner]) expect(pausedOf(await told(name))?.by).toBe(ALICE)
 
     deployer.install = () => 'done'
     await mallory('annotate', 'installation', 'tree', `${PAUSED}-`)

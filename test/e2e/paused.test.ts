@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { execution, failing, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
-import { deploying, sub, subsOf, untilSub } from '../support/sub-installations.ts'
+import { createSlowTree, subsOf } from '../support/sub-installations.ts'
 
 const stage = useStage('paused')
 
@@ -92,20 +92,13 @@ describe.concurrent('a root that is paused', () => {
     const { cluster, pawl } = stage
     const type = 'example.org/slow-below'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
-    const inner = sub('inner', {
-      blueprint: deploying({ name: 'begun', type }, { name: 'held', dependsOn: ['begun'] }),
-    })
-    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
-    await cluster.create(installation('tree', [], { blueprint: { subinstallations: [outer] } }), 'installations')
-    const { metadata } = await untilSub(cluster, 'tree', 'outer', ({ status }) => status?.phase === 'Progressing')
-    const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
-    await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
+    const { inner } = await createSlowTree(cluster, type)
     await pause('tree', 'true')
-    expect(pausedOf(await told(low.name))?.by).toBe(pausedOf(await told('tree'))?.by)
+    expect(pausedOf(await told(inner))?.by).toBe(pausedOf(await told('tree'))?.by)
     deployer.install = () => 'done'
-    await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Succeeded')
-    await pawl.passed((await cluster.items(low.name)).get('begun')!)
-    expect((await cluster.items(low.name)).get('held')?.status?.jobID).toBeUndefined()
+    await cluster.untilItems(inner, ['begun'], (item) => item?.status?.phase === 'Succeeded')
+    await pawl.passed((await cluster.items(inner)).get('begun')!)
+    expect((await cluster.items(inner)).get('held')?.status?.jobID).toBeUndefined()
 
     await pause('tree', null)
     expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })

@@ -1,150 +1,28 @@
 // The program `pawl node-agent` against a real API server: what whoever looks at a chaos pod sees, with injectors that are a few lines of shell.
+// What becomes of it when the agent or the server goes: chaos-node-agent-away.test.ts.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { kill } from 'node:process'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { describe, expect, inject, it, vi } from 'vitest'
 
-import { PodFolder } from '../../activities/chaos/node-agent/pod-folder.ts'
-import { isThere } from '../../activities/chaos/node-agent/processes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
-import { chaosPod, DEAF_INJECTOR, GOOD_INJECTOR, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
-import { ApiProxy } from '../support/api-proxy.ts'
-import { Cluster } from '../support/cluster.ts'
-import { refused } from '../support/read-faults.ts'
+import { DEAF_INJECTOR, GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
+import {
+  FINALIZER,
+  mergePatch,
+  OTHER_NODE,
+  PATIENCE,
+  ready,
+  RUNNING,
+  terminated,
+  useNodeAgents,
+} from './node-agent-stage.ts'
 
-const FINALIZER = 'finalizer.chaos.datadoghq.com/chaos-pod'
-// Simulated nodes, whose own kubelet leaves chaos pods alone (deploy/binaries/kwok/stages.yaml).
-const [NODE, OTHER_NODE] = ['node-1', 'node-2']
-const PROGRAM = new URL('../../worker/program.ts', import.meta.url).pathname
-const PATIENCE = { timeout: 30_000, interval: 50 }
-
-const { kubeconfigPath } = inject('servers')
-const cluster = new Cluster(kubeconfigPath, 'chaos-node-agent')
-const { kube, namespace } = cluster
-
-interface PodStatus {
-  readonly phase: string
-  readonly reason?: string
-  readonly startTime?: string
-  readonly podIP?: string
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[]
-  readonly containerStatuses?: readonly {
-    readonly name: string
-    readonly started: boolean
-    readonly ready: boolean
-    readonly state: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  }[]
-}
-
-let dir: string
-const agents: ChildProcess[] = []
-
-beforeAll(async () => {
-  await cluster.createNamespace()
-  // Without it pods are refused.
-  const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
-  await vi.waitFor(async () => await kube.request('GET', account), PATIENCE)
-})
-afterAll(() => kube.close())
-
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'node-agent-'))
-})
-afterEach(async () => {
-  for (const agent of agents.splice(0)) await killAgent(agent)
-  for (const pod of (await kube.request<{ items: KubeObject[] }>('GET', pods())).items) {
-    await kube.request('PATCH', pods(pod.metadata.name), mergePatch({ metadata: { finalizers: null } }))
-    await removePod(pod.metadata.name, 0).catch(gone)
-  }
-  for (const folder of await folders()) {
-    const { injector } = await folder.traces()
-    if (injector !== undefined && (await isThere(injector))) kill(-injector.pid, 'SIGKILL')
-  }
-  await rm(dir, { recursive: true, force: true, maxRetries: 10 })
-})
-
-function pods(name?: string): string {
-  return resourcePath({ apiVersion: 'v1', plural: 'pods' }, namespace, name)
-}
-
-const mergePatch = (body: object) => ({ body, contentType: 'application/merge-patch+json' })
-const gone = (error: unknown) => {
-  if (!isNotFound(error)) throw error
-}
-
-async function createPod(options: PodOptions = {}): Promise<void> {
-  await kube.request('POST', pods(), { body: chaosPod({ node: NODE, namespace, ...options }) })
-}
-
-/** As a controller does it, or, with a grace, as `kubectl delete --grace-period`. */
-async function removePod(name = 'chaos-one', graceSeconds?: number): Promise<void> {
-  const query = graceSeconds === undefined ? {} : { query: { gracePeriodSeconds: String(graceSeconds) } }
-  await kube.request('DELETE', pods(name), query)
-}
-
-async function statusOf(name = 'chaos-one'): Promise<PodStatus | undefined> {
-  try {
-    return (await kube.request<KubeObject & { status: PodStatus }>('GET', pods(name))).status
-  } catch (error) {
-    gone(error)
-    return undefined
-  }
-}
-
-async function until(expected: object, name?: string): Promise<PodStatus> {
-  return await vi.waitFor(async () => {
-    const status = await statusOf(name)
-    expect(status).toMatchObject(expected)
-    return status!
-  }, PATIENCE)
-}
-
-async function untilGone(name?: string): Promise<void> {
-  await vi.waitFor(async () => expect(await statusOf(name)).toBeUndefined(), PATIENCE)
-}
-
-const ready = (status: 'True' | 'False') => ({
-  conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status })]) as unknown,
-})
-const terminated = (state: object) => ({ containerStatuses: [{ name: 'injector', state: { terminated: state } }] })
-const RUNNING = { phase: 'Running', ...ready('True') }
-
-/** @param script of the injector; undefined: the one of this package. */
-async function startAgent(script: string | undefined, ...flags: readonly string[]): Promise<ChildProcess> {
-  const injector = join(dir, 'injector')
-  const sweep = `if [ "$1" = sweep ]; then echo swept >>${join(dir, 'swept')}; exit 0; fi`
-  await writeFile(injector, `#!/bin/sh\n${sweep}\n${script ?? ''}`, { mode: 0o755 })
-  const args = ['--nodes', NODE, '--namespace', namespace, '--state', join(dir, 'state')]
-  const kubeconfig = flags.includes('--kubeconfig') ? [] : ['--kubeconfig', kubeconfigPath]
-  const given = [...args, ...(script === undefined ? [] : ['--injector', injector]), ...kubeconfig, ...flags]
-  const agent = spawn(process.execPath, [PROGRAM, 'node-agent', ...given], { stdio: ['ignore', 'ignore', 'inherit'] })
-  agents.push(agent)
-  return agent
-}
-
-async function killAgent(agent: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-  if (agent.exitCode !== null || agent.signalCode !== null) return
-  const exit = once(agent, 'exit')
-  agent.kill(signal)
-  await exit
-}
-
-async function folders(): Promise<readonly PodFolder[]> {
-  const path = join(dir, 'state/pods')
-  return (await readdir(path).catch(() => [])).map((uid) => new PodFolder(join(path, uid)))
-}
-
-async function onlyFolder(): Promise<PodFolder> {
-  const [folder, ...more] = await folders()
-  expect(more).toEqual([])
-  return folder!
-}
+const namespace = 'chaos-node-agent'
+const stage = useNodeAgents(inject('servers').kubeconfigPath, namespace)
+const { kube, pods, createPod, removePod, statusOf, until, untilGone, startAgent, folders, onlyFolder } = stage
 
 describe('a chaos pod on a node without kubelet', () => {
   it('runs, is ready, ends well when it is deleted, and goes when its finalizer does', async () => {
@@ -166,7 +44,7 @@ describe('a chaos pod on a node without kubelet', () => {
     await kube.request('PATCH', pods('chaos-one'), mergePatch({ metadata: { finalizers: null } }))
     await untilGone()
     await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-    await expect(readFile(join(dir, 'swept'))).rejects.toThrow('ENOENT')
+    await expect(readFile(join(stage.dir, 'swept'))).rejects.toThrow('ENOENT')
   })
 
   it('without a finalizer is gone when its injector has ended', async () => {
@@ -283,139 +161,6 @@ describe('a chaos pod with the injector of this package', () => {
       await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
     } finally {
       target.kill('SIGKILL')
-    }
-  })
-})
-
-describe('an agent that was killed', () => {
-  it('takes up the injector that went on', async () => {
-    const first = await startAgent(GOOD_INJECTOR)
-    await createPod({ finalizers: [FINALIZER] })
-    await until(RUNNING)
-    const { injector } = await (await onlyFolder()).traces()
-    await killAgent(first)
-    expect(await isThere(injector!)).toBe(true)
-    await startAgent('exit 9')
-    await removePod()
-    await until({ phase: 'Succeeded', ...terminated({ exitCode: 0 }) })
-    expect(await readFile((await onlyFolder()).log, 'utf8')).toBe('injected\ncleaned\n')
-  })
-
-  it('tells how injectors ended meanwhile', async () => {
-    const first = await startAgent(GOOD_INJECTOR)
-    await createPod()
-    await until(RUNNING)
-    const { injector } = await (await onlyFolder()).traces()
-    await killAgent(first)
-    kill(injector!.pid, 'SIGTERM')
-    await vi.waitFor(async () => expect(await isThere(injector!)).toBe(false), PATIENCE)
-    expect((await statusOf())?.phase).toBe('Running')
-    await startAgent('exit 9')
-    await until({ phase: 'Succeeded', ...terminated({ exitCode: 0, reason: 'Completed' }) })
-  })
-
-  it('ends and sweeps those whose pod is gone', async () => {
-    const first = await startAgent(
-      'trap "exit 1" TERM; touch "$CHAOS_INJECTOR_READINESS_FILE"; while :; do sleep 0.02; done',
-    )
-    await createPod()
-    await until(RUNNING)
-    const { injector } = await (await onlyFolder()).traces()
-    await killAgent(first)
-    await removePod('chaos-one', 0)
-    await untilGone()
-    await startAgent('exit 9')
-    await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-    expect(await isThere(injector!)).toBe(false)
-    expect(await readFile(join(dir, 'swept'), 'utf8')).toBe('swept\n')
-  })
-})
-
-describe('an agent that is told to end', () => {
-  it('leaves its injectors', async () => {
-    const agent = await startAgent(GOOD_INJECTOR)
-    await createPod()
-    await until(RUNNING)
-    const { injector } = await (await onlyFolder()).traces()
-    await killAgent(agent, 'SIGTERM')
-    expect(agent.exitCode).toBe(0)
-    expect(await isThere(injector!)).toBe(true)
-  })
-
-  it('ends them, when it was asked to', async () => {
-    const agent = await startAgent(GOOD_INJECTOR, '--at-end', 'stop')
-    await createPod()
-    await until(RUNNING)
-    const { injector } = await (await onlyFolder()).traces()
-    await killAgent(agent, 'SIGTERM')
-    expect(agent.exitCode).toBe(0)
-    expect(await isThere(injector!)).toBe(false)
-    await startAgent(GOOD_INJECTOR)
-    await until({ phase: 'Succeeded' })
-  })
-})
-
-describe('while the API server is away', () => {
-  it('injectors end in time, and it is told afterwards', async () => {
-    const proxy = await ApiProxy.start(kubeconfigPath)
-    try {
-      await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
-      await createPod({ activeDeadlineSeconds: 3 })
-      await until(RUNNING)
-      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
-      proxy.arm(undefined, () => 'lost before')
-      proxy.cutWatches()
-      const folder = await onlyFolder()
-      await vi.waitFor(async () => expect((await folder.traces()).exit?.text).toBe('0'), PATIENCE)
-      expect((await statusOf())?.phase).toBe('Running')
-      proxy.reads = {}
-      proxy.arm()
-      await until({ phase: 'Failed', reason: 'DeadlineExceeded' })
-    } finally {
-      for (const agent of agents.splice(0)) await killAgent(agent)
-      await proxy.stop()
-    }
-  })
-
-  it('deletions are seen afterwards, also when the server has forgotten where the watch was', async () => {
-    const proxy = await ApiProxy.start(kubeconfigPath)
-    try {
-      await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
-      await createPod()
-      await until(RUNNING)
-      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
-      expect(proxy.expireWatches()).toBeGreaterThan(0)
-      await removePod('chaos-one', 0)
-      await untilGone()
-      proxy.reads = {}
-      await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-    } finally {
-      for (const agent of agents.splice(0)) await killAgent(agent)
-      await proxy.stop()
-    }
-  })
-})
-
-describe('pods that are only played', () => {
-  it('are ready at once and end well, with three writes each', async () => {
-    const proxy = await ApiProxy.start(kubeconfigPath)
-    try {
-      const names = Array.from({ length: 30 }, (_, index) => `chaos-${index}`)
-      for (const name of names) await createPod({ name })
-      await startAgent('exit 9', '--play', 'ready', '--kubeconfig', proxy.kubeconfigPath)
-      for (const name of names) await until(RUNNING, name)
-      for (const name of names) await removePod(name)
-      for (const name of names) await untilGone(name)
-      expect(proxy.writes.map(({ label }) => label).sort()).toEqual([
-        ...names.map(() => 'DELETE pods'),
-        ...names.flatMap(() => ['PATCH pods/status', 'PATCH pods/status']),
-      ])
-      const ends = proxy.writes.flatMap(({ body }) => (body['status'] as { phase?: string } | undefined)?.phase ?? [])
-      expect(ends.sort()).toEqual([...names.map(() => 'Running'), ...names.map(() => 'Succeeded')])
-      expect(await folders()).toEqual([])
-    } finally {
-      for (const agent of agents.splice(0)) await killAgent(agent)
-      await proxy.stop()
     }
   })
 })

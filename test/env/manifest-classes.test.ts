@@ -1,24 +1,13 @@
 // Objects of several classes in one manifest item, on a real cluster with its controllers: definitions before what they define, namespaces before what is
 // in them, and what goes on where one of them fails.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 
 import { KubeError } from '../../activities/kube/errors.ts'
 import { customKind } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
-import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
+import { forbidden, useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
-const stage = new TargetStage(inject('servers').kubeconfigPath, 'manifest-classes')
-
-beforeAll(async () => {
-  const namespace = { metadata: { name: stage.namespace } }
-  await stage.create(namespace, '/api/v1/namespaces')
-})
-beforeEach(() => {
-  stage.kube.requests = []
-  stage.kube.refuse = () => undefined
-  stage.kube.before = () => Promise.resolve()
-})
-afterAll(() => stage.kube.close())
+const stage = useTargetStage(inject('servers').kubeconfigPath, 'manifest-classes')
 
 describe('classes of objects', () => {
   it('bring definitions, their custom resources, a namespace and what is in it in one item', async () => {

@@ -1,24 +1,13 @@
 // The manifest deployer on a real cluster with its controllers: what is sent, what is left alone, and what a second job writes.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 
 import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
 import { V1 } from '../activities/landscaper/deploy/manifest/manifests.ts'
 import { job, ordinary, service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
-import { TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
+import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
-const stage = new TargetStage(inject('servers').kubeconfigPath, 'manifest-deployer')
-
-beforeAll(async () => {
-  const namespace = { metadata: { name: stage.namespace } }
-  await stage.create(namespace, '/api/v1/namespaces')
-})
-beforeEach(() => {
-  stage.kube.requests = []
-  stage.kube.refuse = () => undefined
-  stage.kube.before = () => Promise.resolve()
-})
-afterAll(() => stage.kube.close())
+const stage = useTargetStage(inject('servers').kubeconfigPath, 'manifest-deployer')
 
 const failure = async (work: Promise<unknown>) =>
   (await work.then(

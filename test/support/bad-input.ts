@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Cluster, installation, type LsObject, OPERATION } from './cluster.ts'
+import { importing } from './imports.ts'
 import type { Pawl } from './pawl.ts'
 
 export interface Ending {
@@ -113,3 +114,14 @@ function isComplaint(line: string): boolean {
   const { level = 0, msg = '' } = JSON.parse(line) as { level?: number; msg?: string }
   return level >= WARNING_LEVEL && !USUAL.test(msg)
 }
+
+/** An installation whose items are rendered so. */
+export const rendering =
+  (template: unknown, type = 'GoTemplate', more: object = {}) =>
+  (name: string) =>
+    importing(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
+
+/** An import or export of a blueprint. */
+export const data = (name: string, schema: unknown, more: object = {}) => ({ name, type: 'data', schema, ...more })
+
+export const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })

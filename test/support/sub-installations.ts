@@ -1,7 +1,7 @@
 // What tests of sub-installations make: blueprints that list others, and the objects that come of them.
 
 import { vi } from 'vitest'
-import { type Cluster, item, type Item, type LsObject } from './cluster.ts'
+import { type Cluster, installation, item, type Item, type LsObject } from './cluster.ts'
 
 const ENCOMPASSED_BY = 'landscaper.gardener.cloud/encompassed-by'
 const TEMPLATE = 'landscaper.gardener.cloud/subinstallation-name'
@@ -54,4 +54,24 @@ export async function untilSub(
     },
     { timeout: 60_000, interval: 100 },
   )
+}
+
+/**
+ * An installation `tree` with one below it and another one below that, whose first item has begun and is left so, and whose second one waits for it.
+ *
+ * @returns the names of the two that are below.
+ */
+export async function createSlowTree(
+  cluster: Cluster,
+  type: string,
+): Promise<{ readonly outer: string; readonly inner: string }> {
+  const inner = sub('inner', {
+    blueprint: deploying({ name: 'begun', type }, { name: 'held', dependsOn: ['begun'] }),
+  })
+  const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
+  await cluster.create(installation('tree', [], { blueprint: { subinstallations: [outer] } }), 'installations')
+  const { metadata } = await untilSub(cluster, 'tree', 'outer', ({ status }) => status?.phase === 'Progressing')
+  const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
+  await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
+  return { outer: metadata.name, inner: low.name }
 }

@@ -1,6 +1,7 @@
 // A deploy item and its deployer on a real cluster, without the runner: the test plays the runner and keeps the item's status.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
@@ -183,4 +184,19 @@ export class TestItem {
       signal: new AbortController().signal,
     }
   }
+}
+
+/** A namespace of the test file's own, with a client that forgets before each test what it was asked. */
+export function useTargetStage(kubeconfigPath: string, namespace: string): TargetStage {
+  const stage = new TargetStage(kubeconfigPath, namespace)
+  beforeAll(async () => {
+    await stage.create({ metadata: { name: namespace } }, '/api/v1/namespaces')
+  })
+  beforeEach(() => {
+    stage.kube.requests = []
+    stage.kube.refuse = () => undefined
+    stage.kube.before = () => Promise.resolve()
+  })
+  afterAll(() => stage.kube.close())
+  return stage
 }

@@ -1,0 +1,92 @@
+// Input of installations that is right, and more than usual: many items, long names, large objects, uncommon letters.
+// Source: spec/landscaper.md 2.7, 2.8, 5.3.
+
+import { describe, expect, it } from 'vitest'
+import { dataObjectName } from '../../activities/landscaper/render/names.ts'
+import { complaints, data, expectEnding, mend, rendering, wrong } from '../support/bad-input.ts'
+import { installation, type LsObject } from '../support/cluster.ts'
+import { dataObject, importing, rendered } from '../support/imports.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('unusual-input')
+
+const isOver = (object: LsObject | undefined) => /Succeeded|Failed/.test(object?.status?.phase ?? '')
+
+// One after the other: each is as much as the worker can do at a time.
+describe('an installation with more than usual', () => {
+  const many = (count: number, dependsOn: (index: number) => readonly string[]) =>
+    Array.from({ length: count }, (_, index) => ({ name: `item-${index}`, dependsOn: dependsOn(index) }))
+
+  it.each([
+    ['500 items side by side', 'wide', many(500, () => [])],
+    ['100 items in a chain', 'chain', many(100, (index) => (index === 0 ? [] : [`item-${index - 1}`]))],
+    ['an item of the longest name', 'long-item', [{ name: 'i'.repeat(63) }]],
+    ['a name as long as the webhook lets it be', 'n'.repeat(58), [{ name: 'i'.repeat(63) }]],
+  ])('succeeds with %s', async (_, name, list) => {
+    await stage.cluster.create(installation(name, list), 'installations')
+    const done = await stage.cluster.until('installations', name, isOver, 110_000)
+    expect(done.status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('fails for an item that is larger than an object may be, and says which', async () => {
+    const { cluster } = stage
+    const template = 'deployItems: [{name: a, type: x, config: {apiVersion: v1, kind: x, a: {{ repeat 2000000 "x" }}}}]'
+    await cluster.create(rendering(template)('large-item'), 'installations')
+    const failed = await cluster.finished('large-item')
+    const execution = await cluster.get('executions', 'large-item')
+    expectEnding(execution, { reason: 'RequestEntityTooLarge', says: ['large-item-a', 'usually 1.5 MB'] })
+    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('fails for a name that no label takes, and says so', async () => {
+    const { cluster } = stage
+    const name = 'n'.repeat(253)
+    await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
+    expectEnding(
+      await cluster.finished(name),
+      wrong('installation nnn', 'metadata.name has 253 characters, expected at most 63'),
+    )
+    await cluster.delete('installations', name)
+    await cluster.gone(name)
+  })
+
+  it('takes any letters in the names of imports and exports, in keys and in values', async () => {
+    const { cluster } = stage
+    const value = { größe: 'völlig 大きい 🚢', 'a b/c:d': ['\u2028', '\u0007', 'é'] }
+    await cluster.create(dataObject('unicode', value), 'dataobjects')
+    const root = importing('unicode', {
+      imports: [{ name: 'größe 🚢', dataRef: 'unicode' }],
+      blueprint: { imports: [data('größe 🚢', {})] },
+      spec: {
+        exports: { data: [{ name: 'ausfuhr ü', dataRef: 'Ausfuhr ü 🚢' }] },
+        exportDataMappings: { 'ausfuhr ü': '(( 1 + 1 ))' },
+      },
+    })
+    await cluster.create(root, 'installations')
+    const done = await cluster.finished('unicode')
+    expect(done.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await rendered(cluster, 'unicode', 'show')).toEqual({ 'größe 🚢': value })
+    const exported = await cluster.get('dataobjects', dataObjectName('', 'Ausfuhr ü 🚢'))
+    expect(exported?.['data']).toBe(2)
+  })
+
+  it('fails when its exports are larger than an object may be', async () => {
+    const { cluster } = stage
+    const template = 'exports: {large: {{ repeat 2000000 "x" }}}'
+    const root = importing('large-export', {
+      blueprint: { exports: [data('large', {})], exportExecutions: [{ name: 'out', type: 'GoTemplate', template }] },
+      spec: { exports: { data: [{ name: 'large', dataRef: 'large' }] } },
+    })
+    await cluster.create(root, 'installations')
+    const failed = await cluster.finished('large-export')
+    expectEnding(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large:', 'usually 1.5 MB'] })
+    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+})
+
+describe('a worker after all of this', () => {
+  it('is the process that it was, and has no complaint', () => {
+    expect(stage.pawl.child('worker').exitCode).toBeNull()
+    expect([...complaints(stage.pawl, 'worker'), ...complaints(stage.pawl, 'bridge')]).toEqual([])
+  })
+})

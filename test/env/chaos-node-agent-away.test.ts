@@ -1,0 +1,149 @@
+// Node agents that are killed, told to end, or cannot reach the API server: their injectors go on, or end in time, and what happened is told afterwards.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { kill } from 'node:process'
+import { describe, expect, inject, it, vi } from 'vitest'
+
+import { isThere } from '../../activities/chaos/node-agent/processes.ts'
+import { GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
+import { ApiProxy } from '../support/api-proxy.ts'
+import { refused } from '../support/read-faults.ts'
+import { FINALIZER, PATIENCE, RUNNING, terminated, useNodeAgents } from './node-agent-stage.ts'
+
+const { kubeconfigPath } = inject('servers')
+const stage = useNodeAgents(kubeconfigPath, 'chaos-node-agent-away')
+const { agents, createPod, removePod, statusOf, until, untilGone, startAgent, killAgent, folders, onlyFolder } = stage
+
+describe('an agent that was killed', () => {
+  it('takes up the injector that went on', async () => {
+    const first = await startAgent(GOOD_INJECTOR)
+    await createPod({ finalizers: [FINALIZER] })
+    await until(RUNNING)
+    const { injector } = await (await onlyFolder()).traces()
+    await killAgent(first)
+    expect(await isThere(injector!)).toBe(true)
+    await startAgent('exit 9')
+    await removePod()
+    await until({ phase: 'Succeeded', ...terminated({ exitCode: 0 }) })
+    expect(await readFile((await onlyFolder()).log, 'utf8')).toBe('injected\ncleaned\n')
+  })
+
+  it('tells how injectors ended meanwhile', async () => {
+    const first = await startAgent(GOOD_INJECTOR)
+    await createPod()
+    await until(RUNNING)
+    const { injector } = await (await onlyFolder()).traces()
+    await killAgent(first)
+    kill(injector!.pid, 'SIGTERM')
+    await vi.waitFor(async () => expect(await isThere(injector!)).toBe(false), PATIENCE)
+    expect((await statusOf())?.phase).toBe('Running')
+    await startAgent('exit 9')
+    await until({ phase: 'Succeeded', ...terminated({ exitCode: 0, reason: 'Completed' }) })
+  })
+
+  it('ends and sweeps those whose pod is gone', async () => {
+    const first = await startAgent(
+      'trap "exit 1" TERM; touch "$CHAOS_INJECTOR_READINESS_FILE"; while :; do sleep 0.02; done',
+    )
+    await createPod()
+    await until(RUNNING)
+    const { injector } = await (await onlyFolder()).traces()
+    await killAgent(first)
+    await removePod('chaos-one', 0)
+    await untilGone()
+    await startAgent('exit 9')
+    await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
+    expect(await isThere(injector!)).toBe(false)
+    expect(await readFile(join(stage.dir, 'swept'), 'utf8')).toBe('swept\n')
+  })
+})
+
+describe('an agent that is told to end', () => {
+  it('leaves its injectors', async () => {
+    const agent = await startAgent(GOOD_INJECTOR)
+    await createPod()
+    await until(RUNNING)
+    const { injector } = await (await onlyFolder()).traces()
+    await killAgent(agent, 'SIGTERM')
+    expect(agent.exitCode).toBe(0)
+    expect(await isThere(injector!)).toBe(true)
+  })
+
+  it('ends them, when it was asked to', async () => {
+    const agent = await startAgent(GOOD_INJECTOR, '--at-end', 'stop')
+    await createPod()
+    await until(RUNNING)
+    const { injector } = await (await onlyFolder()).traces()
+    await killAgent(agent, 'SIGTERM')
+    expect(agent.exitCode).toBe(0)
+    expect(await isThere(injector!)).toBe(false)
+    await startAgent(GOOD_INJECTOR)
+    await until({ phase: 'Succeeded' })
+  })
+})
+
+describe('while the API server is away', () => {
+  it('injectors end in time, and it is told afterwards', async () => {
+    const proxy = await ApiProxy.start(kubeconfigPath)
+    try {
+      await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
+      await createPod({ activeDeadlineSeconds: 3 })
+      await until(RUNNING)
+      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
+      proxy.arm(undefined, () => 'lost before')
+      proxy.cutWatches()
+      const folder = await onlyFolder()
+      await vi.waitFor(async () => expect((await folder.traces()).exit?.text).toBe('0'), PATIENCE)
+      expect((await statusOf())?.phase).toBe('Running')
+      proxy.reads = {}
+      proxy.arm()
+      await until({ phase: 'Failed', reason: 'DeadlineExceeded' })
+    } finally {
+      for (const agent of agents.splice(0)) await killAgent(agent)
+      await proxy.stop()
+    }
+  })
+
+  it('deletions are seen afterwards, also when the server has forgotten where the watch was', async () => {
+    const proxy = await ApiProxy.start(kubeconfigPath)
+    try {
+      await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
+      await createPod()
+      await until(RUNNING)
+      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
+      expect(proxy.expireWatches()).toBeGreaterThan(0)
+      await removePod('chaos-one', 0)
+      await untilGone()
+      proxy.reads = {}
+      await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
+    } finally {
+      for (const agent of agents.splice(0)) await killAgent(agent)
+      await proxy.stop()
+    }
+  })
+})
+
+describe('pods that are only played', () => {
+  it('are ready at once and end well, with three writes each', async () => {
+    const proxy = await ApiProxy.start(kubeconfigPath)
+    try {
+      const names = Array.from({ length: 30 }, (_, index) => `chaos-${index}`)
+      for (const name of names) await createPod({ name })
+      await startAgent('exit 9', '--play', 'ready', '--kubeconfig', proxy.kubeconfigPath)
+      for (const name of names) await until(RUNNING, name)
+      for (const name of names) await removePod(name)
+      for (const name of names) await untilGone(name)
+      expect(proxy.writes.map(({ label }) => label).sort()).toEqual([
+        ...names.map(() => 'DELETE pods'),
+        ...names.flatMap(() => ['PATCH pods/status', 'PATCH pods/status']),
+      ])
+      const ends = proxy.writes.flatMap(({ body }) => (body['status'] as { phase?: string } | undefined)?.phase ?? [])
+      expect(ends.sort()).toEqual([...names.map(() => 'Running'), ...names.map(() => 'Succeeded')])
+      expect(await folders()).toEqual([])
+    } finally {
+      for (const agent of agents.splice(0)) await killAgent(agent)
+      await proxy.stop()
+    }
+  })
+})
