@@ -5,9 +5,9 @@ import { resolve } from 'node:path'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import { readState } from '../dev/state.ts'
-import type { Config } from '../server/config.ts'
+import { type Config, readConfig } from '../server/config.ts'
 import { shown } from './ask/texts.ts'
-import { type ContextFlags, kubeconfigText, readKubeconfigs } from './kubeconfig.ts'
+import { type ContextFlags, kubeconfigText, namespaceOf, readKubeconfigs } from './kubeconfig.ts'
 
 /** Name in audit logs, and the manager of the fields that are written. */
 export const PERSON_AGENT = 'pawl-cli'
@@ -19,6 +19,21 @@ export interface PersonFlags extends ContextFlags {
 /** The caller closes it. @throws UsageError where there is no kubeconfig, or no such context. */
 export async function openPerson(flags: PersonFlags, config: Config): Promise<KubeClient> {
   return await openKubeconfig(await personsKubeconfig(flags, config))
+}
+
+/** In the namespace that is meant. @throws as `openPerson`, and what `act` throws. */
+export async function asPerson<T>(
+  flags: PersonFlags,
+  act: (kube: KubeClient, namespace: string) => Promise<T>,
+): Promise<T> {
+  const config = readConfig()
+  const namespace = await namespaceOf(flags, config)
+  const kube = await openPerson(flags, config)
+  try {
+    return await act(kube, namespace)
+  } finally {
+    await kube.close()
+  }
 }
 
 /** The caller closes it. Loaded here: who asks nothing of a cluster need not wait for clients, nor a plain kubeconfig for a library. @param kubeconfig as JSON. */

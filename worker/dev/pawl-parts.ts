@@ -146,26 +146,25 @@ const WITHOUT_TLS = Object.fromEntries(
 type Applied = Pick<Servers, 'kubectlPath' | 'kubeconfigPath'>
 
 /** What the wings need in a cluster beside their kinds and roles: a namespace, an account. */
-export async function setUpWings(
-  { kubectlPath, kubeconfigPath }: Applied,
-  wings: readonly string[] = wingsOn(undefined),
-): Promise<void> {
-  const folders = wings.map((wing) => join(SETUP, wing)).filter((folder) => existsSync(folder))
-  if (folders.length === 0) return
+export async function setUpWings(servers: Applied, wings: readonly string[] = wingsOn(undefined)): Promise<void> {
+  await applyFolders(servers, SETUP, wings)
+}
+
+/** Of each of the wings that has one. @returns them as arguments of kubectl. */
+async function applyFolders({ kubectlPath, kubeconfigPath }: Applied, parent: string, wings: readonly string[]) {
+  const folders = wings.map((wing) => join(parent, wing)).filter((folder) => existsSync(folder))
   const each = folders.flatMap((folder) => ['-f', folder])
-  await run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, 'apply', '--server-side', '--force-conflicts', ...each])
+  const args = [`--kubeconfig=${kubeconfigPath}`, 'apply', '--server-side', '--force-conflicts', ...each]
+  if (each.length > 0) await run(kubectlPath, args)
+  return each
 }
 
 /** Applies the generated CRDs of the wings and waits until their storage answers. */
-export async function installCrds(
-  { kubectlPath, kubeconfigPath }: Applied,
-  wings: readonly string[] = wingsOn(undefined),
-): Promise<void> {
-  const files = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))
-  if (files.length === 0) return
-  const each = files.flatMap((folder) => ['-f', folder])
+export async function installCrds(servers: Applied, wings: readonly string[] = wingsOn(undefined)): Promise<void> {
+  const each = await applyFolders(servers, CRDS, wings)
+  if (each.length === 0) return
+  const { kubectlPath, kubeconfigPath } = servers
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
-  await kubectl('apply', '--server-side', '--force-conflicts', ...each)
   await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
   // The storage of a new kind comes up with its first request, which answers 429 meanwhile; kubectl tries again.
   const { stdout } = await kubectl('get', ...each, '-o', 'name')

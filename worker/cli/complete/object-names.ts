@@ -3,11 +3,9 @@
 
 import type { ObjectList } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { readConfig } from '../../server/config.ts'
 import { kindNamed } from '../ask/object-name.ts'
 import { asking, type AskFlags } from '../ask/open-journal.ts'
-import { namespaceOf } from '../kubeconfig.ts'
-import { openPerson } from '../person.ts'
+import { asPerson } from '../person.ts'
 import { readTree } from '../steer/live-tree.ts'
 import { readObject, steeredKinds, steeredNamed } from '../steer/open-object.ts'
 import { partsBelow } from '../steer/parts.ts'
@@ -65,30 +63,21 @@ async function fromJournal(kind: string, flags: AskFlags): Promise<readonly stri
 }
 
 async function fromCluster(kind: string, flags: AskFlags): Promise<readonly string[]> {
-  const config = readConfig()
   const { api } = steeredNamed([kind, 'any']).kind
-  const path = resourcePath(api, await namespaceOf(flags, config))
-  const kube = await openPerson(flags, config)
-  try {
+  return await asPerson(flags, async (kube, namespace) => {
+    const path = resourcePath(api, namespace)
     const { items } = await kube.request<ObjectList>('GET', path, { query: { limit: MOST_NAMES } })
     return items.map(({ metadata }) => metadata.name)
-  } finally {
-    await kube.close()
-  }
+  })
 }
 
 async function itemsFromCluster(words: readonly string[], act: string, flags: AskFlags): Promise<readonly string[]> {
   if (act !== 'retry' && act !== 'skip') return []
-  const config = readConfig()
   const { kind, name } = steeredNamed(words)
-  const namespace = await namespaceOf(flags, config)
-  const kube = await openPerson(flags, config)
-  try {
+  return await asPerson(flags, async (kube, namespace) => {
     const object = await readObject(kube, kind, namespace, name)
     if (object === undefined) return []
     const kinds = steeredKinds().filter(({ group }) => group === kind.group)
     return partsBelow(await readTree(kube, { kind, object }, kinds), act).map(({ called }) => called)
-  } finally {
-    await kube.close()
-  }
+  })
 }

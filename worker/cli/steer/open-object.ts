@@ -7,13 +7,11 @@ import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { type GroupKind, groupKindOf, type JobModeController } from '../../../workflows/kit/index.ts'
 import { findPlans } from '../../plans/find-plans.ts'
-import { readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { askableKinds, objectNamed } from '../ask/object-name.ts'
 import { nameOf, shown } from '../ask/texts.ts'
-import { namespaceOf } from '../kubeconfig.ts'
-import { openPerson, personName, type PersonFlags } from '../person.ts'
+import { asPerson, personName, type PersonFlags } from '../person.ts'
 import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 
@@ -80,11 +78,8 @@ export async function steer(
   partsOf?: (steered: Steered) => Promise<readonly Steered[]>,
 ): Promise<void> {
   const why = reasonIn(flags.reason)
-  const config = readConfig()
   const { kind, name } = steeredNamed(words)
-  const namespace = await namespaceOf(flags, config)
-  const kube = await openPerson(flags, config)
-  try {
+  await asPerson(flags, async (kube, namespace) => {
     const object = await readObject(kube, kind, namespace, name)
     if (object === undefined)
       throw new Error(
@@ -94,9 +89,7 @@ export async function steer(
     const who = await personName(kube)
     const steered = { kube, kind, kinds, namespace, name, object, who, why }
     await doAll(partsOf === undefined ? [steered] : await partsOf(steered), act, flags.output)
-  } finally {
-    await kube.close()
-  }
+  })
 }
 
 async function doAll(
