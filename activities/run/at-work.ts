@@ -25,6 +25,8 @@ const MOST_AT_ONCE = 100
 const APART_MS = 10
 // Of runs that ended elsewhere nobody tells; forgotten, those that go on cost a signal.
 const MOST_REMEMBERED = 10_000
+// It stands in the history of the run.
+const MOST_TOLD = 10
 
 interface Run {
   /** Passes that looked, here. */
@@ -37,6 +39,8 @@ interface Run {
   failedMs: number
   /** Versions of the wakes that came since it looked, and of those that came before, by their rows. */
   readonly noted: Map<string, number>
+  /** The journal's events behind them. */
+  readonly events: Set<number>
   readonly seen: Map<string, number>
   /** Versions of the wakes that wait for the next signal, and of those that had one (A5). */
   readonly waiting: Map<string, number>
@@ -50,6 +54,13 @@ const IDLE = { looks: 0, at: undefined, failedMs: 0, isWoken: false, signalledAt
 
 /** What becomes of a wake: its run has seen it, has to be signalled, or is asked again at that time. */
 export type Met = 'seen' | 'signal' | Date
+
+/** What came for a run since its pass looked. */
+export interface Noted {
+  readonly woken: boolean
+  /** Numbers of the first of the journal's events behind it. Absent: none, or due times only. */
+  readonly wokenBy?: readonly number[]
+}
 
 export class AtWork {
   /** By workflow ID. */
@@ -68,6 +79,7 @@ export class AtWork {
     run.at = this.#ms()
     for (const [row, version] of run.noted) run.seen.set(row, version)
     run.noted.clear()
+    run.events.clear()
   }
 
   /** @param acted told of each act of a run here. */
@@ -109,14 +121,14 @@ export class AtWork {
     return heldMs
   }
 
-  /** The pass is settled. @returns whether a wake was noted since it looked: the run looks again before it waits. */
-  settles(workflowID: string): boolean {
+  /** The pass is settled. Where a wake was noted since it looked, the run looks again before it waits. */
+  settles(workflowID: string): Noted {
     const run = this.#runs.get(workflowID)
-    if (run === undefined) return false
+    if (run === undefined) return { woken: false }
     run.failedMs = 0
     run.isWoken = run.noted.size > 0
     if (!run.isWoken) run.at = undefined
-    return run.isWoken
+    return { woken: run.isWoken, ...(run.events.size > 0 && { wokenBy: [...run.events].slice(0, MOST_TOLD) }) }
   }
 
   /** The run is about to be started (A5). */
@@ -141,6 +153,7 @@ export class AtWork {
     if (run.served.get(row) === version) return 'seen'
     if (run.at !== undefined && now < run.at + (run.calls.size > 0 ? LONGEST_CALL_MS : SURE_MS)) {
       if (run.isWoken) return later(run.waiting, row, version, now + SPACING_MS)
+      if (seq > 0) run.events.add(seq)
       return later(run.noted, row, version, now + SURE_MS)
     }
     const { signalledAt } = run
@@ -170,6 +183,7 @@ export class AtWork {
       ...IDLE,
       calls: new Set(),
       noted: new Map(),
+      events: new Set(),
       seen: new Map(),
       waiting: new Map(),
       served: new Map(),

@@ -74,9 +74,9 @@ async function settle(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Pro
   await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
   if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
   if (input.isUnseen === true) await tellRefusal(deps, input)
-  const woken = deps.atWork.settles(input.workflowID)
+  const noted = deps.atWork.settles(input.workflowID)
   if (change?.finished === true) deps.atWork.ends(input.workflowID)
-  return { ...result, woken }
+  return { ...result, ...noted }
 }
 
 /** What the server refuses where a pass looks stands in no status: told once it has lasted. */

@@ -125,7 +125,7 @@ describe('a settle', () => {
     const told = async () => await statusActivities(stage.deps).settle({ ...SETTLE, change: undefined })
     atWork.looks(workflowID)
     atWork.meets(wake, { workflow_id: workflowID, passes: 1 })
-    expect(await told()).toEqual({ result: 'settled', target: {}, woken: true })
+    expect(await told()).toEqual({ result: 'settled', target: {}, woken: true, wokenBy: [1] })
     atWork.looks(workflowID)
     expect(await told()).toMatchObject({ woken: false })
     expect(atWork.meets({ ...wake, version: 2 }, { workflow_id: workflowID, passes: 2 })).toBe('signal')

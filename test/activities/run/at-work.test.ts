@@ -22,7 +22,7 @@ describe('a run that waits', () => {
   it('is signalled', () => {
     expect(wake()).toBe('signal')
     atWork.looks(RUN)
-    expect(atWork.settles(RUN)).toBe(false)
+    expect(atWork.settles(RUN).woken).toBe(false)
     ms = 1000
     expect(wake()).toBe('signal')
   })
@@ -64,9 +64,9 @@ describe('a run that is at work', () => {
 
   it('hears of its wakes when it settles; they come again later, and are done with when a look has seen them', () => {
     expect([wake(), wake({ uid: 'item', version: 2 })]).toEqual([2000, 2000])
-    expect(atWork.settles(RUN)).toBe(true)
+    expect(atWork.settles(RUN)).toEqual({ woken: true, wokenBy: [1] })
     atWork.looks(RUN)
-    expect(atWork.settles(RUN)).toBe(false)
+    expect(atWork.settles(RUN)).toEqual({ woken: false })
     ms = 2000
     expect(wake({ passes: 2 })).toBe('seen')
     expect(wake({ passes: 2, uid: 'item', version: 2 })).toBe('seen')
@@ -77,7 +77,7 @@ describe('a run that is at work', () => {
   it('has seen what came before it looked', () => {
     wake()
     atWork.looks(RUN)
-    expect(atWork.settles(RUN)).toBe(false)
+    expect(atWork.settles(RUN).woken).toBe(false)
     expect(wake({ passes: 2 })).toBe('seen')
   })
 
@@ -121,7 +121,7 @@ describe('a run that is at work', () => {
     const later = items.map((item) => Number(wake(item)))
     expect(later.slice(0, 101)).toEqual(Array.from({ length: 101 }, () => 2000))
     expect(later.slice(101)).toEqual(Array.from({ length: 4899 }, (_, index) => 2010 + index * 10))
-    expect(atWork.settles(RUN)).toBe(true)
+    expect(atWork.settles(RUN).woken).toBe(true)
     atWork.looks(RUN)
     for (const item of items) expect(wake({ ...item, passes: 2 })).toBe('seen')
   })
@@ -134,10 +134,10 @@ describe('a run that is at work', () => {
 
   it('is not held in its task by one who touches its object without end', () => {
     wake()
-    expect(atWork.settles(RUN)).toBe(true)
+    expect(atWork.settles(RUN).woken).toBe(true)
     atWork.looks(RUN)
     expect(wake({ version: 2, passes: 2 })).toBe(100)
-    expect(atWork.settles(RUN)).toBe(false)
+    expect(atWork.settles(RUN).woken).toBe(false)
     ms = 100
     expect(wake({ version: 2, passes: 2 })).toBe('signal')
     atWork.looks(RUN)
@@ -147,7 +147,7 @@ describe('a run that is at work', () => {
   it('is forgotten when it ends', () => {
     wake()
     atWork.ends(RUN)
-    expect(atWork.settles(RUN)).toBe(false)
+    expect(atWork.settles(RUN).woken).toBe(false)
     expect(wake()).toBe('signal')
   })
 })

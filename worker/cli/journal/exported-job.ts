@@ -12,8 +12,10 @@ import { nameOf } from '../ask/texts.ts'
 const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
 const EXPORT_FORMAT = 'pawl.job/1'
 
+type Cells = Readonly<Record<string, unknown>>
+
 export interface ExportedHistory {
-  readonly events: readonly Readonly<Record<string, unknown>>[]
+  readonly events: readonly Cells[]
 }
 
 /** A job in a file. */
@@ -62,18 +64,41 @@ export async function exportedJob(
   }
 }
 
-/** The numbers that signals name; of sealed ones none. */
+interface Payloads {
+  readonly payloads?: readonly { readonly data?: string }[]
+}
+
+/** The numbers that signals and settles name; of sealed ones none. */
 function wakesIn(events: ExportedHistory['events']): readonly number[] {
-  return events.flatMap(({ eventType, workflowExecutionSignaledEventAttributes: attributes }) => {
-    if (eventType !== SIGNALED) return []
-    const { input } = attributes as { readonly input?: { readonly payloads?: readonly { readonly data?: string }[] } }
-    const { seq } = jsonOf(input?.payloads?.[0]?.data) as { readonly seq?: unknown }
-    return typeof seq === 'number' && seq > 0 ? [seq] : []
+  return events.flatMap((event) => {
+    if (event['eventType'] === SIGNALED) {
+      const { input } = event['workflowExecutionSignaledEventAttributes'] as { readonly input?: Payloads }
+      const { seq } = jsonOf(input) as { readonly seq?: unknown }
+      return typeof seq === 'number' && seq > 0 ? [seq] : []
+    }
+    const { wokenBy } = jsonOf(answerIn(event)) as { readonly wokenBy?: unknown }
+    return Array.isArray(wokenBy) ? wokenBy.filter((seq) => typeof seq === 'number') : []
   })
 }
 
-/** @param data in base64. */
-function jsonOf(data = ''): object {
+/** What an activity answered; settles are local or, where they are tried for longer, not. */
+function answerIn({
+  markerRecordedEventAttributes,
+  activityTaskCompletedEventAttributes,
+}: Cells): Payloads | undefined {
+  const { details } = (markerRecordedEventAttributes ?? {}) as {
+    readonly details?: Readonly<Record<string, Payloads>>
+  }
+  const { result = details?.['result'] } = (activityTaskCompletedEventAttributes ?? {}) as {
+    readonly result?: Payloads
+  }
+  return result
+}
+
+/** The first of the payloads. Sealed: {}. */
+function jsonOf({ payloads }: Payloads = {}): object {
+  const [{ data = '' } = {}] = payloads ?? []
+  if (data === '') return {}
   try {
     const value: unknown = JSON.parse(Buffer.from(data, 'base64').toString())
     return typeof value === 'object' && value !== null ? value : {}

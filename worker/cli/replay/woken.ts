@@ -24,7 +24,7 @@ export function tellWakes(own: readonly Recorded[], around: Around): readonly st
         return []
     }
   })
-  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before)), ...told])]
+  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...told])]
   return all.length > 0 ? all : ['the pass before, which wants another one']
 }
 
@@ -40,7 +40,10 @@ function beginText(input: unknown, rows: JobRows | undefined): string {
 
 function signalText(input: unknown, rows: JobRows | undefined): string {
   const { seq } = (input ?? {}) as { readonly seq?: unknown }
-  if (typeof seq !== 'number' || seq <= 0) return 'its own due time'
+  return typeof seq !== 'number' || seq <= 0 ? 'its own due time' : numberedText(seq, rows)
+}
+
+function numberedText(seq: number, rows: JobRows | undefined): string {
   const event = rows?.events.find((one) => one.seq === seq)
   return `event ${seq} of the journal${event === undefined ? '' : `: ${eventText(event)}`}`
 }
@@ -51,10 +54,16 @@ function eventText({ object, type, version, phase, writer, at }: RowOfEvent): st
 }
 
 /** What the settle of the pass before has heard. */
-function settleTexts(before: readonly Recorded[]): readonly string[] {
+function settleTexts(before: readonly Recorded[], rows: JobRows | undefined): readonly string[] {
   const answer = before.findLast((entry) => entry.told === 'answer')
-  const { woken, result } = (answer?.result ?? {}) as { readonly woken?: unknown; readonly result?: unknown }
+  const { woken, wokenBy, result } = (answer?.result ?? {}) as {
+    readonly woken?: unknown
+    readonly wokenBy?: readonly number[]
+    readonly result?: unknown
+  }
   if (result === 'overtaken') return ['the object was edited while the pass before went on']
   if (result === 'refused') return ['the server refused what the pass before came to']
-  return woken === true ? ['something came while the pass before went on'] : []
+  if (woken !== true) return []
+  if (wokenBy === undefined) return ['something came while the pass before went on']
+  return wokenBy.map((seq) => `${numberedText(seq, rows)}, while the pass before went on`)
 }

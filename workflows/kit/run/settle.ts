@@ -39,6 +39,8 @@ export type SettleResult =
       readonly children?: readonly Partial<SettledTarget>[]
       /** Something came since the pass looked. */
       readonly woken: boolean
+      /** Numbers of the first of the journal's events behind it. Absent: none, or due times only; former workers told none. */
+      readonly wokenBy?: readonly number[]
     }
   /** The job is no longer ours, or its phase was moved by another run. */
   | { readonly result: 'superseded' }

@@ -32,6 +32,19 @@ describe('the passes of a run', () => {
     ])
   })
 
+  it('are woken by what came while the one before went on: its settle names the events', () => {
+    const entries = course().map((entry) =>
+      entry.told === 'answer' && entry.call === 3
+        ? { ...entry, result: { result: 'settled', woken: true, wokenBy: [7, 9] } }
+        : entry,
+    )
+    expect(passesOf(entries, rows, 'r')[1]?.wokenBy).toEqual([
+      expect.stringMatching(/^event 7 of the journal: Part default\/p MODIFIED, .*, while the pass before went on$/),
+      'event 9 of the journal, while the pass before went on',
+      expect.stringMatching(/^event 7 of the journal: Part .*Z$/),
+    ])
+  })
+
   it('each have their calls with what those saw, and what they were answered', () => {
     const [first] = passes
     expect(first?.calls).toEqual([
