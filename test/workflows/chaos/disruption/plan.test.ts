@@ -68,6 +68,9 @@ const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
   ...is,
 })
 
+const node = (name: string, isRunning = true) =>
+  pod(name, { kind: 'Node', isRunning, node: name, metadata: { name, uid: `uid-${name}`, resourceVersion: '1' } })
+
 /** Nothing holds it up at its end. */
 const PROMPT = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, finalizerDeletionDelayMs: 0 } }
 const collecting = (delayMs: number) => ({
@@ -215,7 +218,7 @@ describe('a pass over a new Disruption', () => {
       state: {
         pods: [pod('a'), pod('b'), pod('c')],
         targetPods: [pod('a'), pod('c')],
-        targetNodes: [{ ...pod('n1'), kind: 'Node', metadata: { name: 'n1', uid: 'u', resourceVersion: '1' } }],
+        targetNodes: [node('n1')],
         chaosPods: [
           chaosPod('a', { ...going, phase: 'Succeeded' }),
           chaosPod('b', { ...going, phase: 'Failed', injector: 'failed' }),
@@ -226,6 +229,48 @@ describe('a pass over a new Disruption', () => {
     expect(writes.filter(({ verb }) => verb === 'release').map(({ object }) => object.metadata.name)).toEqual([
       ...['chaos-slow-a', 'chaos-slow-b'],
     ])
+  })
+})
+
+describe('a pass over a Disruption whose time is over', () => {
+  const status = {
+    ...{ specHash: 'x', originalSpec: SPEC, targets: ['a'], runCount: 1, injectionStatus: 'Injected' },
+    targetInjections: { a: { 'network-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-a' } } },
+  }
+  const [targetPods, targetNodes] = [[pod('a')], [node('n1')]]
+  const over = async (seconds: number, is: Partial<ChaosPod>) => {
+    vi.setSystemTime(at(seconds))
+    return await pass({ status, state: { chaosPods: [chaosPod('a', is)], targetPods, targetNodes } })
+  }
+
+  it('leaves chaos pods the time to end by themselves, and those alone that have', async () => {
+    const running = await over(601, { isReady: true })
+    expect([running.written, running.outcome.laterMs]).toEqual([[], 14_000])
+    const completed = await over(700, { phase: 'Succeeded', hasCompleted: true, injector: 'completed' })
+    expect([completed.written, completed.outcome.laterMs]).toEqual([[], undefined])
+  })
+
+  it('ends those that do not, and is stuck when they are left all the same', async () => {
+    const late = await over(615, { isReady: true })
+    expect(late.written).toEqual(['remove Pod chaos-slow-a'])
+    expect(late.outcome.laterMs).toBe(10_000)
+    const overdue = await over(600 + 15 * 60, { isDeleting: true })
+    expect(overdue.status).toMatchObject({ isStuckOnRemoval: true })
+    expect(overdue.events).toContainEqual(
+      expect.objectContaining({
+        reason: 'StuckOnRemoval',
+        message: expect.stringContaining('15 min after its end: chaos-engineering/chaos-slow-a') as string,
+      }),
+    )
+  })
+
+  it('is stuck on those that have failed, which may have left something', async () => {
+    const failed = await over(601, { phase: 'Failed', injector: 'failed' })
+    expect(failed.written).toEqual(['remove Pod chaos-slow-a'])
+    const stuck = await over(602, { phase: 'Failed', injector: 'failed', isDeleting: true })
+    expect(stuck.written).toEqual([])
+    expect(stuck.status).toMatchObject({ isStuckOnRemoval: true, injectionStatus: 'PreviouslyInjected' })
+    expect(reasonsOf(stuck.events)).toEqual(expect.arrayContaining(['StuckOnRemoval', 'DurationOver']))
   })
 })
 
@@ -265,7 +310,7 @@ describe('a pass over a Disruption that is being deleted', () => {
       ...{ metadata: deleted, status, settings: PROMPT },
       state: {
         chaosPods: [chaosPod('a', { isDeleting: true, phase: 'Failed', injector: 'failed' })],
-        targetPods: [pod('a')],
+        ...{ targetPods: [pod('a')], targetNodes: [node('n1')] },
       },
     })
     expect(ended).toBeUndefined()
@@ -278,11 +323,22 @@ describe('a pass over a Disruption that is being deleted', () => {
     ])
   })
 
+  it.each([
+    ['gone', []],
+    ['not ready', [node('n1', false)]],
+  ])('holds nothing on account of a node that is %s', async (_what, targetNodes) => {
+    const { written } = await pass({
+      ...{ metadata: deleted, status, settings: PROMPT },
+      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes },
+    })
+    expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
+  })
+
   it('is told as stuck when it takes too long', async () => {
     vi.setSystemTime(at(1 + 15 * 60))
     const { status: said, events } = await pass({
       ...{ metadata: deleted, status, settings: PROMPT },
-      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')] },
+      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes: [node('n1')] },
     })
     expect(said).toMatchObject({ isStuckOnRemoval: true })
     expect(reasonsOf(events)).toEqual(['StuckOnRemoval'])
