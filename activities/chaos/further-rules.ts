@@ -7,6 +7,7 @@ import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/
 import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
 import { textOf } from '../../workflows/chaos/json-fields.ts'
+import { HANDLER_MUTATION, handlerChange } from '../../workflows/chaos/on-init/rules/handler-container.ts'
 import { type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
 import { configFrom } from './wing.ts'
 
@@ -25,6 +26,8 @@ export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules 
           return durationChange(request, defaultDurationMs)
         case TOLERANCE_MUTATION:
           return toleranceChange(request, defaultCronDelayedStartToleranceMs)
+        case HANDLER_MUTATION:
+          return handlerChange(request.object, rules.config.handler)
         default:
           return []
       }

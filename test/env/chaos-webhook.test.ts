@@ -35,6 +35,7 @@ const CONFIG = {
     ...{ defaultDuration: '5m', maxDuration: '2h', disabledDisruptions: ['disk-pressure'] },
     safeMode: { environment: 'test', permittedUserGroups: ['ops', 'system:masters'], clusterThreshold: 100 },
   },
+  handler: { enabled: true, image: 'handler:1', maxTimeout: '10m' },
 }
 let stage: WebhookStage
 
@@ -189,6 +190,37 @@ describe('a DisruptionCron', () => {
     await alice('apply', '-f', cron('0 * * * *'))
     const { spec } = (await stage.cluster.get('disruptioncrons', 'often', CHAOS)) ?? {}
     expect(spec?.['delayedStartTolerance']).toBe('5m0s')
+  })
+})
+
+describe('a pod', () => {
+  const made = async (name: string, metadata: object) => {
+    const initContainers = [{ name: 'own', image: 'none' }]
+    const body = {
+      metadata: { name, ...metadata },
+      spec: { initContainers, containers: [{ name: 'app', image: 'none' }] },
+    }
+    const { spec } = await stage.cluster.kube.request<KubeObject>('POST', `/api/v1/namespaces/${NAME}/pods`, { body })
+    return (spec as { readonly initContainers: readonly { readonly name: string }[] }).initContainers
+  }
+
+  it('that asks to be disturbed before it starts has a container that waits, before its own (B23)', async () => {
+    const labels = { 'chaos.datadoghq.com/disrupt-on-init': 'true' }
+    const annotations = {
+      'chaos.datadoghq.com/disrupt-on-init-timeout': '5m',
+      'chaos.datadoghq.com/disrupt-on-init-succeed-on-timeout': 'true',
+    }
+    const [handler, ...others] = await made('waits', { labels, annotations })
+    expect(handler).toMatchObject({
+      ...{ name: 'chaos-handler', image: 'handler:1', args: ['--timeout', '5m0s', '--succeed-on-timeout'] },
+      resources: { limits: { cpu: '100m', memory: '100Mi' }, requests: { cpu: '100m', memory: '100Mi' } },
+    })
+    expect(others.map(({ name }) => name)).toEqual(['own'])
+    await create('on-init', { ...HOSTS, onInit: true })
+  })
+
+  it('without that label is as it was written', async () => {
+    expect((await made('plain', {})).map(({ name }) => name)).toEqual(['own'])
   })
 })
 

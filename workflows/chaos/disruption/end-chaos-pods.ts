@@ -69,8 +69,8 @@ async function healthOf(pass: DisruptionPass, pods: readonly ChaosPod[]): Promis
     names.flatMap((name): (readonly [string, TargetHealth])[] => {
       const target = found.get(name)
       if (target === undefined) return [[name, 'gone']]
-      // A pod that waits for its disruption has been disturbed, though it does not run.
-      if (!target.isRunning && !target.waitsForInit) return [[name, 'not running']]
+      // A pod that has waited for its disruption has been disturbed, though it does not run yet.
+      if (!target.isRunning && target.isStarting !== true) return [[name, 'not running']]
       // A node that is gone has taken its containers along, and nobody is there who could clean.
       return ready.has(target.node) ? [] : [[name, 'node not ready']]
     }),

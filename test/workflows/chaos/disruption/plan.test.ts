@@ -96,7 +96,7 @@ describe('a pass over a new Disruption', () => {
         [target!]: { 'network-disruption': { injectionStatus: 'NotInjected', injectorPodName: object.metadata.name } },
       },
     })
-    expect(events).toMatchObject([{ reason: 'ChaosPodCreated' }, { reason: 'Disrupted', about: `Pod ${target}` }])
+    expect(events).toMatchObject([{ reason: 'Disrupted', about: `Pod ${target}` }, { reason: 'ChaosPodCreated' }])
     expect(outcome.laterMs).toBe(599_000)
   })
 
