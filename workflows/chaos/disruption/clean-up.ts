@@ -9,6 +9,7 @@ import { endChaosPods, letGo } from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, statusIn } from './pass.ts'
+import { takeOver } from './take-over.ts'
 import { sayInjection } from './tell-injection.ts'
 import { instantMs, instantText } from '../instant.ts'
 
@@ -51,7 +52,7 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
   return done
 })
 
-export const cleanUp = sequential(endChaosPods, deleteChaosPods, awaitChaosPods, finish)
+export const cleanUp = sequential(takeOver, endChaosPods, deleteChaosPods, awaitChaosPods, finish)
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {

@@ -9,6 +9,7 @@ import { keepSpec } from './keep-spec.ts'
 import { makeChaosPods } from './make-chaos-pods.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
+import { takeOver } from './take-over.ts'
 import { sayInjection, tellInjection } from './tell-injection.ts'
 
 /** An operator's emergency exit: nothing new, and what is there goes. */
@@ -40,6 +41,7 @@ const awaitBeginning = action<DisruptionPass>('awaitBeginning', (pass): Outcome 
 const inject = sequential(checkSpec, awaitBeginning, chooseTargets, makeChaosPods, tellInjection)
 
 export const disrupt = sequential<DisruptionPass>(
+  takeOver,
   keepSpec,
   endChaosPods,
   obeyStop,
