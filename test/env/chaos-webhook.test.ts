@@ -76,6 +76,33 @@ describe('a Disruption', () => {
     expect(await refused('disabled', { diskPressure })).toContain('found disk-pressure')
   })
 
+  it('may have answers to names as a list, as in 2021, which is stored as an object and judged like one', async () => {
+    const answer = (type: string) => ({ hostname: 'a.example', record: { type, value: '1.2.3.4', ttl: 5 } })
+    const listed = await create('dns-list', { dns: [answer('A')] })
+    expect(listed.spec?.['dns']).toEqual({ records: [answer('A')] })
+    expect(await refused('dns-odd', { dns: [answer('MX')] })).toContain('spec.dns.records[0].record.value')
+    // As its manifest is applied again.
+    await alice('apply', '-f', written(disruption('dns-list', { dns: [answer('A')] })))
+    const template = { ...disrupting({ dns: [answer('A')] }), duration: '1m' }
+    const metadata = { name: 'dns-list', annotations: ENVIRONMENT }
+    const cron = {
+      apiVersion: CHAOS,
+      kind: 'DisruptionCron',
+      metadata,
+      spec: cronSpec({ disruptionTemplate: template }),
+    }
+    await alice('apply', '-f', written(cron))
+    const stored = (await stage.cluster.get('disruptioncrons', 'dns-list', CHAOS))?.spec?.['disruptionTemplate']
+    expect(stored).toMatchObject({ dns: { records: [answer('A')] } })
+  })
+
+  it('that needs more filters than there may be is refused', async () => {
+    const hosts = Array.from({ length: 2047 }, (_, at) => ({ host: `10.0.${at >> 8}.${at & 255}`, port: 80 }))
+    const services = [{ name: 'many', namespace: NAME }]
+    const said = await refused('filters', { network: { drop: 1, hosts, services } })
+    expect(said).toContain('found hosts and services of 2049 filters, expected at most 2048')
+  })
+
   it('begins at no time that has gone by, when it is created (A8)', async () => {
     const triggers = { createPods: { notBefore: '2020-01-01T00:00:00Z' } }
     expect(await refused('past', { ...HOSTS, triggers })).toContain('spec.triggers.createPods.notBefore')
