@@ -33,6 +33,11 @@ export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
     args: (input) => [kindIn(input), input.maybeText('namespace')],
     answer: ['rows', ...OBJECT],
   },
+  listNames: {
+    input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
+    args: (input) => [kindIn(input), input.maybeText('namespace')],
+    answer: ['rows'],
+  },
   objectsNamed: {
     input: ({ group, kind, namespace, name }) => ({ group, kind, namespace, name }),
     args: (input) => [{ ...kindIn(input), namespace: input.text('namespace'), name: input.text('name') }],

@@ -4,12 +4,21 @@
 //   Q2. A question added here travels only when it is judged (worker/api/judged.ts), which the types see to.
 
 import { awaitedByAll, eventsOf, lastEventsIn, runOf, wakeOf, writesOf } from './asked-events.ts'
-import { childrenOf, followedKinds, jobsOf, listObjects, newestJobs, objectOf, objectsNamed } from './asked-objects.ts'
+import {
+  childrenOf,
+  followedKinds,
+  jobsOf,
+  listNames,
+  listObjects,
+  newestJobs,
+  objectOf,
+  objectsNamed,
+} from './asked-objects.ts'
 import type { Journal } from './reader.ts'
 import { waitingOf } from './waiting.ts'
 
 const READS = {
-  ...{ followedKinds, listObjects, objectsNamed, objectOf, childrenOf, newestJobs, jobsOf },
+  ...{ followedKinds, listObjects, listNames, objectsNamed, objectOf, childrenOf, newestJobs, jobsOf },
   ...{ eventsOf, runOf, writesOf, wakeOf, awaitedByAll, lastEventsIn, waitingOf },
 } as const
 

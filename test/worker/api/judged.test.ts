@@ -31,6 +31,12 @@ describe('who may see the installations of one namespace', () => {
     expect(await ask.listObjects({ group: GROUP, kind: 'Target' }, undefined)).toEqual([])
   })
 
+  it('gets the names of the same ones', async () => {
+    const ask = asked(rights, { listNames: (_kind, place) => answer(place === undefined ? ALL : [own]) })
+    expect(await ask.listNames(INSTALLATION, undefined)).toEqual([own])
+    await expect(ask.listNames(INSTALLATION, theirs.namespace)).rejects.toThrow('you may not list')
+  })
+
   it('is refused what is of others by name, with the right that is missing', async () => {
     const ask = asked(rights, { listObjects: () => answer(ALL), objectsNamed: () => answer(ALL) })
     await expect(ask.listObjects(INSTALLATION, theirs.namespace)).rejects.toThrow(
