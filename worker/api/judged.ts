@@ -12,6 +12,7 @@ import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
+import { ofRows } from './judged-rows.ts'
 import { placeOfText, tellable } from './told-texts.ts'
 import { UNSEEN, UNSEEN_PLACE } from './unseen.ts'
 
@@ -161,6 +162,7 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
     },
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await seenOnly(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await seenOnly(uids)),
+    ...ofRows(questions, ground, rights, seen),
   }
 }
 

@@ -105,6 +105,17 @@ export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
     args: (input) => [input.texts('controllers'), input.texts('uids')],
     answer: ['row by uid', 'due'],
   },
+  // As they are in their tables, which a file has in JSON: times stay texts.
+  exportedRows: {
+    input: (workflowID, uid) => ({ workflowID, uid }),
+    args: (input) => [input.text('workflowID'), input.text('uid')],
+    answer: ['row'],
+  },
+  eventsAt: {
+    input: (seqs, since) => ({ seqs, since }),
+    args: (input) => [input.counts('seqs'), input.time('since')],
+    answer: ['rows'],
+  },
 }
 
 export function isQuestion(name: string): name is QuestionName {
