@@ -10,7 +10,11 @@ import {
   FINALIZER,
   SCHEDULED_AT_ANNOTATION,
 } from '../../workflows/chaos/contract.ts'
+import { disruptionCronFields } from '../../workflows/chaos/disruption-cron/fields.ts'
+import { disruptionRolloutFields } from '../../workflows/chaos/disruption-rollout/fields.ts'
+import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
 const MERGE = 'application/merge-patch+json'
@@ -78,11 +82,13 @@ describe('a DisruptionCron', () => {
     )
   })
 
-  it('notes that its target is missing, and forgets it when that is there', async () => {
+  it('notes that its target is missing, passes over what is due meanwhile, and forgets it when that is there', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'later', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
     await until('disruptioncrons', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await letItBeDue('later')
+    await until('disruptioncrons', 'later', { status: { lastSkippedTime: expect.any(String) as string } })
     await patch('disruptioncrons', 'later', { spec: { targetResource: TARGET } })
     const { status } = await until('disruptioncrons', 'later', { status: { observedGeneration: 2 } })
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
@@ -104,8 +110,8 @@ describe('a DisruptionCron', () => {
     ])
   })
 
-  async function letItBeDue(): Promise<void> {
-    await patch('disruptioncrons', 'game', { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
+  async function letItBeDue(name = 'game'): Promise<void> {
+    await patch('disruptioncrons', name, { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
   }
 
   async function lastSchedule(): Promise<unknown> {
@@ -146,11 +152,27 @@ describe('a DisruptionRollout', () => {
     expect(await find('disruptions', child)).toBeUndefined()
   })
 
+  it('notes that its target is missing, and forgets it when that is there', async () => {
+    const targetResource = { kind: 'statefulset', name: 'db' }
+    await create('DisruptionRollout', 'later', { targetResource, disruptionTemplate: TEMPLATE })
+    const missing = expect.any(String) as string
+    await until('disruptionrollouts', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await patch('disruptionrollouts', 'later', { spec: { targetResource: TARGET } })
+    const { status } = await until('disruptionrollouts', 'later', {
+      status: { latestTargetResource: 'deployment/web' },
+    })
+    expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
+    await remove('disruptionrollouts', 'later')
+    await gone('disruptionrollouts', 'later')
+  })
+
   async function setContainers(containers: readonly object[]): Promise<void> {
     const body = { spec: { template: { spec: { containers } } } }
     await shop().kube.request('PATCH', WEB, { body, contentType: MERGE })
   }
 })
+
+watchFields(chaos, 'shop', [disruptionCronFields, disruptionRolloutFields], [disruptionFields])
 
 const path = (plural: string, name: string, subresource?: string) =>
   resourcePath({ apiVersion: CHAOS, plural }, 'shop', name, subresource)

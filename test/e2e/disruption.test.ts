@@ -14,9 +14,11 @@ import {
   FINALIZER,
   kindNamesOf,
 } from '../../workflows/chaos/contract.ts'
+import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
 const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathname
@@ -259,5 +261,7 @@ describe('a Disruption', () => {
     await shop().gone('short')
   })
 })
+
+watchFields(chaos, 'shop', [disruptionFields])
 
 const run = async (name: string, app: string, node: string) => await shop().runPod(name, { labels: { app }, node })
