@@ -12,8 +12,12 @@ import {
   FINALIZER,
   SCHEDULED_AT_ANNOTATION,
 } from '../../workflows/chaos/contract.ts'
+import { disruptionCronFields } from '../../workflows/chaos/disruption-cron/fields.ts'
+import { disruptionRolloutFields } from '../../workflows/chaos/disruption-rollout/fields.ts'
+import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
 const MERGE = 'application/merge-patch+json'
@@ -82,11 +86,13 @@ describe('a DisruptionCron', () => {
     )
   })
 
-  it('notes that its target is missing, and forgets it when that is there', async () => {
+  it('notes that its target is missing, passes over what is due meanwhile, and forgets it when that is there', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'later', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
     await until('disruptioncrons', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await letItBeDue('later')
+    await until('disruptioncrons', 'later', { status: { lastSkippedTime: expect.any(String) as string } })
     await patch('disruptioncrons', 'later', { spec: { targetResource: TARGET } })
     const { status } = await until('disruptioncrons', 'later', { status: { observedGeneration: 2 } })
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
@@ -108,8 +114,8 @@ describe('a DisruptionCron', () => {
     ])
   })
 
-  async function letItBeDue(): Promise<void> {
-    await patch('disruptioncrons', 'game', { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
+  async function letItBeDue(name = 'game'): Promise<void> {
+    await patch('disruptioncrons', name, { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
   }
 
   async function lastSchedule(): Promise<unknown> {
@@ -148,6 +154,20 @@ describe('a DisruptionRollout', () => {
     await remove('disruptionrollouts', 'game')
     await gone('disruptionrollouts', 'game')
     expect(await find('disruptions', child)).toBeUndefined()
+  })
+
+  it('notes that its target is missing, and forgets it when that is there', async () => {
+    const targetResource = { kind: 'statefulset', name: 'db' }
+    await create('DisruptionRollout', 'later', { targetResource, disruptionTemplate: TEMPLATE })
+    const missing = expect.any(String) as string
+    await until('disruptionrollouts', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await patch('disruptionrollouts', 'later', { spec: { targetResource: TARGET } })
+    const { status } = await until('disruptionrollouts', 'later', {
+      status: { latestTargetResource: 'deployment/web' },
+    })
+    expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
+    await remove('disruptionrollouts', 'later')
+    await gone('disruptionrollouts', 'later')
   })
 
   async function setContainers(containers: readonly object[]): Promise<void> {
@@ -201,6 +221,8 @@ describe('an example', () => {
     expect(await kubelet.pods(made)).toEqual([])
   }
 })
+
+watchFields(chaos, 'shop', [disruptionCronFields, disruptionRolloutFields], [disruptionFields])
 
 interface Example {
   readonly kind: string
