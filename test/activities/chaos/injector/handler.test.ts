@@ -32,7 +32,7 @@ async function handler(...args: readonly string[]) {
   return { child, lines, ended }
 }
 
-describe('a chaos-handler', () => {
+describe('a chaos-handler', { timeout: 120_000 }, () => {
   it('lets the containers start when the injector has told it', async () => {
     const { child, ended, lines } = await handler('--timeout', '1h')
     child.kill('SIGUSR1')
