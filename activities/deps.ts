@@ -19,6 +19,7 @@ import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
 import type { AtWork } from './run/at-work.ts'
+import type { Notices } from './run/notifier.ts'
 
 export interface Deps {
   /** Name of the cluster in the journal. */
@@ -43,6 +44,8 @@ export interface Deps {
   readonly contentKey: Buffer | undefined
   /** What a controller's wing tells its passes (`OpenWing.settings`); absent where no wing does. */
   readonly wingSettings?: (controller: string) => JsonValue | undefined
+  /** Who is told of Events outside of the cluster; absent: nobody. */
+  readonly notices?: Notices
   readonly now: () => Date
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>

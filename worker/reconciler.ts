@@ -30,6 +30,7 @@ import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { payloadConverter } from './reconciler/payload-codec.ts'
 import { sizedResult } from './reconciler/result-guard.ts'
+import { createNotices } from './reconciler/notices.ts'
 import { createProblemList } from './reconciler/critical-problems.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { StuckRuns } from './reconciler/stuck-runs.ts'
@@ -154,7 +155,7 @@ async function told<T>(call: Promise<T>, tell: (how: 'done' | 'failed') => void)
 }
 
 /** The engine's activities, those of the wings that are on, and the controllers' own. */
-function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, troubles }: Parts): object {
+function activitiesOf({ log, opened }: Frame, { db, lax, kube, client, atWork, routing, troubles }: Parts): object {
   const report = (error: unknown) => {
     troubles.report('journal', error)
   }
@@ -167,6 +168,7 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     objects: new ObjectCache(),
     log,
     wingSettings: (controller) => wings.get(wingOf(controller) ?? '')?.settings,
+    notices: createNotices(client, settings.dispatcher, (controller) => wings.get(wingOf(controller) ?? '')?.notifiers),
   }
   for (const [name, flags] of settings.wingFlags) {
     const wing = openWing(name, deps, flags)

@@ -5,16 +5,21 @@ import { readFileSync } from 'node:fs'
 import { parse, YAMLParseError } from 'yaml'
 
 import { type ChaosConfig, readChaosConfig } from '../../workflows/chaos/config.ts'
+import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
-import { type JsonValue, problemText } from '../../workflows/kit/index.ts'
+import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
 import type { ActivityWing } from '../wing.ts'
+import { openNotifiers } from './notifiers/open.ts'
 
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
-  open(_deps, flags) {
-    const config = configFrom(flags['chaos-config'])
+  open({ log }, flags) {
+    const path = flags['chaos-config']
+    const config = configFrom(path)
+    const notifiers = openNotifiers(notifierConfigFrom(path), log)
     return {
       activities: {},
       settings: config as unknown as JsonValue,
+      notifiers,
       close: () => Promise.resolve(),
     }
   },
@@ -26,7 +31,19 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
  * @throws a plain Error that names the file and each field that is wrong, what was found and what was expected.
  */
 export function configFrom(path: string | undefined): ChaosConfig {
-  const { config, problems } = readChaosConfig(path === undefined ? undefined : documentIn(path))
+  return readBy(readChaosConfig, path)
+}
+
+/** The notifiers in the same file. @throws as `configFrom`. */
+function notifierConfigFrom(path: string | undefined): NotifierConfig {
+  return readBy(readNotifierConfig, path)
+}
+
+function readBy<Config>(
+  read: (document: unknown) => { readonly config: Config; readonly problems: readonly Problem[] },
+  path: string | undefined,
+): Config {
+  const { config, problems } = read(path === undefined ? undefined : documentIn(path))
   if (problems.length > 0) throw new Error(`--chaos-config ${path ?? ''}: ${problems.map(problemText).join('; ')}`)
   return config
 }
@@ -36,6 +53,8 @@ function documentIn(path: string): unknown {
     return parse(readFileSync(path, 'utf8'))
   } catch (error) {
     if (!(error instanceof YAMLParseError) && !(error instanceof Error && 'code' in error)) throw error
-    throw new Error(`--chaos-config ${path}: found ${error.message}, expected a file of YAML`, { cause: error })
+    // Behind its first line such an error quotes the file, which may have secrets.
+    const [found] = error.message.split('\n')
+    throw new Error(`--chaos-config ${path}: found ${found ?? ''}, expected a file of YAML`)
   }
 }

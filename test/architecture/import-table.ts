@@ -82,9 +82,9 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "the workflows' index exports workflows",
+    sentence: "the workflows' index exports workflows, and the engine's own runs",
     of: /^workflows\/index\.ts$/,
-    may: ['^workflows/(?!kit/)[^/]+/[^/]+/workflow\\.ts$'],
+    may: ['^workflows/(?!kit/)[^/]+/[^/]+/workflow\\.ts$', RUNS],
     packages: NONE,
   },
   {
@@ -138,7 +138,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'what all activities need, and what a wing and a program of one is to them, import the engine: no wing',
     of: /^activities\/(?:deps|wing|program)\.ts$/,
-    may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight)\\.ts$', DEPS, KIT],
+    may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight|notifier)\\.ts$', DEPS, KIT],
     packages: ANY,
   },
   {

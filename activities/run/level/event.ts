@@ -2,10 +2,14 @@
 
 import type { EventInput, ObservedObject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { type Involved, recordEvent } from '../../kube/events.ts'
+import { type Involved, writeEvent } from '../../kube/events.ts'
 import { fieldManagerOf } from '../../kube/field-manager.ts'
+import { notify } from './notices.ts'
 
-/** Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. */
+/**
+ * Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. Whom the
+ * controller's wing tells of it is told of what is about the target.
+ */
 export async function tell(deps: Deps, { by, subject, target, event }: EventInput): Promise<void> {
   const { type, reason, message, occasion = '', about } = event
   const source = fieldManagerOf(by)
@@ -19,7 +23,8 @@ export async function tell(deps: Deps, { by, subject, target, event }: EventInpu
     ...(about === undefined ? [] : [about.metadata.uid]),
   ]
   const involved = about === undefined ? { ...subject, apiVersion: target.apiVersion } : involvedIn(about)
-  await recordEvent(deps, involved, { type, reason, message, source, identity })
+  await writeEvent(deps, involved, { type, reason, message, source, identity })
+  if (about === undefined) await notify(deps, { by, subject, target, event, identity })
 }
 
 function involvedIn({ apiVersion, kind, metadata }: ObservedObject): Involved {
