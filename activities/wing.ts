@@ -3,6 +3,7 @@
 import type { FlagTable, FlagValues, JsonValue } from '../workflows/kit/index.ts'
 import type { BeforeEnd, Deps } from './deps.ts'
 import type { Foresight } from './run/foresight.ts'
+import type { Hearing } from './run/hearing.ts'
 import type { Notifiers } from './run/notifier.ts'
 
 /** Activities by name, as Temporal registers them. */
@@ -25,6 +26,8 @@ export interface OpenWing<Made extends object = object> {
   readonly settings?: JsonValue
   /** Whom it tells of the Events of its controllers in level mode; absent: nobody. */
   readonly notifiers?: Notifiers
+  /** What it hears of its controllers in level mode; absent: nothing. */
+  readonly hearing?: Hearing
   /** Gives back what `open` has made, when no activity is at work any more. */
   readonly close: () => Promise<void>
 }

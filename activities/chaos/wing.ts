@@ -8,21 +8,34 @@ import { type ChaosConfig, readChaosConfig } from '../../workflows/chaos/config.
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
 import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
-import type { ActivityWing } from '../wing.ts'
+import type { Deps } from '../deps.ts'
+import type { ActivityWing, OpenWing } from '../wing.ts'
+import { measureGauges } from './metrics/gauges.ts'
+import { countingHearing } from './metrics/hearing.ts'
 import { openNotifiers } from './notifiers/open.ts'
 
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
-  open({ log }, flags) {
+  open(deps, flags) {
     const path = flags['chaos-config']
     const config = configFrom(path)
-    const notifiers = openNotifiers(notifierConfigFrom(path), log)
+    const notifiers = openNotifiers(notifierConfigFrom(path), deps.log)
     return {
       activities: {},
       settings: config as unknown as JsonValue,
       notifiers,
+      ...countingIn(deps, config),
       close: () => Promise.resolve(),
     }
   },
+}
+
+/** What is counted, where somebody asks. */
+function countingIn(deps: Deps, { controller }: ChaosConfig): Pick<OpenWing, 'hearing'> {
+  const { metrics, now } = deps
+  if (metrics === undefined) return {}
+  metrics.count('chaos_controller_restart')
+  metrics.measure(async () => await measureGauges(deps))
+  return { hearing: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
 }
 
 /**

@@ -138,7 +138,12 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'what all activities need, and what a wing and a program of one is to them, import the engine: no wing',
     of: /^activities\/(?:deps|wing|program)\.ts$/,
-    may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight|notifier)\\.ts$', DEPS, KIT],
+    may: [
+      '^activities/(?:kube|journal)/',
+      '^activities/run/(?:at-work|foresight|hearing|metrics|notifier)\\.ts$',
+      DEPS,
+      KIT,
+    ],
     packages: ANY,
   },
   {
@@ -197,6 +202,17 @@ export const TABLE: readonly Row[] = [
       ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
     ],
     mayType: ['^workflows/kit/kind/kubernetes/'],
+    packages: ANY,
+  },
+  {
+    sentence:
+      'what a wing counts imports itself, when what its kinds ask for is due, the top of the wing and the engine',
+    of: /^activities\/([^/]+)\/metrics\//,
+    may: [
+      '^activities/$1/(?:metrics/|[^/]+\\.ts$)',
+      '^workflows/$1/[^/]+/times\\.ts$',
+      ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    ],
     packages: ANY,
   },
   {

@@ -4,6 +4,7 @@ import type { EventInput, ObservedObject } from '../../../workflows/kit/index.ts
 import type { Deps } from '../../deps.ts'
 import { type Involved, writeEvent } from '../../kube/events.ts'
 import { fieldManagerOf } from '../../kube/field-manager.ts'
+import { controllerOf } from '../controllers.ts'
 import { notify } from './notices.ts'
 
 /**
@@ -23,7 +24,10 @@ export async function tell(deps: Deps, { by, subject, target, event }: EventInpu
     ...(about === undefined ? [] : [about.metadata.uid]),
   ]
   const involved = about === undefined ? { ...subject, apiVersion: target.apiVersion } : involvedIn(about)
-  await writeEvent(deps, involved, { type, reason, message, source, identity })
+  const answer = await writeEvent(deps, involved, { type, reason, message, source, identity })
+  const controller = controllerOf(by)
+  if (answer === 'recorded')
+    deps.hearing?.(controller)?.eventRecorded?.({ controller, namespace: subject.namespace, reason })
   if (about === undefined) await notify(deps, { by, subject, target, event, identity })
 }
 

@@ -3,6 +3,7 @@
 import type { LevelJournal } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { recordWarning } from '../../kube/events.ts'
+import { controllerOf } from '../controllers.ts'
 import { endRun } from '../end-run.ts'
 import { recordPass } from '../record-pass.ts'
 import { notify } from './notices.ts'
@@ -32,6 +33,8 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
       passes: by.pass,
     })
     await endTurn(deps, by, subject)
+    const controller = controllerOf(by)
+    deps.hearing?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
     if (told === undefined) return
     const report = { operation: 'Reconcile', ...told }
     await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)

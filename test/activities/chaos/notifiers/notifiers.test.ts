@@ -96,7 +96,7 @@ describe('the HTTP notifier', () => {
     expect(none?.message).toBe('the answer of authURL has no token; expected a token at data.token')
   })
 
-  it('does not start without the file that it is to read, and names it when it is gone later', async () => {
+  it('does not start without the file that it is to read, and says where it is wrong', () => {
     const missing = join(folder, 'missing')
     expect(() => open(http({ headersFilepath: missing }))).toThrow(`${missing}: cannot be read (ENOENT)`)
     expect(() => open(http({ headersFilepath: file('wrong', 'X: y\nsecret') }))).toThrow(
