@@ -65,7 +65,7 @@ describe('a Disruption', () => {
     await shop().until('both', { injectionStatus: 'PartiallyInjected', injectedTargetsCount: 0 })
     for (const pod of pods.slice(2)) await kubelet.ready(pod)
     await shop().until('both', { injectionStatus: 'Injected', injectedTargetsCount: 2 })
-    expect(await shop().reasons('Disruption', 'both')).toEqual([...Array<string>(6).fill('ChaosPodCreated')])
+    expect(await shop().reasons('Disruption', 'both')).toEqual([...Array<string>(6).fill('ChaosPodCreated'), 'Created'])
     expect(await shop().reasons('Pod', 'web-1')).toEqual(Array<string>(3).fill('Disrupted'))
     expect(await shop().reasons('Pod', 'other')).toEqual([])
 
@@ -124,7 +124,7 @@ describe('a Disruption', () => {
   it('says what it cannot find, and leaves alone what another one disturbs', async () => {
     const none = await shop().disrupt('none', { selector: { app: 'nobody' }, count: 1, network: { drop: 30 } })
     await vi.waitFor(
-      async () => expect(await shop().reasons('Disruption', 'none')).toEqual(['NoTargetsFound']),
+      async () => expect(await shop().reasons('Disruption', 'none')).toEqual(['Created', 'NoTargetsFound']),
       PATIENT,
     )
     expect(await kubelet.pods(none)).toEqual([])
@@ -132,7 +132,10 @@ describe('a Disruption', () => {
     const one = await shop().disrupt('one', { selector: { app: 'taken' }, count: '100%', network: { drop: 30 } })
     await kubelet.untilPods(one, 1)
     const two = await shop().disrupt('two', { selector: { app: 'taken' }, count: 1, network: { drop: 10 } })
-    await vi.waitFor(async () => expect(await shop().reasons('Disruption', 'two')).toEqual(['NoMoreTargets']), PATIENT)
+    await vi.waitFor(
+      async () => expect(await shop().reasons('Disruption', 'two')).toEqual(['Created', 'NoMoreTargets']),
+      PATIENT,
+    )
     expect(await kubelet.pods(two)).toEqual([])
     const three = await shop().disrupt('three', {
       ...{ selector: { app: 'taken' }, count: 1, allowDisruptedTargets: true, cpuPressure: {} },
@@ -186,6 +189,67 @@ describe('a Disruption', () => {
     await shop().remove('nodes')
     await kubelet.end(pod!)
     await shop().gone('nodes')
+  })
+
+  it.each([
+    { what: 'that follows its targets', staticTargeting: false },
+    { what: 'whose targets were drawn once', staticTargeting: true },
+  ])('$what tells when one of them gets into trouble, and out of it', async ({ staticTargeting }) => {
+    const name = staticTargeting ? 'watched-static' : 'watched'
+    await run(name, name, 'n1')
+    const spec = { selector: { app: name }, count: 1, staticTargeting, cpuPressure: {} }
+    const made = await shop().disrupt(name, spec)
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until(name, { injectionStatus: 'Injected' })
+    const container = { name: 'app', image: 'app', imageID: '', containerID: 'containerd://1', ready: true }
+    const waiting = { state: { waiting: { reason: 'CrashLoopBackOff' } }, restartCount: 3 }
+    await shop().tell('pods', name, { containerStatuses: [{ ...container, ...waiting }] })
+    const told = async () => {
+      const events = await shop().events('Disruption', name)
+      return events
+        .filter(({ reason }) => !reason.endsWith('Created'))
+        .map(({ type, reason, message }) => [type, reason, message])
+    }
+    const restarts = ['Warning', 'TargetPodTooManyRestarts', `target ${name}: container app was restarted 3 times`]
+    const warning = ['Warning', 'TargetPodContainersInWarningState', `target ${name}: container app: CrashLoopBackOff`]
+    await vi.waitFor(async () => expect((await told()).sort()).toEqual([warning, restarts]), PATIENT)
+    await shop().until(name, {
+      targetStates: { [name]: { restarts: { app: 3 }, warnings: ['TargetPodContainersInWarningState'] } },
+    })
+    await shop().tell('pods', name, { containerStatuses: [{ ...container, state: { running: {} }, restartCount: 3 }] })
+    const recovered = [
+      'Normal',
+      'RecoveredWarningStateInTargetPod',
+      `target ${name}: nothing is wrong with it any more`,
+    ]
+    await vi.waitFor(async () => expect((await told()).sort()).toEqual([recovered, warning, restarts]), PATIENT)
+    await shop().until(name, { targetStates: { [name]: { restarts: { app: 3 } } } })
+    await shop().remove(name)
+    for (const one of await kubelet.pods(made)) await kubelet.end(one)
+    await shop().gone(name)
+  })
+
+  it('tells when a node that it disturbs is short of something', async () => {
+    await shop().labelNode('n2', { disk: 'slow' })
+    const made = await shop().disrupt('short-node', {
+      ...{ level: 'node', count: 1, cpuPressure: {}, selector: { disk: 'slow' } },
+    })
+    await kubelet.untilPods(made, 1)
+    const conditions = (is: string) => ({
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'MemoryPressure', status: is, reason: 'KubeletHasInsufficientMemory' },
+      ],
+    })
+    await shop().tell('nodes', 'n2', conditions('True'))
+    const reasons = async () => await shop().reasons('Disruption', 'short-node')
+    await vi.waitFor(async () => expect(await reasons()).toContain('TargetNodeUnderMemoryPressure'), PATIENT)
+    await shop().tell('nodes', 'n2', conditions('False'))
+    await vi.waitFor(async () => expect(await reasons()).toContain('RecoveredWarningStateInTargetNode'), PATIENT)
+    await shop().remove('short-node')
+    for (const one of await kubelet.pods(made)) await kubelet.end(one)
+    await shop().gone('short-node')
   })
 
   it.each(EXAMPLES)('has an example, %s, that does what it says', async (file) => {

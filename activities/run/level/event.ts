@@ -11,9 +11,11 @@ import { notify } from './notices.ts'
  * Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. Whom the
  * controller's wing tells of it is told of what is about the target.
  */
-export async function tell(deps: Deps, { by, subject, target, event }: EventInput): Promise<void> {
+export async function tell(
+  deps: Deps,
+  { by, subject, target, event, source = fieldManagerOf(by) }: EventInput,
+): Promise<void> {
   const { type, reason, message, occasion = '', about } = event
-  const source = fieldManagerOf(by)
   const identity = [
     subject.uid,
     source,

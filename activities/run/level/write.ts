@@ -110,8 +110,7 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
     reapply: (found) => (found.metadata.uid === subject.uid ? (statusPatch(input, found) ?? 'done') : 'superseded'),
   })
   if (answer.result === 'ok') {
-    const controller = controllerOf(by)
-    deps.hearing?.(controller)?.statusWritten?.({ controller, before: statusOf(current), after: answer.object })
+    heardOf(deps, by, current, answer.object)
     return answer.object.metadata.resourceVersion
   }
   if (answer.result === 'failed') throw about(`status of ${nameOf(subject.kind, subject)}`, answer.error)
@@ -120,6 +119,11 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
     'NoStatusEndpoint',
     `${nameOf(subject.kind, subject)} has no endpoint for its status; expected one, or \`statusSubresource: false\` in the controller`,
   )
+}
+
+function heardOf(deps: Deps, by: StatusInput['by'], before: KubeObject, after: KubeObject): void {
+  const controller = controllerOf(by)
+  deps.hearing?.(controller)?.statusWritten?.({ controller, before: statusOf(before), after })
 }
 
 /** Each field as a whole: what it lacks now goes, and null removes it. Conditions by their types. */

@@ -142,6 +142,16 @@ export class ChaosCluster {
     })
   }
 
+  /** Of a pod or a node, as a kubelet tells it. */
+  async tell(kind: 'pods' | 'nodes', name: string, status: object): Promise<void> {
+    const path = resourcePath(
+      { apiVersion: 'v1', plural: kind },
+      kind === 'pods' ? this.cluster.namespace : undefined,
+      name,
+    )
+    await this.#merge(`${path}/status`, { status })
+  }
+
   #path(name: string): string {
     return resourcePath({ apiVersion: CHAOS, plural: 'disruptions' }, this.cluster.namespace, name)
   }
