@@ -68,15 +68,16 @@ interface Setting {
   readonly say: Say
   readonly interrupt: Interruption
   readonly forProfile: boolean
+  readonly wings?: string | undefined
 }
 
 /** Does the work on a set, which is closed afterwards (B1). */
 async function onSet<Result>(
-  { options, say, interrupt, forProfile }: Setting,
+  { options, say, interrupt, forProfile, wings }: Setting,
   work: (stage: Stage) => Promise<Result>,
 ): Promise<Result> {
   const { dataDir, temporalStore } = options
-  const set = await openSet({ dataDir, temporalStore, forProfile, signal: interrupt.signal, say })
+  const set = await openSet({ dataDir, temporalStore, forProfile, wings, signal: interrupt.signal, say })
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
   try {
     return await Promise.race([work({ set, kube, options, say }), set.failure, interrupt.happened])
@@ -87,7 +88,8 @@ async function onSet<Result>(
 }
 
 async function runOne(scenario: Scenario | LoneScenario, setting: Setting): Promise<Measured> {
-  if (!('runAlone' in scenario)) return await onSet(setting, (stage) => runScenario(scenario, stage))
+  if (!('runAlone' in scenario))
+    return await onSet({ ...setting, wings: scenario.wings }, (stage) => runScenario(scenario, stage))
   const { options, say, interrupt } = setting
   const work = scenario.runAlone(options, say, interrupt.happened)
   // B1

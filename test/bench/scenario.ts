@@ -8,6 +8,8 @@ import type { YardsticksOfRun } from './yardsticks.ts'
 export interface Scenario {
   /** One line for --help. */
   readonly summary: string
+  /** Of its own set; undefined: those that `pawl dev` serves by itself. */
+  readonly wings?: string | undefined
   readonly run: (stage: Stage) => Promise<ScenarioResult>
 }
 

@@ -4,6 +4,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../../worker/server/config.ts'
 import { startDev, type Dev } from '../../worker/dev.ts'
@@ -13,6 +14,9 @@ import { PartRestarts, type Restart } from './part-restarts.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Say } from './progress.ts'
 import { countStatements } from './statements.ts'
+
+/** Disruptions that are undone do not stay for the sake of their metrics. */
+const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
 export interface BenchSet {
   /** Whether it was started by the bench, and goes with it. */
@@ -37,6 +41,8 @@ export interface SetOptions {
   readonly temporalStore: TemporalStore
   /** Whether bridge and worker can be profiled side by side, and PostgreSQL counts statements. */
   readonly forProfile: boolean
+  /** Of one of the bench's own, as the flag has them. */
+  readonly wings?: string | undefined
   readonly signal: AbortSignal
   readonly say: Say
 }
@@ -49,12 +55,15 @@ export async function openSet(options: SetOptions): Promise<BenchSet> {
   return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
-async function startSet({ temporalStore, forProfile, signal, say }: SetOptions): Promise<BenchSet> {
+async function startSet({ temporalStore, forProfile, wings, signal, say }: SetOptions): Promise<BenchSet> {
   // Each process listens to an inspector on a port of its own, once it is told to.
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
   const start = () =>
-    startDev({ config: readConfig(), dataDir, ephemeral: false, temporalStore, progress: say, signal })
+    startDev({
+      ...{ config: readConfig(), dataDir, ephemeral: false, temporalStore, wings, progress: say, signal },
+      ...(wings?.includes('chaos') === true && { wingFlags: { 'chaos-config': CHAOS_CONFIG } }),
+    })
   try {
     const dev = await (forProfile ? startForProfile(start) : start())
     for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
