@@ -32,7 +32,7 @@ describe('a Disruption', () => {
     const told = async () => {
       const events = await shop().events('Disruption', name)
       return events
-        .filter(({ reason }) => !reason.endsWith('Created'))
+        .filter(({ reason }) => !reason.endsWith('Created') && reason !== 'NoTargetsFound')
         .map(({ type, reason, message }) => [type, reason, message])
     }
     const restarts = ['Warning', 'TargetPodTooManyRestarts', `target ${name}: container app was restarted 3 times`]

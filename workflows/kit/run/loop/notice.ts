@@ -5,8 +5,8 @@ import { attempt, finalFailure, longActivities } from './temporal.ts'
 
 /** Of one try: what a receiver needs, and what a token before it needs. */
 const TRY_MS = 90_000
-/** The activity says four times as often that it is there, so that one of a worker that died is soon tried by another. */
-const SILENCE_MS = 10_000
+/** The activity says more often that it is there, so that one of a worker that died is tried by another. The SDK passes on what is said in 4/5 of it. */
+const SILENCE_MS = 20_000
 const LONGEST_RETRY_MS = 300_000
 const TELL_MS = 30_000
 const TELL_ATTEMPTS = 12
