@@ -3,10 +3,11 @@
 //
 //   C1. What is not in the file is as chaos-controller's flags have it.
 //   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
-//       another program's as well.
+//       another program's as well. What it says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
 
+import { type Cloud, CLOUDS } from './cloud.ts'
 import type { JsonValue, Problem } from '../kit/index.ts'
-import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
+import { isNothing, type Section, sectionIn } from './config-section.ts'
 
 /** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
 export interface AllowedHost {
@@ -78,6 +79,11 @@ export interface ChaosConfig {
     readonly cpu: string
     readonly memory: string
   }
+  readonly cloudProviders: {
+    readonly pullIntervalMs: number
+    /** Where each publishes the addresses of its services; of one that is off there is none. */
+    readonly urls: Readonly<Partial<Record<Cloud, string>>>
+  }
 }
 
 /** The only namespace of chaos pods that the roles of the wing are made for. */
@@ -119,6 +125,14 @@ export const DEFAULT_CONFIG: ChaosConfig = {
   handler: {
     ...{ enabled: false, image: 'chaos-handler', timeoutMs: MINUTE, maxTimeoutMs: HOUR, cpu: '100m', memory: '100Mi' },
   },
+  cloudProviders: {
+    pullIntervalMs: 24 * HOUR,
+    urls: {
+      aws: 'https://ip-ranges.amazonaws.com/ip-ranges.json',
+      gcp: 'https://www.gstatic.com/ipranges/goog.json',
+      datadog: 'https://ip-ranges.datadoghq.com/',
+    },
+  },
 }
 
 /** What the operators have set; what passes of a worker without the wing's file go by is the default. */
@@ -137,6 +151,7 @@ export function readChaosConfig(document: unknown): {
     controller: controllerOf(root.section('controller')),
     injector: injectorOf(root.section('injector')),
     handler: handlerOf(root.section('handler')),
+    cloudProviders: cloudProvidersOf(root.section('cloudProviders'), problems),
   }
   if (config.injector.chaosNamespace !== CHAOS_NAMESPACE)
     problems.push({
@@ -221,71 +236,28 @@ function handlerOf(section: Section): ChaosConfig['handler'] {
   }
 }
 
+function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['cloudProviders'] {
+  const usual = DEFAULT_CONFIG.cloudProviders
+  const isOff = section.flag('disableAll', false)
+  const urls = CLOUDS.flatMap((cloud) => {
+    const own = section.section(cloud)
+    const url = own.text('ipRangesURL', usual.urls[cloud] ?? '')
+    if (isOff || !own.flag('enabled', true)) return []
+    if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return [[cloud, url] as const]
+    problems.push({
+      field: `cloudProviders.${cloud}.ipRangesURL`,
+      found: JSON.stringify(url).slice(0, 60),
+      expected: 'a URL of HTTP, such as that of the list which the cloud publishes',
+    })
+    return []
+  })
+  return { pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs), urls: Object.fromEntries(urls) }
+}
+
 function off(ms: number): number | undefined {
   return ms < 0 ? undefined : ms
 }
 
 function positive(ms: number): number | undefined {
   return ms > 0 ? ms : undefined
-}
-
-interface Section {
-  section(field: string): Section
-  flag(field: string, otherwise: boolean): boolean
-  number(field: string, otherwise: number): number
-  text(field: string, otherwise: string): string
-  /** In milliseconds. */
-  duration(field: string, otherwise: number): number
-  texts(field: string): readonly string[]
-  textMap(field: string): Readonly<Record<string, string>>
-  records(field: string): readonly object[]
-}
-
-/** C2 */
-function sectionIn(problems: Problem[], at: string, value: unknown): Section {
-  const pathOf = (field: string) => (at === '' ? field : `${at}.${field}`)
-  const wrong = (field: string, found: unknown, expected: string) => {
-    problems.push({ field: field === '' ? at : pathOf(field), found: quoted(found), expected })
-  }
-  const fields = isFields(value) ? value : {}
-  if (!isFields(value)) wrong('', value, 'fields')
-  function read<T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T {
-    const found = Object.hasOwn(fields, field) ? fields[field] : undefined
-    if (isNothing(found)) return otherwise
-    if (isOne(found)) return found as T
-    wrong(field, found, expected)
-    return otherwise
-  }
-  return {
-    section: (field) => sectionIn(problems, pathOf(field), isNothing(fields[field]) ? {} : fields[field]),
-    flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
-    number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
-    text: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'string', 'a text'),
-    duration(field, otherwise) {
-      const found = read<unknown>(field, undefined, (one) => durationMs(one) !== undefined, EXPECTED_DURATION)
-      return durationMs(found) ?? otherwise
-    },
-    texts: (field) => read(field, [], (one) => isListOf(one, isText), 'a list of texts'),
-    textMap: (field) =>
-      read(field, {}, (one) => isFields(one) && Object.values(one).every(isText), 'fields with texts'),
-    records: (field) => read(field, [], (one) => isListOf(one, isFields), 'a list of objects'),
-  }
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string'
-
-function isNothing(value: unknown): value is undefined | null {
-  return value === undefined || value === null
-}
-
-function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isOne)
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function quoted(value: unknown): string {
-  return JSON.stringify(value).slice(0, 60)
 }

@@ -16,6 +16,7 @@ import { targetLabel } from './chaos-pod-name.ts'
 import { injectorArgs } from './injector-args.ts'
 import type { DisruptionSpec } from './kind.ts'
 import type { Target, TargetContainer } from './observed.ts'
+import type { NetworkHost } from './schema/network.ts'
 import type { DisruptionTimes } from './times.ts'
 
 /** Longer than the injector's own deadline, which is to be the one that ends it. Source: spec/chaos.md 1.3. */
@@ -30,6 +31,8 @@ export interface ChaosPodInput {
   readonly spec: DisruptionSpec
   readonly config: ChaosConfig
   readonly times: DisruptionTimes
+  /** What the services of clouds stand for. */
+  readonly cloudHosts: readonly NetworkHost[]
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -41,44 +44,39 @@ export interface NoChaosPod {
 }
 
 export function chaosPod(input: ChaosPodInput): { readonly pod: WantedObject } | { readonly problem: NoChaosPod } {
-  const { kind, target, spec } = input
+  const { target, spec } = input
   const isOfNode = spec.level === 'node'
   const chosen = isOfNode ? { containers: [] } : containersOf(target, spec)
-  if ('problem' in chosen) return { problem: { reason: 'CreateFailed', message: chosen.problem } }
-  if (kind === 'network-disruption' && hasCloud(spec))
-    return {
-      problem: {
-        reason: 'CreateFailed',
-        message: 'spec.network.cloud: found services of a cloud, expected hosts: their addresses are not known to Pawl',
-      },
-    }
+  if ('problem' in chosen) return chosen
   return { pod: podOf(input, chosen.containers) }
-}
-
-function hasCloud({ network }: DisruptionSpec): boolean {
-  return Object.values(network?.cloud ?? {}).some((services) => Array.isArray(services) && services.length > 0)
 }
 
 /** Those that are asked for, or all; init containers only where a pod is disturbed before it starts. */
 function containersOf(
   { containers }: Target,
   { containers: names = [], onInit }: Pick<DisruptionSpec, 'containers' | 'onInit'>,
-): { readonly containers: readonly TargetContainer[] } | { readonly problem: string } {
+): { readonly containers: readonly TargetContainer[] } | { readonly problem: NoChaosPod } {
   const usable = containers.filter(({ isInit }) => isInit !== true || onInit === true)
   const found = usable.map(({ name }) => name).join(', ') || 'none'
   const missing = names.filter((name) => !usable.some((one) => one.name === name))
   if (missing.length > 0)
-    return { problem: `spec.containers: found ${missing.join(', ')}, expected containers that run: ${found}` }
-  if (usable.length === 0) return { problem: 'found no container that runs, expected at least one' }
+    return {
+      problem: {
+        reason: 'CreateFailed',
+        message: `spec.containers: found ${missing.join(', ')}, expected containers that run: ${found}`,
+      },
+    }
+  if (usable.length === 0)
+    return { problem: { reason: 'EmptyDisruption', message: 'found no container that runs, expected at least one' } }
   return { containers: names.length === 0 ? usable : usable.filter(({ name }) => names.includes(name)) }
 }
 
 function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): WantedObject {
-  const { name, kind, target, disruption, spec, times, now, config } = input
+  const { name, kind, target, disruption, spec, times, now, config, cloudHosts } = input
   const { injector } = config
   const [targetName, label] = [target.metadata.name, targetLabel(target.metadata.name)]
   const place = { name: targetName, node: target.node, ip: target.ip }
-  const args = injectorArgs({ kind, spec, disruption, target: place, containers, times, config: injector })
+  const args = injectorArgs({ kind, spec, disruption, target: place, containers, times, cloudHosts, config: injector })
   const left = Math.max(0, times.end - now)
   return {
     apiVersion: 'v1',

@@ -10,6 +10,7 @@ import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod-name.ts'
 import type { Target } from './observed.ts'
+import { sawTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
 import { desiredCount, keptTargets, matchingTargets, shuffled, wantedCount } from './selection.ts'
 
@@ -71,6 +72,7 @@ async function matchingIn(pass: DisruptionPass): Promise<readonly Target[]> {
   const found = isOfNodes(spec)
     ? await pass.refresh(isStatic ? 'candidateNodes' : 'nodes')
     : await pass.refresh(isStatic ? 'candidatePods' : 'pods')
+  sawTargets(pass, found)
   const { enableSafeguards, ownNode } = configOf(pass).controller
   return matchingTargets(found, spec, {
     current: new Set(statusIn(pass).targets ?? []),
