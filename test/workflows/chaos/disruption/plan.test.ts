@@ -3,16 +3,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
-import { CHAOS_POD_FINALIZER, FINALIZER } from '../../../../workflows/chaos/contract.ts'
-import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
-import type { Disruption } from '../../../../workflows/chaos/disruption/kind.ts'
-import type { ChaosPod, Target } from '../../../../workflows/chaos/disruption/observed.ts'
-import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
-import type { JsonValue } from '../../../../workflows/kit/index.ts'
-import { runPass } from '../../../../workflows/kit/testing/index.ts'
-
-const CREATED = '2026-01-02T03:00:00Z'
-const at = (seconds: number) => new Date(Date.parse(CREATED) + seconds * 1000)
+import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
+import { at, chaosPod, collecting, node, pass, pod, PROMPT, reasonsOf, SPEC } from './passes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
@@ -20,64 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const SPEC = { selector: { app: 'web' }, count: 1, duration: '10m', network: { drop: 30 } }
-
-interface Given {
-  readonly spec?: object
-  readonly status?: object
-  readonly metadata?: object
-  readonly state?: Partial<DisruptionState>
-  readonly settings?: object
-}
-
-async function pass({ spec = SPEC, status, metadata, state = {}, settings }: Given = {}) {
-  const target = {
-    metadata: {
-      ...{ name: 'slow', namespace: 'shop', uid: 'uid-slow', creationTimestamp: CREATED, finalizers: [FINALIZER] },
-      ...metadata,
-    },
-    ...{ spec, ...(status && { status }) },
-  } as unknown as Disruption
-  return await runPass(disruptionController, { target, state, ...(settings && { settings: settings as JsonValue }) })
-}
-
-const pod = (name: string, is: Partial<Target> = {}): Target => ({
-  ...{ apiVersion: 'v1', kind: 'Pod', annotations: {}, isRunning: true, waitsForInit: false, node: 'n1' },
-  metadata: { name, namespace: 'shop', uid: `uid-${name}`, resourceVersion: '1' },
-  ...{ ip: '10.0.0.1', containers: [{ name: 'app', id: 'containerd://1' }] },
-  ...is,
-})
-const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
-  ...{
-    apiVersion: 'v1',
-    kind: 'Pod',
-    target,
-    does: 'network-disruption',
-    disruption: 'slow',
-    disruptionNamespace: 'shop',
-  },
-  metadata: {
-    name: `chaos-slow-${target}`,
-    namespace: 'chaos-engineering',
-    uid: `uid-c-${target}`,
-    resourceVersion: '1',
-  },
-  ...{ phase: 'Running', isReady: false, isDeleting: false, isHeld: true, reason: '', injector: 'running' as const },
-  ...{ hasCompleted: false, isDisturbing: true },
-  ...is,
-})
-
-const node = (name: string, isRunning = true) =>
-  pod(name, { kind: 'Node', isRunning, node: name, metadata: { name, uid: `uid-${name}`, resourceVersion: '1' } })
-
-/** Nothing holds it up at its end. */
-const PROMPT = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, finalizerDeletionDelayMs: 0 } }
-const collecting = (delayMs: number) => ({
-  ...DEFAULT_CONFIG,
-  controller: { ...DEFAULT_CONFIG.controller, expiredDisruptionGCDelayMs: delayMs },
-})
-const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)
 
 describe('a pass over a new Disruption', () => {
   it('keeps the spec, chooses, says whom it has chosen, and makes what it has said', async () => {
@@ -269,115 +203,6 @@ describe('a pass over a new Disruption', () => {
     expect(writes.filter(({ verb }) => verb === 'release').map(({ object }) => object.metadata.name)).toEqual([
       ...['chaos-slow-a', 'chaos-slow-b'],
     ])
-  })
-})
-
-describe('a pass over a Disruption that chaos-controller has begun', () => {
-  // As it writes its status today: no list of targets, no spec.
-  const status = {
-    ...{ injectionStatus: 'Injected', selectedTargetsCount: 1, desiredTargetsCount: 1, runCount: 1 },
-    targetInjections: {
-      'web-1': {
-        'network-disruption': {
-          ...{ injectorPodName: 'chaos-slow-x7k2p', injectionStatus: 'Injected', since: CREATED },
-        },
-      },
-    },
-  }
-  const metadata = { name: 'chaos-slow-x7k2p', namespace: 'chaos-engineering', uid: 'u', resourceVersion: '7' }
-  const theirs = chaosPod('web-1', { metadata, isReady: true })
-  const there = { pods: [pod('web-1'), pod('web-2')], targetPods: [pod('web-1')], targetNodes: [node('n1')] }
-
-  it('makes its chaos pods its own, and nothing else', async () => {
-    const {
-      written,
-      events,
-      status: said,
-      outcome,
-    } = await pass({ status, state: { ...there, labelledChaosPods: [theirs] } })
-    // Whose an object is shows on a real server only: test/e2e/disruption-takeover.test.ts.
-    expect(written).toEqual([])
-    expect([outcome.againMs, reasonsOf(events)]).toEqual([0, ['TakenOver']])
-    expect(said).toEqual({ targets: ['web-1'] })
-  })
-
-  it('goes on with what is injected, and injects nothing again', async () => {
-    const taken = { ...status, targets: ['web-1'] }
-    const both = { chaosPods: [theirs], labelledChaosPods: [theirs] }
-    const { written, status: said } = await pass({ status: taken, state: { ...there, ...both } })
-    expect(written).toEqual([])
-    expect(said).toMatchObject({ originalSpec: { duration: '10m0s' }, specHash: expect.any(String) as string })
-  })
-
-  it('keeps no spec, and so begins nothing, as long as one of them is not its own', async () => {
-    const changed = { code: 'Changed', message: 'changed', retryable: true }
-    const { written, status: said } = await runPass(disruptionController, {
-      target: {
-        metadata: {
-          name: 'slow',
-          namespace: 'shop',
-          uid: 'uid-slow',
-          creationTimestamp: CREATED,
-          finalizers: [FINALIZER],
-        },
-        ...{ spec: SPEC, status },
-      } as unknown as Disruption,
-      state: { ...there, labelledChaosPods: [theirs] },
-      fails: { apply: changed },
-    })
-    expect(written).toEqual([])
-    expect(said).not.toHaveProperty('specHash')
-  })
-
-  it('takes its chaos pods over in deletion as well, and deletes them then', async () => {
-    const gone = { deletionTimestamp: at(0).toISOString() }
-    const first = await pass({ status, metadata: gone, state: { ...there, labelledChaosPods: [theirs] } })
-    expect([first.written, first.ended, reasonsOf(first.events)]).toEqual([[], undefined, ['TakenOver']])
-    const both = { chaosPods: [theirs], labelledChaosPods: [theirs] }
-    const second = await pass({ status, metadata: gone, state: { ...there, ...both } })
-    expect(second.written).toEqual(['remove Pod chaos-slow-x7k2p'])
-  })
-})
-
-describe('a pass over a Disruption whose time is over', () => {
-  const status = {
-    ...{ specHash: 'x', originalSpec: SPEC, targets: ['a'], runCount: 1, injectionStatus: 'Injected' },
-    targetInjections: { a: { 'network-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-a' } } },
-  }
-  const [targetPods, targetNodes] = [[pod('a')], [node('n1')]]
-  const over = async (seconds: number, is: Partial<ChaosPod>) => {
-    vi.setSystemTime(at(seconds))
-    return await pass({ status, state: { chaosPods: [chaosPod('a', is)], targetPods, targetNodes } })
-  }
-
-  it('leaves chaos pods the time to end by themselves, and those alone that have', async () => {
-    const running = await over(601, { isReady: true })
-    expect([running.written, running.outcome.laterMs]).toEqual([[], 14_000])
-    const completed = await over(700, { phase: 'Succeeded', hasCompleted: true, injector: 'completed' })
-    expect([completed.written, completed.outcome.laterMs]).toEqual([[], undefined])
-  })
-
-  it('ends those that do not, and is stuck when they are left all the same', async () => {
-    const late = await over(615, { isReady: true })
-    expect(late.written).toEqual(['remove Pod chaos-slow-a'])
-    expect(late.outcome.laterMs).toBe(10_000)
-    const overdue = await over(600 + 15 * 60, { isDeleting: true })
-    expect(overdue.status).toMatchObject({ isStuckOnRemoval: true })
-    expect(overdue.events).toContainEqual(
-      expect.objectContaining({
-        reason: 'StuckOnRemoval',
-        message: expect.stringContaining('15 min after its end: chaos-engineering/chaos-slow-a') as string,
-      }),
-    )
-  })
-
-  it('is stuck on those that have failed, which may have left something', async () => {
-    const failed = await over(601, { phase: 'Failed', injector: 'failed' })
-    expect(failed.written).toEqual(['remove Pod chaos-slow-a'])
-    const stuck = await over(602, { phase: 'Failed', injector: 'failed', isDeleting: true })
-    expect(stuck.written).toEqual([])
-    expect(stuck.status).toMatchObject({ isStuckOnRemoval: true, injectionStatus: 'PreviouslyInjected' })
-    expect(reasonsOf(stuck.events)).toEqual(expect.arrayContaining(['StuckOnRemoval', 'DurationOver']))
   })
 })
 
