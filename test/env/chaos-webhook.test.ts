@@ -104,7 +104,7 @@ describe('a Disruption', () => {
     const hosts = Array.from({ length: 2047 }, (_, at) => ({ host: `10.0.${at >> 8}.${at & 255}`, port: 80 }))
     const services = [{ name: 'many', namespace: NAME }]
     const said = await refused('filters', { network: { drop: 1, hosts, services } })
-    expect(said).toContain('found hosts and services of 2049 filters, expected at most 2048')
+    expect(said).toContain('found hosts, Services and services of clouds of 2049 filters, expected at most 2048')
   })
 
   it('begins at no time that has gone by, when it is created (A8)', async () => {
