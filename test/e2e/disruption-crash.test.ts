@@ -33,7 +33,7 @@ const AWAY_MS = isLong ? 60_000 : 3000
 
 // What a killed worker had begun is soon given to the next one.
 const workerFlags = ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000']
-const chaos = useChaos('disruption-crash', ['shop'], undefined, undefined, { proxied: true, workerFlags })
+const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags })
 let stage: CrashStage
 let expected: Course
 

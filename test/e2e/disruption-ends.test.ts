@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
-const chaos = useChaos('disruption-ends', ['shop'], undefined, undefined, { proxied: true })
+const chaos = useChaos('disruption-ends', ['shop'], undefined, { proxied: true })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(() => {

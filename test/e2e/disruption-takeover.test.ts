@@ -6,7 +6,6 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { CHAOS_POD_FINALIZER, FINALIZER } from '../../workflows/chaos/contract.ts'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
-import type { LsObject } from '../support/cluster.ts'
 
 const CHAOS_PODS = '/api/v1/namespaces/chaos-engineering/pods'
 const MERGE = 'application/merge-patch+json'
@@ -29,7 +28,7 @@ async function begunByOther(name: string): Promise<{ made: KubeObject; pods: rea
     {
       ...{ apiVersion: CHAOS, kind: 'Disruption', metadata: { name, finalizers: [FINALIZER] } },
       spec: { selector: { app: name }, count: 1, duration: '1h', network: { drop: 30 }, cpuPressure: {} },
-    } as unknown as LsObject & { apiVersion: string },
+    },
     'disruptions',
   )
   const pods: KubeObject[] = []

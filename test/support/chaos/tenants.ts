@@ -35,6 +35,11 @@ export class ChaosTenants<Name extends string> {
   }
 }
 
+export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFlags'> {
+  /** That part of the configuration. */
+  readonly cloudProviders?: object
+}
+
 /**
  * Sets it up before the tests of the file, and clears everything after them. What is deleted is not held for the sake of metrics.
  *
@@ -44,8 +49,7 @@ export function useChaos<const Name extends string>(
   name: string,
   names: readonly Name[],
   controller: (folder: string) => object = () => ({}),
-  cloudProviders: object = {},
-  { workerFlags = [], ...options }: Pick<TenantsOptions, 'proxied' | 'workerFlags'> = {},
+  { cloudProviders = {}, workerFlags = [], ...options }: ChaosOptions = {},
 ): ChaosTenants<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   // After what the tests of the file have started in it.
