@@ -5,7 +5,7 @@ import type { ExportedRows, Row } from '../../activities/journal/read/exported-j
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
-import type { Ground, Rights } from './judged.ts'
+import type { Ground, Rights } from './ground.ts'
 import { tellable } from './told-texts.ts'
 import { UNSEEN } from './unseen.ts'
 
