@@ -12,26 +12,10 @@ import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
+import type { Ground, Rights, Verb } from './ground.ts'
 import { ofRows } from './judged-rows.ts'
 import { placeOfText, tellable } from './told-texts.ts'
 import { UNSEEN, UNSEEN_PLACE } from './unseen.ts'
-
-export type Verb = 'get' | 'list'
-
-/** What one user may do. */
-export interface Rights {
-  /** @param namespace empty: in all, or of a kind that lies in none. */
-  readonly may: (verb: Verb, kind: GroupKind, namespace: string) => Promise<boolean>
-  /** Whether objects of the kind can lie there; false for a kind that the API server does not have. */
-  readonly fits: (kind: GroupKind, namespace: string) => Promise<boolean>
-}
-
-/** What the journal says of where things are. */
-export interface Ground {
-  readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  readonly namespacesOf: (kind: GroupKind, most: number) => Promise<readonly string[]>
-}
 
 /** The user has to be told no. */
 export class Refused extends Error {}
@@ -162,7 +146,7 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
     },
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await seenOnly(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await seenOnly(uids)),
-    ...ofRows(questions, ground, rights, seen),
+    ...ofRows(questions, { maySee: seeing(rights), seen, placesOfRuns: ground.placesOfRuns }),
   }
 }
 
@@ -175,10 +159,14 @@ function seenOf({ placesOf }: Ground, rights: Rights) {
   }
 }
 
+function seeing(rights: Rights): (place: GroupKind & { readonly namespace: string }) => Promise<boolean> {
+  return async (place) =>
+    (await rights.fits(place, place.namespace)) && (await rights.may('get', place, place.namespace))
+}
+
 /** What of visible rows tells of others (J3). */
 function cutting({ placesOfRuns }: Ground, rights: Rights) {
-  const maySee = async (place: GroupKind & { readonly namespace: string }) =>
-    (await rights.fits(place, place.namespace)) && (await rights.may('get', place, place.namespace))
+  const maySee = seeing(rights)
   /** Each workflow ID as it may be told to who looks from a namespace. */
   const runsFrom = async (workflowIDs: readonly string[], uid: string, namespace: string | undefined) => {
     const places = await placesOfRuns(workflowIDs)
