@@ -65,7 +65,7 @@ describe('a Disruption that nothing disturbs', () => {
       made: ['cpu-pressure <run>', 'network-disruption <run>'],
       ...{ deleted: 2, left: [] },
       told: [
-        ...['ChaosPodCreated', 'ChaosPodCreated', 'Cleaned', 'Finished'],
+        ...['ChaosPodCreated', 'ChaosPodCreated', 'Cleaned', 'Created', 'Finished'],
         ...['Disrupted of the target', 'Disrupted of the target'],
       ],
     })
@@ -86,7 +86,7 @@ const ALL = [...strikesOn('injection', INJECTION_WRITES), ...strikesOn('cleanUp'
 const FEW = [
   'injectionafter1',
   'injectionafter2',
-  'injectionbefore8',
+  'injectionbefore9',
   'cleanupafter0',
   'cleanupbefore3',
   'cleanupafter7',
@@ -96,9 +96,9 @@ const AT_ONCE = 6
 const PARTS = isLong ? (['worker', 'bridge'] as const) : (['worker'] as const)
 const BATCHES = PARTS.flatMap((part) => {
   const strikes = ALL.filter(({ name }) => isLong || FEW.includes(name))
-  // Each batch has some of both halves: 5 has no divisor in common with 36, nor with 6.
+  // Each batch has some of both halves: 5 has no divisor in common with how many there are.
   const mixed = strikes.map((_, index) => strikes[(index * 5) % strikes.length]!)
-  const batches = Array.from({ length: strikes.length / AT_ONCE }, (_, at) =>
+  const batches = Array.from({ length: Math.ceil(strikes.length / AT_ONCE) }, (_, at) =>
     mixed.slice(at * AT_ONCE, (at + 1) * AT_ONCE).map((strike) => ({ ...strike, name: `${part}${strike.name}` })),
   )
   return batches.map((batch) => ({ part, strikes: batch, at: batch.map(textOf).join('; ') }))

@@ -27,6 +27,7 @@ export const INJECTION_WRITES = pointsOf([
   'POST events',
   'POST events',
   'POST events',
+  'POST events',
   'PATCH disruptions/status',
 ])
 export const CLEANUP_WRITES = pointsOf([
