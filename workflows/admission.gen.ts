@@ -4,6 +4,7 @@ import { type Admission } from './kit/index.ts'
 import { disruptionAdmission } from './chaos/disruption/admission.ts'
 import { disruptionCronAdmission } from './chaos/disruption-cron/admission.ts'
 import { disruptionRolloutAdmission } from './chaos/disruption-rollout/admission.ts'
+import { onInitAdmission } from './chaos/on-init/admission.ts'
 import { deployItemAdmission } from './landscaper/deploy-item/admission.ts'
 import { executionAdmission } from './landscaper/execution/admission.ts'
 import { installationAdmission } from './landscaper/installation/admission.ts'
@@ -11,6 +12,6 @@ import { targetAdmission } from './landscaper/target/admission.ts'
 
 /** By wing. */
 export const ADMISSIONS: Readonly<Record<string, readonly Admission[]>> = {
-  chaos: [disruptionAdmission, disruptionCronAdmission, disruptionRolloutAdmission],
+  chaos: [disruptionAdmission, disruptionCronAdmission, disruptionRolloutAdmission, onInitAdmission],
   landscaper: [deployItemAdmission, executionAdmission, installationAdmission, targetAdmission],
 }

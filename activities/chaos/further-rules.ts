@@ -8,6 +8,7 @@ import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disrupt
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
 import { textOf } from '../../workflows/chaos/json-fields.ts'
+import { HANDLER_MUTATION, handlerChange } from '../../workflows/chaos/on-init/rules/handler-container.ts'
 import { cloudWarnings, type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
 import { NoRanges } from './cloud/published-ranges.ts'
 import { configFrom, rangesFor } from './wing.ts'
@@ -36,6 +37,8 @@ export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules 
           return durationChange(request, defaultDurationMs)
         case TOLERANCE_MUTATION:
           return toleranceChange(request, defaultCronDelayedStartToleranceMs)
+        case HANDLER_MUTATION:
+          return handlerChange(request.object, rules.config.handler)
         default:
           return []
       }

@@ -28,7 +28,7 @@ const EXAMPLES = readdirSync(EXAMPLE_FOLDER).filter((file) =>
 const lists = await PublishedLists.start()
 afterAll(async () => await lists.close())
 const chaos = useChaos('disruption', ['shop'], undefined, {
-  ...{ aws: { ipRangesURL: lists.url('aws') }, gcp: { ipRangesURL: lists.url('gcp') } },
+  cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { ipRangesURL: lists.url('gcp') } },
 })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet

@@ -38,6 +38,7 @@ const CONFIG = {
     ...{ defaultDuration: '5m', maxDuration: '2h', disabledDisruptions: ['disk-pressure'] },
     safeMode: { environment: 'test', permittedUserGroups: ['ops', 'system:masters'], clusterThreshold: 100 },
   },
+  handler: { enabled: true, image: 'handler:1', maxTimeout: '10m' },
 }
 let stage: WebhookStage
 
@@ -77,6 +78,33 @@ describe('a Disruption', () => {
   it('of a kind that is disabled is refused (A13)', async () => {
     const diskPressure = { path: '/data', throttling: { readBytesPerSec: 1024 } }
     expect(await refused('disabled', { diskPressure })).toContain('found disk-pressure')
+  })
+
+  it('may have answers to names as a list, as in 2021, which is stored as an object and judged like one', async () => {
+    const answer = (type: string) => ({ hostname: 'a.example', record: { type, value: '1.2.3.4', ttl: 5 } })
+    const listed = await create('dns-list', { dns: [answer('A')] })
+    expect(listed.spec?.['dns']).toEqual({ records: [answer('A')] })
+    expect(await refused('dns-odd', { dns: [answer('MX')] })).toContain('spec.dns.records[0].record.value')
+    // As its manifest is applied again.
+    await alice('apply', '-f', written(disruption('dns-list', { dns: [answer('A')] })))
+    const template = { ...disrupting({ dns: [answer('A')] }), duration: '1m' }
+    const metadata = { name: 'dns-list', annotations: ENVIRONMENT }
+    const cron = {
+      apiVersion: CHAOS,
+      kind: 'DisruptionCron',
+      metadata,
+      spec: cronSpec({ disruptionTemplate: template }),
+    }
+    await alice('apply', '-f', written(cron))
+    const stored = (await stage.cluster.get('disruptioncrons', 'dns-list', CHAOS))?.spec?.['disruptionTemplate']
+    expect(stored).toMatchObject({ dns: { records: [answer('A')] } })
+  })
+
+  it('that needs more filters than there may be is refused', async () => {
+    const hosts = Array.from({ length: 2047 }, (_, at) => ({ host: `10.0.${at >> 8}.${at & 255}`, port: 80 }))
+    const services = [{ name: 'many', namespace: NAME }]
+    const said = await refused('filters', { network: { drop: 1, hosts, services } })
+    expect(said).toContain('found hosts, Services and services of clouds of 2049 filters, expected at most 2048')
   })
 
   it('begins at no time that has gone by, when it is created (A8)', async () => {
@@ -210,6 +238,37 @@ describe('a DisruptionCron', () => {
     await alice('apply', '-f', cron('0 * * * *'))
     const { spec } = (await stage.cluster.get('disruptioncrons', 'often', CHAOS)) ?? {}
     expect(spec?.['delayedStartTolerance']).toBe('5m0s')
+  })
+})
+
+describe('a pod', () => {
+  const made = async (name: string, metadata: object) => {
+    const initContainers = [{ name: 'own', image: 'none' }]
+    const body = {
+      metadata: { name, ...metadata },
+      spec: { initContainers, containers: [{ name: 'app', image: 'none' }] },
+    }
+    const { spec } = await stage.cluster.kube.request<KubeObject>('POST', `/api/v1/namespaces/${NAME}/pods`, { body })
+    return (spec as { readonly initContainers: readonly { readonly name: string }[] }).initContainers
+  }
+
+  it('that asks to be disturbed before it starts has a container that waits, before its own (B23)', async () => {
+    const labels = { 'chaos.datadoghq.com/disrupt-on-init': 'true' }
+    const annotations = {
+      'chaos.datadoghq.com/disrupt-on-init-timeout': '5m',
+      'chaos.datadoghq.com/disrupt-on-init-succeed-on-timeout': 'true',
+    }
+    const [handler, ...others] = await made('waits', { labels, annotations })
+    expect(handler).toMatchObject({
+      ...{ name: 'chaos-handler', image: 'handler:1', args: ['--timeout', '5m0s', '--succeed-on-timeout'] },
+      resources: { limits: { cpu: '100m', memory: '100Mi' }, requests: { cpu: '100m', memory: '100Mi' } },
+    })
+    expect(others.map(({ name }) => name)).toEqual(['own'])
+    await create('on-init', { ...HOSTS, onInit: true })
+  })
+
+  it('without that label is as it was written', async () => {
+    expect((await made('plain', {})).map(({ name }) => name)).toEqual(['own'])
   })
 })
 

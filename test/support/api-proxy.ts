@@ -39,14 +39,19 @@ export interface Trap {
   readonly act: () => Promise<'cut' | 'go on'>
 }
 
-/** How a write goes wrong: an answer that the server never gave, or a connection that is lost before or after the server acted. */
-export type Disturbance = Refusal | 'lost before' | 'lost after'
+/**
+ * How a write goes wrong: an answer that the server never gave, a connection that is lost before or after the server acted, or an answer that waits until it
+ * is known whether it is lost.
+ */
+export type Disturbance =
+  Refusal | 'lost before' | 'lost after' | { readonly afterwards: () => Promise<'cut' | 'go on'> }
 
-/** Asked for each write, the nth (from 1) of all since the proxy was armed; the write waits for the answer. */
+/** Asked for each write, the nth (from 1) of all since the proxy was armed, with what is sent; the write waits for the answer. */
 export type Disturb = (
   label: string,
   nth: number,
   path: string,
+  sent: string,
 ) => Disturbance | undefined | Promise<Disturbance | undefined>
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -167,9 +172,9 @@ export class ApiProxy {
     const sent = await bodyOf(req)
     const label = labelOf(req.method ?? '', req.url ?? '')
     const trap = this.#trapFor(label)
-    const disturbance = await this.#disturb(label, this.#total, (req.url ?? '').replace(/\?.*$/, ''))
+    const disturbance = await this.#disturb(label, this.#total, (req.url ?? '').replace(/\?.*$/, ''), sent.toString())
     if ((await isCut(trap, 'before')) || disturbance === 'lost before') throw new Error('lost before the write')
-    if (typeof disturbance === 'object') {
+    if (typeof disturbance === 'object' && 'status' in disturbance) {
       answer(res, { ...disturbance, body: statusOf(disturbance) })
       return
     }
@@ -182,7 +187,7 @@ export class ApiProxy {
       body: parse(sent.toString()),
       answer: parse(text) as unknown as KubeObject,
     })
-    if ((await isCut(trap, 'after')) || disturbance === 'lost after') throw new Error('lost after the write')
+    if ((await isCut(trap, 'after')) || (await isLostAfter(disturbance))) throw new Error('lost after the write')
     res.writeHead(statusCode, { 'content-type': 'application/json' })
     res.end(text)
   }
@@ -211,6 +216,11 @@ async function bodyOf(req: IncomingMessage): Promise<Buffer> {
 
 async function isCut(trap: Trap | undefined, when: Trap['when']): Promise<boolean> {
   return trap?.when === when && (await trap.act()) === 'cut'
+}
+
+async function isLostAfter(disturbance: Disturbance | undefined): Promise<boolean> {
+  const isHeld = typeof disturbance === 'object' && 'afterwards' in disturbance
+  return isHeld ? (await disturbance.afterwards()) === 'cut' : disturbance === 'lost after'
 }
 
 function answer(res: ServerResponse, { status, retryAfterSeconds, body }: Instead): void {

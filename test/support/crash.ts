@@ -313,7 +313,11 @@ export interface Crash {
 }
 
 /** Runs one half of the scenario; at the given write the process is killed, and started again. */
-export async function crashed<T>(lane: Lane, { part, when, at }: Crash, half: () => Promise<T>): Promise<T> {
+export async function crashed<T>(
+  lane: Pick<Lane, 'pawl' | 'proxy'>,
+  { part, when, at }: Crash,
+  half: () => Promise<T>,
+): Promise<T> {
   const { proxy, pawl } = lane
   const killed = new Promise<void>((resolve) =>
     proxy.arm({

@@ -8,9 +8,10 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest'
 import { installCrds, setUpWings } from '../../worker/dev/pawl-parts.ts'
 import { type Servers, startServers } from '../../worker/dev/servers.ts'
 import { readConfig } from '../../worker/server/config.ts'
+import { ApiProxy } from './api-proxy.ts'
 import { Cluster } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
-import { shippedAccounts } from './rights.ts'
+import { type Accounts, shippedAccounts } from './rights.ts'
 import { PATIENT } from './stage.ts'
 import { keepAuditLog } from './rights-audit.ts'
 import type { TestServers } from './servers.ts'
@@ -23,6 +24,7 @@ export class Tenants<Name extends string> {
   #servers: Servers | undefined
   #keep: (() => Promise<void>) | undefined
   #pawl: Pawl | undefined
+  #proxies: { readonly worker: ApiProxy; readonly bridge: ApiProxy } | undefined
 
   constructor(names: readonly Name[]) {
     this.#names = names
@@ -40,11 +42,17 @@ export class Tenants<Name extends string> {
     return this.#pawl
   }
 
+  /** What stands before the API server, as worker and bridge see it (`proxied`). */
+  get proxies(): { readonly worker: ApiProxy; readonly bridge: ApiProxy } {
+    if (this.#proxies === undefined) throw new Error('expected the tenants to be set up with `proxied`')
+    return this.#proxies
+  }
+
   async setUp(
     name: string,
     shared: TestServers,
     prepare: Preparation,
-    { wings, ...options }: TenantsOptions,
+    { wings, proxied = false, ...options }: TenantsOptions,
   ): Promise<void> {
     const { databaseUrl, temporalAddress } = shared
     const dataDir = await mkdtemp(join(tmpdir(), 'pawl-tenants-'))
@@ -63,11 +71,22 @@ export class Tenants<Name extends string> {
     await prepare(this.#clusters.get(this.#names[0]!)!)
     const servers = { ...shared, kubeconfigPath, accounts: await shippedAccounts(this.#servers, wings) }
     const workerFlags = [...PATIENT, ...(options.workerFlags ?? [])]
-    this.#pawl = await Pawl.start({ name, servers, namespace: undefined, ...options, workerFlags })
+    if (proxied) await this.#openProxies(servers.accounts)
+    const kubeconfigs = this.#proxies && {
+      workerKubeconfig: this.#proxies.worker.kubeconfigPath,
+      bridgeKubeconfig: this.#proxies.bridge.kubeconfigPath,
+    }
+    this.#pawl = await Pawl.start({ name, servers, namespace: undefined, ...kubeconfigs, ...options, workerFlags })
+  }
+
+  async #openProxies(accounts: Accounts): Promise<void> {
+    const [worker, bridge] = await Promise.all([ApiProxy.start(accounts.worker), ApiProxy.start(accounts.bridge)])
+    this.#proxies = { worker, bridge }
   }
 
   async tearDown(): Promise<void> {
     await this.#pawl?.stop()
+    await Promise.all([this.#proxies?.worker.stop(), this.#proxies?.bridge.stop()])
     await Promise.all([...this.#clusters.values()].map(async ({ kube }) => await kube.close()))
     await this.#keep?.()
     await this.#servers?.stop()
@@ -75,7 +94,11 @@ export class Tenants<Name extends string> {
 }
 
 /** Of their Pawl; and of whose kinds the cluster has the CRDs, where that is not what a Pawl serves of itself. */
-export type TenantsOptions = Partial<PawlOptions> & { readonly wings?: readonly string[] }
+export type TenantsOptions = Partial<PawlOptions> & {
+  readonly wings?: readonly string[]
+  /** Worker and bridge reach the API server through proxies. Default: false. */
+  readonly proxied?: boolean
+}
 
 /** What the cluster needs before Pawl starts. */
 type Preparation = (cluster: Cluster) => Promise<void>

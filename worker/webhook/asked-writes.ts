@@ -2,14 +2,14 @@
 
 import { isDeepStrictEqual } from 'node:util'
 
-import type { AskedAnnotation, AskedWrites, Kind } from '../../workflows/kit/index.ts'
+import type { AskedAnnotation, AskedKind, AskedWrites } from '../../workflows/kit/index.ts'
 import { type Fields, fieldsOf } from './fields.ts'
 
 /** In CEL: it is kept from rules about what is going away. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
 
 /** In CEL: it is new, or more of it changes than metadata and status. */
-export function newOrChangedInCel({ schema }: Kind): string {
+export function newOrChangedInCel({ schema }: AskedKind): string {
   const changes = Object.keys(schema).flatMap((field) => {
     const [now, before] = [`object.${field}`, `oldObject.${field}`]
     return field === 'status' ? [] : [`has(${now}) != has(${before}) || (has(${now}) && ${now} != ${before})`]
@@ -20,7 +20,7 @@ export function newOrChangedInCel({ schema }: Kind): string {
 /** @returns what is true of a write that is asked about. Source: Kubernetes, "Matching requests: matchConditions". */
 export function askedInCel(
   { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
-  kind: Kind,
+  kind: AskedKind,
 ): string {
   const was = (annotation: string, value: string | undefined) =>
     `(oldObject != null && ${has('oldObject', annotation, value)})`

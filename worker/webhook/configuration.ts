@@ -10,7 +10,7 @@
 import {
   type Admission,
   canonicalJson,
-  type Kind,
+  type AskedKind,
   type Mutation,
   type WingAdmission,
 } from '../../workflows/kit/index.ts'
@@ -68,7 +68,8 @@ export function wantedConfiguration(
       skipLabel === undefined ? {} : { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
   }
   const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
-    const { kind, metadata } = admission
+    const { kind, metadata, onlyMutates } = admission
+    if (onlyMutates === true) return []
     const rules = rulesOf(admission)
     const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
     if (metadata === undefined) return [entry]
@@ -90,11 +91,14 @@ export function wantedMutation(
   if (mutation === undefined || all.length === 0) return undefined
   const { configuration, domain } = mutation
   // Whoever changes the object after us is followed by us again.
-  const shared = { ...sharedBy(asked, MUTATE_PATH), objectSelector: {}, reinvocationPolicy: 'IfNeeded' }
+  const shared = { ...sharedBy(asked, MUTATE_PATH), reinvocationPolicy: 'IfNeeded' }
   const webhooks = all.map(([admission, one]): WebhookEntry => {
     const name = `${admission.kind.plural}.${one.name}.${domain}`
     const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.asked, admission.kind) }]
-    return { name, rules: rulesOf(admission), matchConditions, failurePolicy: policyOf(one, asked), ...shared }
+    const { labelled } = admission
+    const objectSelector = labelled === undefined ? {} : { matchExpressions: [{ key: labelled, operator: 'Exists' }] }
+    const failurePolicy = policyOf(one, asked)
+    return { name, rules: rulesOf(admission), matchConditions, objectSelector, failurePolicy, ...shared }
   })
   return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
 }
@@ -137,7 +141,7 @@ function rulesOf({ kind, operations }: Admission) {
 }
 
 /** V2, in CEL. The process itself judges by the same (review.ts, R1). */
-function conditionsOf(kind: Kind) {
+function conditionsOf(kind: AskedKind) {
   return [
     { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
     { name: 'is-new-or-changed', expression: newOrChangedInCel(kind) },

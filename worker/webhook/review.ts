@@ -10,7 +10,7 @@
 
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
 import { isAskedAbout, isNewOrChanged } from './asked-writes.ts'
-import { type Fields, isFields } from './fields.ts'
+import { type Fields, fieldsOf, isFields } from './fields.ts'
 import type { AskFurther, MutateFurther } from './further.ts'
 import { type PatchOperation, patchOf } from './json-patch.ts'
 
@@ -118,6 +118,7 @@ function changesOf(
   if (found === undefined) return []
   const { admission, asked } = found
   let { object } = asked
+  if (!hasLabel(object, admission.labelled)) return []
   return (admission.mutations ?? []).flatMap((mutation) => {
     if (!isAskedAbout(mutation.asked, object, asked.old)) return []
     const now = { ...asked, object }
@@ -125,6 +126,11 @@ function changesOf(
     object = done.object
     return done.operations
   })
+}
+
+/** As the API server selects. */
+function hasLabel(object: Fields, label: string | undefined): boolean {
+  return label === undefined || Object.hasOwn(fieldsOf(fieldsOf(object['metadata'])['labels']), label)
 }
 
 interface Asked {

@@ -132,6 +132,7 @@ export type {
   AdmissionOperation,
   AdmissionRequest,
   AskedAnnotation,
+  AskedKind,
   AskedWrites,
   FieldChange,
   FurtherContext,

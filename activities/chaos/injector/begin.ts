@@ -1,6 +1,7 @@
 // Puts an injector together: finds its target, makes its injections, and lets it live.
 
 import { rm } from 'node:fs/promises'
+import { kill } from 'node:process'
 
 import { HANDLER_CONTAINER } from '../../../workflows/chaos/contract.ts'
 import { isUnsupported } from '../../../workflows/chaos/injector/command.ts'
@@ -10,12 +11,13 @@ import { Children } from './children.ts'
 import { systemClock } from './clock.ts'
 import { type Cluster, openCluster } from './cluster-client.ts'
 import { findContainer, type FoundContainer, readStandIns } from './containers.ts'
-import { dryExecutor, type Executor, type Machine, realExecutor, type Scope } from './executor.ts'
+import { dryExecutor, type Executor, type Machine, realExecutor } from './executor.ts'
 import type { Finding } from './finding.ts'
 import { type LifeActions, live } from './lifecycle.ts'
 import { type Log, textOf } from './log.ts'
 import { createInjection, type Injection, type Prepared } from './one-injection.ts'
 import { type Containers, isOncePerTarget, prepare } from './prepare.ts'
+import { releaseHandler } from './release-handler.ts'
 import { lookupName } from './resolve-hosts.ts'
 import type { Settings } from './settings.ts'
 import { runProgram } from './shell.ts'
@@ -67,7 +69,7 @@ export async function begin(beginning: Beginning): Promise<number> {
   }
   const executor = common.dryRun ? dryExecutor(log) : realExecutor(machine)
   const finding = findingOf(beginning, cluster)
-  const actions = actionsOf(beginning, { target, executor, cluster })
+  const actions = actionsOf(beginning, { target, cluster })
   const injections = injectionsOf(beginning, { target, executor, finding, undoLog })
   await sweepOwn(injections.map(({ key }) => key))
   try {
@@ -164,21 +166,19 @@ function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): 
 
 interface Acting {
   readonly target: Target
-  readonly executor: Executor
   readonly cluster: Cluster | undefined
 }
 
-function actionsOf(beginning: Beginning, { target, executor, cluster }: Acting): LifeActions {
+function actionsOf(beginning: Beginning, { target, cluster }: Acting): LifeActions {
   const { settings, invocation, log, becomeReady } = beginning
   const { common } = invocation
-  const scope: Scope = { key: 'handler', network: undefined }
   return {
     becomeReady,
-    releaseTarget: async () => {
+    releaseTarget: async (until) => {
       const handler = common.onInit ? target.found.find(({ name }) => name === HANDLER_CONTAINER) : undefined
       if (handler === undefined) return
-      const command = { do: 'signal', signal: 'SIGUSR1', process: handler.main } as const
-      await executor.perform(command, scope, new AbortController().signal)
+      const tell = (pid: number) => void kill(pid, 'SIGUSR1')
+      await releaseHandler({ proc: settings.proc, handler: handler.main, clock: systemClock, log, until, tell })
     },
     targetRestart: async (until) => {
       if (cluster !== undefined && common.level === 'pod' && target.told.length > 0) {

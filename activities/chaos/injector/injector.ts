@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, (start: ProgramStart) => Promise<number>
   capabilities: async (start) => await (await import('./sweep-command.ts')).runCapabilities(start),
   'cpu-pressure-stress': async (start) => await (await import('./stress/cpu.ts')).runCpuStress(start),
   'memory-pressure-stress': async (start) => await (await import('./stress/memory.ts')).runMemoryStress(start),
+  'chaos-handler': async (start) => await (await import('./handler.ts')).runHandler(start),
   'dns-responder': async (start) => await (await import('./dns/child.ts')).runResponder(start),
 }
 

@@ -28,7 +28,7 @@ export interface LifeActions {
   /** Makes the injector ready to those who look at it. */
   readonly becomeReady: () => Promise<void>
   /** Lets the containers of a pod start that waits to be disrupted before. */
-  readonly releaseTarget: () => Promise<void>
+  readonly releaseTarget: (until: AbortSignal) => Promise<void>
   /** Resolves when containers of the target have been started again, after it looks at those; never without a target to watch. */
   readonly targetRestart: (until: AbortSignal) => Promise<void>
   /** After a clean end. */
@@ -76,7 +76,7 @@ async function injectAndWait(life: Life, over: AbortSignal): Promise<void> {
     await actions.becomeReady()
     log.info('injected')
   }
-  await actions.releaseTarget().catch((error: unknown) => {
+  await actions.releaseTarget(over).catch((error: unknown) => {
     log.error('the target that waits could not be released', { error: textOf(error) })
   })
   if (isInjected && life.isRepeatable) await repeat(life, over)

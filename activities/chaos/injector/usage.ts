@@ -64,6 +64,8 @@ const OPTIONS: readonly (readonly [string, string])[] = [
   ['--grace-period-seconds <seconds>', "pod-replacement: in place of the pod's own"],
   ['--state <dir>', 'sweep: where the notes are'],
   ['--network-of <pid>', 'sweep: look for marks in the network of this process only'],
+  ['--timeout <duration>', 'chaos-handler: how long it waits (default: 1m0s)'],
+  ['--succeed-on-timeout', 'chaos-handler: when the time is over the exit code is 0, not 1'],
 ]
 
 const WIDTH = 38
@@ -80,6 +82,7 @@ const COMMON = new Set([
 const HEAD = `Usage: pawl injector KIND [flags]
        pawl injector sweep [--state DIR] [--network-of PID]
        pawl injector capabilities
+       pawl injector chaos-handler [--timeout DURATION] [--succeed-on-timeout]
 
 Injects a disruption, waits for SIGINT, SIGTERM or its deadline, and cleans up.
 KIND is one of ${KINDS.slice(0, 5).join(', ')},
@@ -87,6 +90,7 @@ ${KINDS.slice(5).join(', ')}.
 
 sweep         undo what killed injectors have left, by their notes and by Pawl's marks
 capabilities  try what this kernel cannot do
+chaos-handler wait in an init container until an injector says that the pod is disturbed (SIGUSR1)
 `
 
 const FOOT = `

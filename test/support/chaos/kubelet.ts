@@ -26,11 +26,12 @@ export class ChaosKubelet {
     this.#kube = kube
   }
 
-  /** The chaos pods of a Disruption, by target and kind. */
-  async pods(disruption: KubeObject): Promise<readonly ChaosPodObject[]> {
-    const { name, namespace = '' } = disruption.metadata
+  /** The chaos pods of a Disruption, or all, by target and kind. */
+  async pods(disruption?: KubeObject): Promise<readonly ChaosPodObject[]> {
+    const { name = '', namespace = '' } = disruption?.metadata ?? {}
     const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
-    const { items } = await this.#kube.request<ObjectList>('GET', PODS, { query: { labelSelector } })
+    const query = disruption === undefined ? {} : { labelSelector }
+    const { items } = await this.#kube.request<ObjectList>('GET', PODS, { query })
     return ([...items] as ChaosPodObject[]).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 

@@ -6,20 +6,24 @@ import { join } from 'node:path'
 import { afterAll, expect, vi } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../../activities/kube/client.ts'
+import { isNotFound } from '../../../activities/kube/errors.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import type { DisruptionStatus } from '../../../workflows/chaos/disruption/kind.ts'
 import type { Cluster, LsObject } from '../cluster.ts'
-import { type Tenants, useTenants } from '../tenants.ts'
+import { type Tenants, type TenantsOptions, useTenants } from '../tenants.ts'
 import { configFile } from './config-file.ts'
 
 export const CHAOS = 'chaos.datadoghq.com/v1beta1'
 export const PATIENT = { timeout: 60_000, interval: 50 }
 const MERGE = 'application/merge-patch+json'
+const HEARTBEAT_MS = 10_000
 
 export class ChaosTenants<Name extends string> {
   /** Goes with the tests. */
   readonly folder: string
   readonly tenants: Tenants<Name>
+  /** Of nodes that were made. */
+  readonly beats = new Set<NodeJS.Timeout>()
 
   constructor(folder: string, tenants: Tenants<Name>) {
     this.folder = folder
@@ -27,8 +31,13 @@ export class ChaosTenants<Name extends string> {
   }
 
   of(name: Name): ChaosCluster {
-    return new ChaosCluster(this.tenants.of(name))
+    return new ChaosCluster(this.tenants.of(name), this.beats)
   }
+}
+
+export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFlags'> {
+  /** That part of the configuration. */
+  readonly cloudProviders?: object
 }
 
 /**
@@ -40,7 +49,7 @@ export function useChaos<const Name extends string>(
   name: string,
   names: readonly Name[],
   controller: (folder: string) => object = () => ({}),
-  cloudProviders: object = {},
+  { cloudProviders = {}, workerFlags = [], ...options }: ChaosOptions = {},
 ): ChaosTenants<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   // After what the tests of the file have started in it.
@@ -52,11 +61,16 @@ export function useChaos<const Name extends string>(
     ...{ controller: { finalizerDeletionDelay: '0s', ...controller(folder) }, cloudProviders },
   })
   const tenants = useTenants(name, names, undefined, {
+    ...options,
     wings: ['chaos'],
     bridgeFlags: ofBoth,
-    workerFlags: [...ofBoth, '--chaos-config', config],
+    workerFlags: [...ofBoth, '--chaos-config', config, ...workerFlags],
   })
-  return new ChaosTenants(folder, tenants)
+  const all = new ChaosTenants(folder, tenants)
+  afterAll(() => {
+    for (const beat of all.beats) clearInterval(beat)
+  })
+  return all
 }
 
 interface PodOptions {
@@ -69,8 +83,10 @@ interface PodOptions {
 /** One namespace. */
 export class ChaosCluster {
   readonly cluster: Cluster
-  constructor(cluster: Cluster) {
+  readonly #beats: Set<NodeJS.Timeout>
+  constructor(cluster: Cluster, beats: Set<NodeJS.Timeout>) {
     this.cluster = cluster
+    this.#beats = beats
   }
 
   async disrupt(name: string, spec: object): Promise<KubeObject> {
@@ -122,9 +138,20 @@ export class ChaosCluster {
     await this.#merge(`/api/v1/namespaces/${this.cluster.namespace}`, { metadata: { annotations } })
   }
 
-  /** One that is ready. */
+  /** One that is ready, and stays so: it tells as often as a kubelet does, else it would be taken for lost. */
   async makeNode(name: string): Promise<void> {
     await this.cluster.kube.request('POST', '/api/v1/nodes', { body: { metadata: { name } } })
+    await this.#beat(name)
+    const beat = setInterval(() => {
+      this.#beat(name).catch((error: unknown) => {
+        clearInterval(beat)
+        if (!isNotFound(error)) throw error
+      })
+    }, HEARTBEAT_MS)
+    this.#beats.add(beat)
+  }
+
+  async #beat(name: string): Promise<void> {
     const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString() }]
     await this.#merge(`/api/v1/nodes/${name}/status`, { status: { conditions } })
   }

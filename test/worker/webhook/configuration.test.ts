@@ -46,6 +46,22 @@ describe('the configuration of the webhook', () => {
     })
   })
 
+  it('asks about kinds of others only what is to be changed, and only of objects with their label', () => {
+    const names = WINGS['chaos']?.admission
+    const rules = ADMISSIONS['chaos'] ?? []
+    const validating = names && wantedConfiguration(names, rules, ASKED).webhooks
+    expect(validating?.filter(({ name }) => name.startsWith('pods.'))).toEqual([])
+    const changing = names && wantedMutation(names, rules, ASKED)?.webhooks
+    const [entry, ...more] = changing?.filter(({ name }) => name.startsWith('pods.')) ?? []
+    expect(more).toEqual([])
+    expect(entry).toMatchObject({
+      name: 'pods.chaos-handler.mutation.chaos.datadoghq.com',
+      rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+      objectSelector: { matchExpressions: [{ key: 'chaos.datadoghq.com/disrupt-on-init', operator: 'Exists' }] },
+      failurePolicy: 'Ignore',
+    })
+  })
+
   it('passes no label over where the wing has none', () => {
     const names = { configuration: 'c', domain: 'd.example.org' }
     const [entry] = wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks

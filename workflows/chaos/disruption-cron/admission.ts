@@ -2,6 +2,7 @@
 // spec/chaos.md 2.12.
 
 import type { Admission } from '../../kit/index.ts'
+import { dnsListMutation } from '../disruption/rules/dns-list.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionCronKind } from './kind.ts'
 import { cronProblems } from './rules/cron.ts'
@@ -13,5 +14,9 @@ export const disruptionCronAdmission: Admission = {
   validate: ({ object }) => cronProblems(object),
   metadata: USER_INFO_RULES,
   further: () => import('../../../activities/chaos/further-rules.ts'),
-  mutations: [...USER_INFO_MUTATIONS, { name: TOLERANCE_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
+  mutations: [
+    ...USER_INFO_MUTATIONS,
+    dnsListMutation(['spec', 'disruptionTemplate']),
+    { name: TOLERANCE_MUTATION, asked: { spec: true }, whenAway: 'pass' },
+  ],
 }

@@ -1,6 +1,7 @@
 // What a DisruptionRollout must be to be stored. Source: spec/chaos.md 2.13.
 
 import type { Admission, Problem } from '../../kit/index.ts'
+import { dnsListMutation } from '../disruption/rules/dns-list.ts'
 import { specProblems } from '../disruption/rules/spec.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../target-resource.ts'
@@ -27,5 +28,5 @@ export const disruptionRolloutAdmission: Admission = {
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
   metadata: USER_INFO_RULES,
-  mutations: USER_INFO_MUTATIONS,
+  mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],
 }

@@ -7,6 +7,7 @@ import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionKind } from './kind.ts'
 import { changeProblems } from './rules/changes.ts'
+import { dnsListMutation } from './rules/dns-list.ts'
 import { DURATION_MUTATION } from './rules/defaults.ts'
 import { nameProblems } from './rules/policy.ts'
 import { specProblems } from './rules/spec.ts'
@@ -28,5 +29,9 @@ export const disruptionAdmission: Admission = {
       yield 'spec.count is 100, which means 100 targets; "100%" means all'
   },
   // While no webhook answers the controller goes by its own default.
-  mutations: [...USER_INFO_MUTATIONS, { name: DURATION_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
+  mutations: [
+    ...USER_INFO_MUTATIONS,
+    dnsListMutation(['spec']),
+    { name: DURATION_MUTATION, asked: { spec: true }, whenAway: 'pass' },
+  ],
 }

@@ -20,7 +20,7 @@ import type { NetworkHost } from './schema/network.ts'
 import type { DisruptionTimes } from './times.ts'
 
 /** Longer than the injector's own deadline, which is to be the one that ends it. Source: spec/chaos.md 1.3. */
-const ACTIVE_PAD_SECONDS = 10
+export const ACTIVE_PAD_SECONDS = 10
 const GRACE_SECONDS = 60
 
 export interface ChaosPodInput {

@@ -6,8 +6,10 @@
 
 import { action, again, done, type Outcome, sequential } from '../../kit/index.ts'
 import { endChaosPods, letGo } from './end-chaos-pods.ts'
+import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, statusIn } from './pass.ts'
+import { takeOver } from './take-over.ts'
 import { sayInjection } from './tell-injection.ts'
 import { instantMs, instantText } from '../instant.ts'
 
@@ -27,7 +29,11 @@ const deleteChaosPods = action<DisruptionPass>('deleteChaosPods', async (pass): 
 const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Promise<Outcome> => {
   const left = await leftIn(pass)
   if (left.length === 0) return done
-  await tellOverdue(pass, left)
+  const { target, now } = pass
+  await tellOverdue(pass, left, {
+    since: instantMs(target.metadata.deletionTimestamp) ?? now.getTime(),
+    what: 'deletion',
+  })
   return again(LOOK_AGAIN_MS)
 })
 
@@ -46,23 +52,10 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
   return done
 })
 
-export const cleanUp = sequential(endChaosPods, deleteChaosPods, awaitChaosPods, finish)
+export const cleanUp = sequential(takeOver, endChaosPods, deleteChaosPods, awaitChaosPods, finish)
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
   const own = pass.state.chaosPods.length === 0 ? [] : await pass.refresh('chaosPods')
   return own.length > 0 ? own : await pass.refresh('labelledChaosPods')
-}
-
-async function tellOverdue({ target, now, status, act, settings }: DisruptionPass, left: readonly ChaosPod[]) {
-  const since = instantMs(target.metadata.deletionTimestamp) ?? now.getTime()
-  const { disruptionDeletionTimeoutMs: most } = configOf({ settings }).controller
-  if (now.getTime() - since < most) return
-  status.isStuckOnRemoval = true
-  const names = left.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`).sort()
-  const shown = [...names.slice(0, 5), ...(names.length > 5 ? ['...'] : [])].join(', ')
-  await act.event({
-    ...{ type: 'Warning', reason: 'StuckOnRemoval' },
-    message: `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its deletion: ${shown}`,
-  })
 }

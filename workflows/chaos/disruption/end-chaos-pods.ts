@@ -62,15 +62,16 @@ async function healthOf(pass: DisruptionPass, pods: readonly ChaosPod[]): Promis
   if (isOfNodes(specOf(pass))) return nodeHealth(names, await pass.refresh('targetNodes', { names }))
   const targets = await pass.refresh('targetPods', { names })
   const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
-  const unready = new Set(nodes.filter(({ isRunning }) => !isRunning).map(({ metadata }) => metadata.name))
+  const ready = new Set(nodes.filter(({ isRunning }) => isRunning).map(({ metadata }) => metadata.name))
   const found = new Map(targets.map((target) => [target.metadata.name, target]))
   return new Map(
     names.flatMap((name): (readonly [string, TargetHealth])[] => {
       const target = found.get(name)
       if (target === undefined) return [[name, 'gone']]
-      // A pod that waits for its disruption has been disturbed, though it does not run.
-      if (!target.isRunning && !target.waitsForInit) return [[name, 'not running']]
-      return unready.has(target.node) ? [[name, 'node not ready']] : []
+      // A pod that has waited for its disruption has been disturbed, though it does not run yet.
+      if (!target.isRunning && target.isStarting !== true) return [[name, 'not running']]
+      // A node that is gone has taken its containers along, and nobody is there who could clean.
+      return ready.has(target.node) ? [] : [[name, 'node not ready']]
     }),
   )
 }

@@ -12,7 +12,8 @@ export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
   const { target, status, act } = pass
   const { metadata, spec, status: before } = target
   const hash = specHash(spec)
-  const known = before?.specHash
+  // A hash without the spec is chaos-controller's of 2021.
+  const known = before?.originalSpec === undefined ? undefined : before.specHash
   if (known === undefined) {
     status.specHash = hash
     // How long it lasts does not change with what the operators set later.

@@ -4,6 +4,7 @@
 //   M1. Targets and the names of their chaos pods are in the status before the first one is made, so that a pass that is repeated finds what is there and
 //       makes what is not. What had been injected and is made again is another run, with other names.
 //   M2. What cannot be made for one target keeps the others from nothing.
+//   M3. A target is told before its chaos pod is made: who dies between the two is followed by one who does both.
 
 import { action, done, later, type Outcome } from '../../kit/index.ts'
 import { type InjectorKindName, kindNamesOf } from '../contract.ts'
@@ -132,16 +133,17 @@ async function makeOne(
     await act.event({ type: 'Warning', reason, message: `${target}: ${message}`, occasion: name })
     return
   }
-  const answer = await act.create(made.pod, { owner: 'label' })
   const { namespace = '' } = made.pod.metadata
+  const { name: disruption, namespace: home } = pass.target.metadata
+  // M3
+  await act.event({
+    ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
+    message: `Disruption ${home}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
+  })
+  const answer = await act.create(made.pod, { owner: 'label' })
   if (answer === 'created')
     await act.event({
       ...{ type: 'Normal', reason: 'ChaosPodCreated', occasion: name },
       message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
     })
-  const { name: disruption, namespace: home } = pass.target.metadata
-  await act.event({
-    ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
-    message: `chaos pod ${namespace}/${name} of Disruption ${home}/${disruption} does ${kind} to it`,
-  })
 }

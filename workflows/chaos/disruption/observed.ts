@@ -7,6 +7,7 @@ import {
   DISRUPTION_KIND_LABEL,
   DISRUPTION_NAME_LABEL,
   DISRUPTION_NAMESPACE_LABEL,
+  DISRUPT_ON_INIT_LABEL,
   HANDLER_CONTAINER,
   INJECTOR_CONTAINER,
   TARGET_LABEL,
@@ -20,6 +21,8 @@ export interface Target extends ObservedObject {
   readonly isRunning: boolean
   /** A pod whose containers wait for the disruption (`onInit`). */
   readonly waitsForInit: boolean
+  /** A pod whose containers have waited for it, and do not run yet. */
+  readonly isStarting?: boolean
   /** Where it is; empty for a pod that is nowhere yet. */
   readonly node: string
   readonly ip: string
@@ -38,16 +41,23 @@ export interface TargetContainer {
 
 export function podView(pod: Pod): Target {
   const { phase = '', podIP = '', containerStatuses = [], initContainerStatuses: inits = [] } = pod.status ?? {}
-  const waits = inits.some(({ name, state }) => name === HANDLER_CONTAINER && state?.running !== undefined)
   const containers = [...runningOf(containerStatuses, {}), ...runningOf(inits, { isInit: true })]
   return {
     ...identityOf(pod),
     annotations: pod.metadata.annotations ?? {},
-    ...{ isRunning: phase === 'Running', waitsForInit: phase === 'Pending' && waits },
+    ...{ isRunning: phase === 'Running', ...onInitOf(pod) },
     ...{ node: pod.spec?.nodeName ?? '', ip: podIP },
     containers: containers.sort((one, other) => compare(one.name, other.name)),
     ...troubled(podTrouble(pod)),
   }
+}
+
+function onInitOf({ metadata, status = {} }: Pod): Pick<Target, 'waitsForInit' | 'isStarting'> {
+  const { phase, initContainerStatuses: inits = [] } = status
+  const asks = metadata.labels?.[DISRUPT_ON_INIT_LABEL] !== undefined && phase === 'Pending'
+  const { running, terminated } = inits.find(({ name }) => name === HANDLER_CONTAINER)?.state ?? {}
+  const waits = asks && running !== undefined
+  return { waitsForInit: waits, isStarting: waits || (asks && terminated?.exitCode === 0) }
 }
 
 export function nodeView(node: Node): Target {

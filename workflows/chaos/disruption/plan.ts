@@ -10,6 +10,7 @@ import { makeChaosPods } from './make-chaos-pods.ts'
 import { observeTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
+import { takeOver } from './take-over.ts'
 import { sayInjection, tellInjection } from './tell-injection.ts'
 
 /** An operator's emergency exit: nothing new, and what is there goes. */
@@ -44,6 +45,7 @@ const awaitBeginning = action<DisruptionPass>('awaitBeginning', (pass): Outcome 
 const inject = sequential(checkSpec, awaitBeginning, chooseTargets, observeTargets, makeChaosPods, tellInjection)
 
 export const disrupt = sequential<DisruptionPass>(
+  takeOver,
   keepSpec,
   endChaosPods,
   obeyStop,

@@ -47,7 +47,7 @@ export interface WriteCommand {
 
 export interface SignalCommand {
   readonly do: 'signal'
-  readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGUSR1'
+  readonly signal: 'SIGTERM' | 'SIGKILL'
   readonly process: ProcessRef
 }
 

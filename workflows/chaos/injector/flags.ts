@@ -8,7 +8,15 @@ export interface Grammar<Value> {
 }
 
 /** The flags that need no value. Source: spec/chaos.md 3.2. */
-const SWITCHES = new Set(['dry-run', 'on-init', 'shutdown', 'forced', 'delete-storage', 'force-delete'])
+const SWITCHES = new Set([
+  'dry-run',
+  'on-init',
+  'shutdown',
+  'forced',
+  'delete-storage',
+  'force-delete',
+  'succeed-on-timeout',
+])
 
 export class Flags {
   private readonly given = new Map<string, string[]>()

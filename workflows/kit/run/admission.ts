@@ -30,9 +30,13 @@ export interface AdmissionRequest {
   readonly user: { readonly name: string; readonly groups: readonly string[] }
 }
 
+/** A kind that is asked about; it may be one of others, such as `v1/Pod`, of which the schema names the fields beside metadata alone. */
+export type AskedKind = Pick<Kind, 'group' | 'version' | 'apiVersion' | 'kind' | 'plural' | 'schema' | 'description'> &
+  Partial<Pick<Kind, 'withoutNamespace' | 'rules'>>
+
 /** The value that `<wing>/<kind>/admission.ts` exports. */
 export interface Admission {
-  readonly kind: Kind
+  readonly kind: AskedKind
   readonly operations: readonly AdmissionOperation[]
   /** Who asks takes as many as it tells of: where there may be very many, they are made as they are taken. */
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
@@ -42,6 +46,10 @@ export interface Admission {
   readonly metadata?: MetadataRules
   /** What whoever writes is told of what may be stored, a short sentence each; asked where `validate` is, when nothing is wrong. */
   readonly warnings?: (request: AdmissionRequest) => Iterable<string>
+  /** Only objects with this label, of whatever value, are asked about by mutations: where there are very many others. */
+  readonly labelled?: string
+  /** Nobody is asked whether objects may be stored: of kinds of others. */
+  readonly onlyMutates?: true
   /** What is changed in objects before they are judged and stored. */
   readonly mutations?: readonly Mutation[]
 }
@@ -125,12 +133,12 @@ export interface FurtherRules {
   /** About the writes that the kind's rules about metadata are asked of, when these have found nothing. @throws as `validate`. */
   metadata?(request: FurtherRequest): Promise<readonly Problem[]>
   /** Makes the mutations of a kind that have no `mutate` of their own. Reads nothing (A4). @throws as `validate`: nothing is changed. */
-  mutate?(mutation: string, request: AdmissionRequest & { readonly kind: Kind }): readonly FieldChange[]
+  mutate?(mutation: string, request: AdmissionRequest & { readonly kind: AskedKind }): readonly FieldChange[]
   close(): Promise<void>
 }
 
 export interface FurtherRequest extends AdmissionRequest {
-  readonly kind: Kind
+  readonly kind: AskedKind
   readonly namespace: string
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: Signal

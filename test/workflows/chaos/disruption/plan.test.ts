@@ -3,16 +3,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
-import { CHAOS_POD_FINALIZER, FINALIZER } from '../../../../workflows/chaos/contract.ts'
-import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
-import type { Disruption } from '../../../../workflows/chaos/disruption/kind.ts'
-import type { ChaosPod, Target } from '../../../../workflows/chaos/disruption/observed.ts'
-import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
-import type { JsonValue } from '../../../../workflows/kit/index.ts'
-import { runPass } from '../../../../workflows/kit/testing/index.ts'
-
-const CREATED = '2026-01-02T03:00:00Z'
-const at = (seconds: number) => new Date(Date.parse(CREATED) + seconds * 1000)
+import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
+import { at, chaosPod, collecting, node, pass, pod, PROMPT, reasonsOf, SPEC } from './passes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
@@ -20,61 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const SPEC = { selector: { app: 'web' }, count: 1, duration: '10m', network: { drop: 30 } }
-
-interface Given {
-  readonly spec?: object
-  readonly status?: object
-  readonly metadata?: object
-  readonly state?: Partial<DisruptionState>
-  readonly settings?: object
-}
-
-async function pass({ spec = SPEC, status, metadata, state = {}, settings }: Given = {}) {
-  const target = {
-    metadata: {
-      ...{ name: 'slow', namespace: 'shop', uid: 'uid-slow', creationTimestamp: CREATED, finalizers: [FINALIZER] },
-      ...metadata,
-    },
-    ...{ spec, ...(status && { status }) },
-  } as unknown as Disruption
-  return await runPass(disruptionController, { target, state, ...(settings && { settings: settings as JsonValue }) })
-}
-
-const pod = (name: string, is: Partial<Target> = {}): Target => ({
-  ...{ apiVersion: 'v1', kind: 'Pod', annotations: {}, isRunning: true, waitsForInit: false, node: 'n1' },
-  metadata: { name, namespace: 'shop', uid: `uid-${name}`, resourceVersion: '1' },
-  ...{ ip: '10.0.0.1', containers: [{ name: 'app', id: 'containerd://1' }] },
-  ...is,
-})
-const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
-  ...{
-    apiVersion: 'v1',
-    kind: 'Pod',
-    target,
-    does: 'network-disruption',
-    disruption: 'slow',
-    disruptionNamespace: 'shop',
-  },
-  metadata: {
-    name: `chaos-slow-${target}`,
-    namespace: 'chaos-engineering',
-    uid: `uid-c-${target}`,
-    resourceVersion: '1',
-  },
-  ...{ phase: 'Running', isReady: false, isDeleting: false, isHeld: true, reason: '', injector: 'running' as const },
-  ...{ hasCompleted: false, isDisturbing: true },
-  ...is,
-})
-
-/** Nothing holds it up at its end. */
-const PROMPT = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, finalizerDeletionDelayMs: 0 } }
-const collecting = (delayMs: number) => ({
-  ...DEFAULT_CONFIG,
-  controller: { ...DEFAULT_CONFIG.controller, expiredDisruptionGCDelayMs: delayMs },
-})
-const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)
 
 describe('a pass over a new Disruption', () => {
   it('keeps the spec, chooses, says whom it has chosen, and makes what it has said', async () => {
@@ -95,8 +32,8 @@ describe('a pass over a new Disruption', () => {
     })
     expect(events).toMatchObject([
       { type: 'Normal', reason: 'Created', message: 'network-disruption of pods, count 1, for 10m0s' },
-      { reason: 'ChaosPodCreated' },
       { reason: 'Disrupted', about: `Pod ${target}` },
+      { reason: 'ChaosPodCreated' },
     ])
     expect(outcome.laterMs).toBe(599_000)
   })
@@ -255,7 +192,7 @@ describe('a pass over a new Disruption', () => {
       state: {
         pods: [pod('a'), pod('b'), pod('c')],
         targetPods: [pod('a'), pod('c')],
-        targetNodes: [{ ...pod('n1'), kind: 'Node', metadata: { name: 'n1', uid: 'u', resourceVersion: '1' } }],
+        targetNodes: [node('n1')],
         chaosPods: [
           chaosPod('a', { ...going, phase: 'Succeeded' }),
           chaosPod('b', { ...going, phase: 'Failed', injector: 'failed' }),
@@ -305,7 +242,7 @@ describe('a pass over a Disruption that is being deleted', () => {
       ...{ metadata: deleted, status, settings: PROMPT },
       state: {
         chaosPods: [chaosPod('a', { isDeleting: true, phase: 'Failed', injector: 'failed' })],
-        targetPods: [pod('a')],
+        ...{ targetPods: [pod('a')], targetNodes: [node('n1')] },
       },
     })
     expect(ended).toBeUndefined()
@@ -318,11 +255,22 @@ describe('a pass over a Disruption that is being deleted', () => {
     ])
   })
 
+  it.each([
+    ['gone', []],
+    ['not ready', [node('n1', false)]],
+  ])('holds nothing on account of a node that is %s', async (_what, targetNodes) => {
+    const { written } = await pass({
+      ...{ metadata: deleted, status, settings: PROMPT },
+      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes },
+    })
+    expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
+  })
+
   it('is told as stuck when it takes too long', async () => {
     vi.setSystemTime(at(1 + 15 * 60))
     const { status: said, events } = await pass({
       ...{ metadata: deleted, status, settings: PROMPT },
-      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')] },
+      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes: [node('n1')] },
     })
     expect(said).toMatchObject({ isStuckOnRemoval: true })
     expect(reasonsOf(events)).toEqual(['StuckOnRemoval'])

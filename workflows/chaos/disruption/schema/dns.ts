@@ -1,5 +1,5 @@
-// The kind dns. Wire format: spec/chaos.md 1.6. Of its two spellings, the object; the list `spec.dns[]` of 2021 is refused by the schema, for a field
-// that may be either has no schema at all.
+// The kind dns. Wire format: spec/chaos.md 1.6. Of its two spellings the object is stored; the list `spec.dns[]` of 2021 becomes one in the webhook
+// (rules/dns-list.ts), for a field that may be either has no schema at all.
 
 import { integer, list, oneOf, record, required, text, type ValueOf } from '../../../kit/index.ts'
 
@@ -23,11 +23,17 @@ const dnsRecord = record('One answer.', {
   ),
 })
 
-export const dnsField = record('Answers questions for names with something else; at level pod.', {
+const asObject = record('Answers questions for names with something else; at level pod.', {
   records: required(list('The answers.', dnsRecord, { minItems: 1, maxItems: 1024 })),
   port: integer('The port that name servers are asked on; default 53.', { minimum: 0, maximum: 65535 }),
   protocol: oneOf('How they are asked; default both.', ['udp', 'tcp', 'both', '']),
 })
+
+/** Else the API server would empty the entries of a list, which it takes for unknown fields, before the webhook sees them. */
+export const dnsField: typeof asObject = {
+  ...asObject,
+  schema: { ...asObject.schema, 'x-kubernetes-preserve-unknown-fields': true },
+}
 
 export type DnsDisruption = ValueOf<typeof dnsField>
 export type DnsRecord = ValueOf<typeof dnsRecord>

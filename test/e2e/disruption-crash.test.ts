@@ -1,0 +1,259 @@
+// X1, X2, X3, X5 of spec/chaos.md 8.5: whatever dies, refuses or repeats itself while a Disruption is injected and undone, what comes out is what comes out of
+// an undisturbed run, and no chaos pod is made twice.
+//
+//   D1. Many Disruptions are held, each at a write of its own, and one killed process dies at all of these (test/support/chaos/frozen-runs.ts).
+//   D2. An Event that was under way when its worker died may be lost: it only repeats what the status says (activities/kube/events.ts).
+//
+// To stay within a minute the suite kills the worker alone, at six of the writes. PAWL_LONG=1, and `npm run bench -- disruptions`,
+// have all, the bridge as well, and an API server that is away for a minute.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+import type { Disturb, WritePoint } from '../support/api-proxy.ts'
+import {
+  CLEANUP_WRITES,
+  type Course,
+  CrashCourse,
+  type CrashStage,
+  INJECTION_WRITES,
+  rearm,
+  writesOf,
+} from '../support/chaos/crash-course.ts'
+import { FrozenRuns, type Held } from '../support/chaos/frozen-runs.ts'
+import { ChaosKubelet } from '../support/chaos/kubelet.ts'
+import { PlayedKubelet } from '../support/chaos/played-kubelet.ts'
+import { useChaos } from '../support/chaos/tenants.ts'
+import { RESTART_MS } from '../support/crash.ts'
+import { refused } from '../support/read-faults.ts'
+
+const isLong = process.env['PAWL_LONG'] !== undefined
+// A run takes seconds; on a busy machine a process takes many to start.
+const LIMIT_MS = 400_000
+const AWAY_MS = isLong ? 60_000 : 3000
+
+// What a killed worker had begun is soon given to the next one.
+const workerFlags = ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000']
+const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags })
+let stage: CrashStage
+let expected: Course
+
+beforeAll(async () => {
+  const kubelet = new ChaosKubelet(chaos.of('shop').cluster.kube)
+  stage = { chaos, kubelet, played: new PlayedKubelet(kubelet), writes: [] }
+  await chaos.of('shop').makeNode('n1')
+  const course = new CrashCourse(stage, 'undisturbed')
+  await course.inject()
+  expected = await course.cleanUp()
+}, LIMIT_MS)
+afterAll(async () => {
+  await stage.played.stop()
+})
+
+describe('a Disruption that nothing disturbs', () => {
+  it('makes the writes at which others are interrupted, and none of another kind', () => {
+    const written = writesOf(stage, 'undisturbed').map(({ label }) => label)
+    const points = [...INJECTION_WRITES, ...CLEANUP_WRITES].map(({ label }) => label)
+    // Readiness of one chaos pod may be told before that of the other.
+    const without = (labels: readonly string[]) => labels.filter((label) => label !== 'PATCH disruptions/status').sort()
+    expect(without(written)).toEqual(without(points))
+  })
+
+  it('is injected once, undone, and leaves nothing', () => {
+    expect(expected).toMatchObject({
+      injected: { injectionStatus: 'Injected', runCount: 1, targets: ['<run>'] },
+      chaosPods: ['cpu-pressure <run>', 'network-disruption <run>'],
+      made: ['cpu-pressure <run>', 'network-disruption <run>'],
+      ...{ deleted: 2, left: [] },
+      told: [
+        ...['ChaosPodCreated', 'ChaosPodCreated', 'Cleaned', 'Created', 'Finished'],
+        ...['Disrupted of the target', 'Disrupted of the target'],
+      ],
+    })
+  })
+})
+
+interface Strike extends Held {
+  readonly half: 'injection' | 'cleanUp'
+}
+
+function strikesOn(half: Strike['half'], points: readonly WritePoint[]): readonly Strike[] {
+  return (['before', 'after'] as const).flatMap((when) =>
+    points.map((at, index): Strike => ({ half, when, at, name: `${half.toLowerCase()}${when}${index}` })),
+  )
+}
+const ALL = [...strikesOn('injection', INJECTION_WRITES), ...strikesOn('cleanUp', CLEANUP_WRITES)]
+// It is said who is chosen; one chaos pod is made; both are ready. One is deleted; the first is let go of; the end is said.
+const FEW = [
+  'injectionafter1',
+  'injectionafter2',
+  'injectionbefore9',
+  'cleanupafter0',
+  'cleanupbefore3',
+  'cleanupafter7',
+]
+// A worker has ten tasks at once; who is held keeps one.
+const AT_ONCE = 6
+const PARTS = isLong ? (['worker', 'bridge'] as const) : (['worker'] as const)
+const BATCHES = PARTS.flatMap((part) => {
+  const strikes = ALL.filter(({ name }) => isLong || FEW.includes(name))
+  // Each batch has some of both halves: 5 has no divisor in common with how many there are.
+  const mixed = strikes.map((_, index) => strikes[(index * 5) % strikes.length]!)
+  const batches = Array.from({ length: Math.ceil(strikes.length / AT_ONCE) }, (_, at) =>
+    mixed.slice(at * AT_ONCE, (at + 1) * AT_ONCE).map((strike) => ({ ...strike, name: `${part}${strike.name}` })),
+  )
+  return batches.map((batch) => ({ part, strikes: batch, at: batch.map(textOf).join('; ') }))
+})
+
+describe('X2: Disruptions whose process is killed', () => {
+  it.each(BATCHES)(
+    'end like any other: $part, $at',
+    async ({ part, strikes }) => {
+      const { pawl } = chaos.tenants
+      const runs = strikes.map((strike) => ({ strike, course: new CrashCourse(stage, strike.name) }))
+      const of = (half: Strike['half']) => runs.filter(({ strike }) => strike.half === half)
+      await Promise.all(of('cleanUp').map(({ course }) => course.inject()))
+      const frozen = new FrozenRuns(strikes)
+      rearm(stage, undefined, frozen.disturb)
+      const injected = Promise.all(of('injection').map(({ course }) => course.inject()))
+      const undone = Promise.all(of('cleanUp').map(({ course }) => course.cleanUp()))
+      await frozen.allHeld()
+      await pawl.kill(part)
+      frozen.release(part === 'worker' ? 'cut' : 'go on')
+      await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+      const late = await undone
+      await injected
+      const early = await Promise.all(of('injection').map(({ course }) => course.cleanUp()))
+      rearm(stage)
+      const courses = [...of('injection'), ...of('cleanUp')].map(({ strike }, index) => ({
+        title: textOf(strike),
+        isOfEvent: strike.at.label === 'POST events',
+        course: [...early, ...late][index]!,
+      }))
+      for (const { title, isOfEvent, course } of courses) {
+        expect.soft({ ...course, told: [] }, title).toEqual({ ...expected, told: [] })
+        // D2
+        expect.soft(new Set(expected.told), title).toEqual(new Set([...expected.told, ...course.told]))
+        expect.soft(course.told.length, title).toBeLessThanOrEqual(expected.told.length)
+        if (!isOfEvent)
+          expect
+            .soft(
+              course.told.filter((one) => one.startsWith('Disrupted')),
+              title,
+            )
+            .toHaveLength(2)
+      }
+    },
+    LIMIT_MS,
+  )
+})
+
+describe('a Disruption whose API server', () => {
+  const whole = async (name: string, disturb: () => Disturb) => {
+    const course = new CrashCourse(stage, name)
+    rearm(stage, undefined, disturb())
+    await course.inject()
+    rearm(stage, undefined, disturb())
+    const ended = await course.cleanUp()
+    rearm(stage)
+    return ended
+  }
+
+  it(
+    'X1: refuses the first write to each object as a conflict ends like any other',
+    async () => {
+      let refusals = 0
+      const disturb = () => {
+        const seen = new Set<string>()
+        return (label: string, _nth: number, path: string) => {
+          // A conflict of a creation would be another thing.
+          if (label.startsWith('POST ') || seen.has(`${label} ${path}`)) return undefined
+          seen.add(`${label} ${path}`)
+          refusals++
+          return { status: 409, reason: 'Conflict' }
+        }
+      }
+      expect(await whole('conflicts', disturb)).toEqual(expected)
+      // Finalizer and status; two deletions, two chaos pods that are let go of, status and finalizer.
+      expect(refusals).toBeGreaterThanOrEqual(8)
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'X2: carries out each first write to an object and loses the answer ends like any other',
+    async () => {
+      const disturb = () => {
+        const seen = new Set<string>()
+        return (label: string, _nth: number, path: string, sent: string) => {
+          const key = `${label} ${path} ${label.startsWith('POST ') ? sent : ''}`
+          if (seen.has(key)) return undefined
+          seen.add(key)
+          return 'lost after' as const
+        }
+      }
+      const { told, ...course } = await whole('answers', disturb)
+      const { told: all, ...others } = expected
+      expect(course).toEqual(others)
+      // Whether an Event of a creation is told depends on whether it was the first try that made it.
+      expect(told).toEqual(expect.arrayContaining(all.filter((one) => one !== 'ChaosPodCreated')))
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'X3: is away while it is undone ends like any other, and is never stuck',
+    async () => {
+      const { worker, bridge } = chaos.tenants.proxies
+      const course = new CrashCourse(stage, 'away')
+      await course.inject()
+      let backAt = 0
+      const isAway = () => Date.now() < backAt
+      const instead = () => (isAway() ? refused({ status: 503, reason: 'ServiceUnavailable' }) : undefined)
+      const act = () => {
+        backAt = Date.now() + AWAY_MS
+        worker.reads = { instead }
+        bridge.reads = { instead }
+        bridge.cutWatches()
+        return Promise.resolve('cut' as const)
+      }
+      rearm(stage, { at: { label: 'DELETE pods', nth: 1 }, when: 'after', act }, () =>
+        isAway() ? 'lost before' : undefined,
+      )
+      const ended = await course.cleanUp()
+      expect(worker.isArmed).toBe(false)
+      expect(Date.now()).toBeGreaterThanOrEqual(backAt)
+      worker.reads = {}
+      bridge.reads = {}
+      expect(ended).toEqual(expected)
+      const said = writesOf(stage, 'away').map(({ body }) => JSON.stringify(body))
+      expect(said.filter((body) => body.includes('"isStuckOnRemoval":true'))).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'X5: tells everything twice, and of chaos pods only when all are made, ends like any other',
+    async () => {
+      const { bridge } = chaos.tenants.proxies
+      const made = () => writesOf(stage, 'twice').filter(({ label, status }) => label === 'POST pods' && status === 201)
+      bridge.reads = {
+        async lines({ plural }, line) {
+          if (plural === 'pods' && line.includes('chaos-twice'))
+            await vi.waitFor(() => expect(made()).toHaveLength(2), { timeout: RESTART_MS, interval: 20 })
+          return [line, line]
+        },
+      }
+      bridge.cutWatches()
+      const course = new CrashCourse(stage, 'twice')
+      await course.inject()
+      const ended = await course.cleanUp()
+      bridge.reads = {}
+      expect(ended).toEqual(expected)
+    },
+    LIMIT_MS,
+  )
+})
+
+function textOf({ half, when, at }: Strike): string {
+  return `${half} ${when} ${at.label} ${at.nth}`
+}

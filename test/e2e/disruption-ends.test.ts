@@ -1,0 +1,134 @@
+// A Disruption ends whatever becomes of its target, of the node, of its injectors and of its worker; what may be left is told as stuck, with the way out.
+// Source: spec/chaos.md 8.5, X4 and X6; seeds/chaos-controller.txt "Cleanup phase".
+
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+
+import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
+import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+
+const chaos = useChaos('disruption-ends', ['shop'], undefined, { proxied: true })
+const shop = () => chaos.of('shop')
+let kubelet: ChaosKubelet
+beforeAll(() => {
+  vi.setConfig({ testTimeout: 240_000 })
+  kubelet = new ChaosKubelet(shop().cluster.kube)
+})
+
+const TWO_KINDS = { network: { drop: 30 }, cpuPressure: {} }
+
+// Longer than it takes until the chaos pods are there, also on a busy machine.
+const SHORT = '30s'
+const UNTIL_OVER = { timeout: 120_000, interval: 50 }
+
+/** Two kinds on one target on a node of its own, all called as the Disruption, whose chaos pods are ready. */
+async function disturbed(name: string, duration = '1h'): Promise<readonly ChaosPodObject[]> {
+  await shop().makeNode(name)
+  await shop().runPod(name, { labels: { app: name }, node: name })
+  const made = await shop().disrupt(name, { selector: { app: name }, count: 1, duration, ...TWO_KINDS })
+  const pods = await kubelet.untilPods(made, 2)
+  for (const pod of pods) await kubelet.ready(pod)
+  return pods
+}
+
+/** The same, when it has told so. */
+async function injected(name: string): Promise<readonly ChaosPodObject[]> {
+  const pods = await disturbed(name)
+  await shop().until(name, { injectionStatus: 'Injected' })
+  return pods
+}
+
+async function deleteNow(path: string): Promise<void> {
+  await shop().cluster.kube.request('DELETE', path, { body: { gracePeriodSeconds: 0 } })
+}
+
+/** Their nodes take them away as soon as the controller has let go of them, and not before. */
+async function allLetGo(pods: readonly ChaosPodObject[]): Promise<void> {
+  for (const { metadata } of pods)
+    await vi.waitFor(async () => {
+      const still = (await kubelet.pods()).find((one) => one.metadata.uid === metadata.uid)
+      expect(still?.metadata.finalizers).toBeUndefined()
+    }, PATIENT)
+  for (const pod of pods) await kubelet.bury(pod)
+}
+
+describe('a Disruption ends', () => {
+  it.each([
+    ['target', (name: string) => `/api/v1/namespaces/shop/pods/${name}`],
+    ['node', (name: string) => `/api/v1/nodes/${name}`],
+  ])('when its %s is gone, though nobody ends its chaos pods', async (what, path) => {
+    const name = `no-${what}`
+    const pods = await injected(name)
+    await deleteNow(path(name))
+    await shop().remove(name)
+    await allLetGo(pods)
+    await shop().gone(name)
+    expect(await shop().reasons('Disruption', name)).not.toContain('StuckOnRemoval')
+  })
+
+  it('at its deadline, also where an injector does not: its chaos pod is ended', async () => {
+    const pods = await disturbed('deaf', SHORT)
+    await vi.waitFor(async () => {
+      for (const { metadata } of await kubelet.pods(await shop().get('deaf')))
+        expect(metadata.deletionTimestamp).toBeDefined()
+      expect((await shop().status('deaf')).injectionStatus).toMatch(/^Previously/)
+    }, UNTIL_OVER)
+    for (const pod of pods) await kubelet.end(pod)
+    await vi.waitFor(async () => expect(await kubelet.pods(await shop().get('deaf'))).toEqual([]), PATIENT)
+    expect((await shop().status('deaf')).isStuckOnRemoval ?? false).toBe(false)
+    await shop().remove('deaf')
+    await shop().gone('deaf')
+  })
+
+  it('and is stuck, with the way out, when an injector could not clean at its deadline', async () => {
+    const [failed, other] = await disturbed('unclean', SHORT)
+    await kubelet.exit(other!, 0)
+    await kubelet.exit(failed!, 1)
+    await vi.waitFor(async () => expect((await shop().status('unclean')).isStuckOnRemoval).toBe(true), UNTIL_OVER)
+    expect(await shop().reasons('Disruption', 'unclean')).toContain('StuckOnRemoval')
+    await kubelet.release(failed!)
+    await shop().until('unclean', { isStuckOnRemoval: false })
+    await shop().remove('unclean')
+    await kubelet.bury(other!)
+    await shop().gone('unclean')
+  })
+
+  // X4
+  it('without a chaos pod, when its worker comes back after its deadline', async () => {
+    const { pawl, proxies } = chaos.tenants
+    await shop().makeNode('late')
+    await shop().runPod('late', { labels: { app: 'late' }, node: 'late' })
+    const killed = new Promise<void>((resolve) => {
+      proxies.worker.arm({
+        ...{ at: { label: 'PATCH disruptions/status', nth: 1 }, when: 'before' },
+        async act() {
+          await pawl.kill('worker')
+          resolve()
+          return 'cut'
+        },
+      })
+    })
+    const made = await shop().disrupt('late', { selector: { app: 'late' }, count: 1, duration: '5s', ...TWO_KINDS })
+    await killed
+    const endsAt = Date.parse(made.metadata.creationTimestamp ?? '') + 5000
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(endsAt), { timeout: 30_000, interval: 50 })
+    await pawl.startWorker()
+    await shop().until('late', { injectionStatus: 'PreviouslyNotInjected' })
+    expect(proxies.worker.writes.filter(({ label }) => label === 'POST pods')).toEqual([])
+    await shop().remove('late')
+    await shop().gone('late')
+  })
+})
+
+describe('a Disruption', () => {
+  // X6
+  it('is no longer wholly injected when a chaos pod is not ready any more, and is again when that is', async () => {
+    const [one, other] = await injected('regress')
+    await kubelet.ready(one!, false)
+    await shop().until('regress', { injectionStatus: 'PartiallyInjected', injectedTargetsCount: 0 })
+    await kubelet.ready(one!)
+    await shop().until('regress', { injectionStatus: 'Injected', injectedTargetsCount: 1, runCount: 1 })
+    await shop().remove('regress')
+    for (const pod of [one!, other!]) await kubelet.end(pod)
+    await shop().gone('regress')
+  })
+})

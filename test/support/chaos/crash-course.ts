@@ -1,0 +1,155 @@
+// What the crash set of Disruptions shares: a reference scenario, how its course is judged, and what strikes it.
+//
+//   C1. Two undisturbed runs look the same: what differs by nature (names of chaos pods, times) is left out or replaced.
+//   C2. A run has a target and a Disruption of its own, both called as it is, so runs do not see each other.
+
+import { sql } from 'kysely'
+import { expect, vi } from 'vitest'
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { DISRUPTION_KIND_LABEL, TARGET_LABEL } from '../../../workflows/chaos/contract.ts'
+import type { ApiProxy, SeenWrite } from '../api-proxy.ts'
+import { pointsOf, RESTART_MS } from '../crash.ts'
+import { isWriteOf } from './frozen-runs.ts'
+import type { ChaosKubelet } from './kubelet.ts'
+import type { PlayedKubelet } from './played-kubelet.ts'
+import { CHAOS, type ChaosCluster, type ChaosTenants } from './tenants.ts'
+
+const PATIENT = { timeout: RESTART_MS, interval: 50 }
+
+/** Every write of the reference scenario; the undisturbed run checks that there are no others. */
+export const INJECTION_WRITES = pointsOf([
+  'PATCH disruptions',
+  'PATCH disruptions/status',
+  'POST pods',
+  'POST pods',
+  'POST events',
+  'POST events',
+  'POST events',
+  'POST events',
+  'POST events',
+  'PATCH disruptions/status',
+])
+export const CLEANUP_WRITES = pointsOf([
+  'DELETE pods',
+  'DELETE pods',
+  'PATCH disruptions/status',
+  'PATCH pods',
+  'PATCH pods',
+  'POST events',
+  'POST events',
+  'PATCH disruptions/status',
+  'PATCH disruptions',
+])
+
+/** What a run came to. */
+export interface Course {
+  /** The status when everything was injected (C1). */
+  readonly injected: unknown
+  /** Chaos pods that were ever there: kind and target. */
+  readonly chaosPods: readonly string[]
+  /** Creations that the server has carried out. */
+  readonly made: readonly string[]
+  /** How many chaos pods the server was asked to delete. */
+  readonly deleted: number
+  /** What was told of the Disruption and of the target. */
+  readonly told: readonly string[]
+  /** Chaos pods that are there at the end. */
+  readonly left: readonly KubeObject[]
+}
+
+/** Where runs take place. */
+export interface CrashStage {
+  readonly chaos: ChaosTenants<'shop'>
+  readonly kubelet: ChaosKubelet
+  readonly played: PlayedKubelet
+  /** Of the worker, from the beginning. */
+  readonly writes: SeenWrite[]
+}
+
+/** The proxy of the worker forgets what it has seen when it is armed; the stage does not. */
+export function rearm({ chaos, writes }: CrashStage, ...how: Parameters<ApiProxy['arm']>): void {
+  const { worker } = chaos.tenants.proxies
+  writes.push(...worker.writes)
+  worker.arm(...how)
+}
+
+/** What the worker has written of a Disruption, so far. */
+export function writesOf({ chaos, writes }: CrashStage, name: string): readonly SeenWrite[] {
+  return [...writes, ...chaos.tenants.proxies.worker.writes].filter((write) => isWriteOf(name, write))
+}
+
+export class CrashCourse {
+  readonly #stage: CrashStage
+  readonly #shop: ChaosCluster
+  readonly #name: string
+  #disruption: KubeObject | undefined
+  #injected: unknown
+
+  /** @param name letters and digits (C2). */
+  constructor(stage: CrashStage, name: string) {
+    this.#stage = stage
+    this.#name = name
+    this.#shop = stage.chaos.of('shop')
+  }
+
+  /** Applies the reference Disruption, two kinds on one target, and waits until it is injected. */
+  async inject(): Promise<void> {
+    const name = this.#name
+    await this.#shop.runPod(name, { labels: { app: name }, node: 'n1' })
+    const spec = { selector: { app: name }, count: 1, duration: '1h', network: { drop: 30 }, cpuPressure: {} }
+    this.#disruption = await this.#shop.disrupt(name, spec)
+    const status = async () => await this.#shop.status(name)
+    await vi.waitFor(async () => expect(await status()).toMatchObject({ injectionStatus: 'Injected' }), PATIENT)
+    await this.#atRest(false)
+    this.#injected = comparable(await status(), name)
+  }
+
+  /** Deletes it, and waits until it is gone. */
+  async cleanUp(): Promise<Course> {
+    const { kubelet, played } = this.#stage
+    const name = this.#name
+    await this.#shop.remove(name)
+    const found = async () => await this.#shop.cluster.get('disruptions', name, CHAOS)
+    await vi.waitFor(async () => expect(await found()).toBeUndefined(), PATIENT)
+    await this.#atRest(true)
+    const done = writesOf(this.#stage, name).filter(({ status }) => status < 300)
+    const ofPods = (verb: string) => done.filter(({ label }) => label === `${verb} pods`)
+    const ofTarget = (reason: string) => `${reason} of the target`
+    return {
+      injected: this.#injected,
+      chaosPods: played.seen(name).map((key) => key.replace(name, '<run>')),
+      made: ofPods('POST').map(madeText(name)).sort(),
+      deleted: new Set(ofPods('DELETE').map(({ path }) => path)).size,
+      told: [
+        ...(await this.#shop.reasons('Disruption', name)),
+        ...(await this.#shop.reasons('Pod', name)).map(ofTarget),
+      ],
+      left: await kubelet.pods(this.#disruption),
+    }
+  }
+
+  /** Nobody has anything to look at; its run may wait for the end of its time, or be over. */
+  async #atRest(isOver: boolean): Promise<void> {
+    const { db } = this.#stage.chaos.tenants.pawl
+    const question = sql<{ ok: boolean }>`select
+      not exists (select from wake where name = ${this.#name} and due <= now())
+      and not exists (select from job where name = ${this.#name} and outcome is null and ${isOver}) as ok`
+    await vi.waitFor(async () => expect((await question.execute(db)).rows).toEqual([{ ok: true }]), PATIENT)
+  }
+}
+
+const madeText =
+  (run: string) =>
+  ({ answer }: SeenWrite) => {
+    const { [DISRUPTION_KIND_LABEL]: kind, [TARGET_LABEL]: target } = answer.metadata.labels ?? {}
+    return `${kind} ${target?.replace(run, '<run>')}`
+  }
+
+function comparable(status: object, run: string): unknown {
+  const text = JSON.stringify(status)
+    .replaceAll(/chaos-[a-z0-9-]+-[0-9a-f]{10}/g, '<chaos pod>')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
+    .replaceAll(/"specHash":"[^"]+"/g, '"specHash":"<hash>"')
+  return JSON.parse(text.replaceAll(run, '<run>')) as unknown
+}

@@ -1,0 +1,63 @@
+// Plays the kubelet for all chaos pods all the time: they become ready, and those that are deleted clean, complete and go.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { isNotFound } from '../../../activities/kube/errors.ts'
+import { DISRUPTION_NAME_LABEL } from '../../../workflows/chaos/contract.ts'
+import { type ChaosKubelet, type ChaosPodObject, keyOf } from './kubelet.ts'
+
+const EVERY_MS = 50
+
+export class PlayedKubelet {
+  readonly #kubelet: ChaosKubelet
+  /** Every chaos pod that was ever seen, by its uid. */
+  readonly #seen = new Map<string, ChaosPodObject>()
+  readonly #playing: Promise<void>
+  #isOver = false
+
+  constructor(kubelet: ChaosKubelet) {
+    this.#kubelet = kubelet
+    this.#playing = this.#play()
+    // Whoever stops it is told.
+    this.#playing.catch(() => undefined)
+  }
+
+  /** The chaos pods that were ever there of a Disruption: kind and target of each. */
+  seen(disruption: string): readonly string[] {
+    const own = [...this.#seen.values()].filter(
+      ({ metadata }) => metadata.labels?.[DISRUPTION_NAME_LABEL] === disruption,
+    )
+    return own.map(keyOf).sort()
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#playing
+  }
+
+  async #play(): Promise<void> {
+    while (!this.#isOver) {
+      const pods = await this.#kubelet.pods()
+      await Promise.all(
+        pods.map(async (pod) => {
+          this.#seen.set(pod.metadata.uid ?? '', pod)
+          await this.#step(pod)
+        }),
+      )
+      await sleep(EVERY_MS)
+    }
+  }
+
+  async #step(pod: ChaosPodObject): Promise<void> {
+    const { phase = 'Pending' } = (pod as { readonly status?: { readonly phase?: string } }).status ?? {}
+    const isDeleting = pod.metadata.deletionTimestamp !== undefined
+    try {
+      if (!isDeleting && phase === 'Pending') await this.#kubelet.ready(pod)
+      if (isDeleting && phase === 'Running') await this.#kubelet.exit(pod, 0)
+      if (isDeleting) await this.#kubelet.bury(pod)
+    } catch (error) {
+      // Between the list and the write the controller has let go of it.
+      if (!isNotFound(error)) throw error
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// Passes over a Disruption without servers, and what they find there.
+
+import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
+import { FINALIZER } from '../../../../workflows/chaos/contract.ts'
+import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
+import type { Disruption } from '../../../../workflows/chaos/disruption/kind.ts'
+import type { ChaosPod, Target } from '../../../../workflows/chaos/disruption/observed.ts'
+import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
+import type { JsonValue } from '../../../../workflows/kit/index.ts'
+import { runPass } from '../../../../workflows/kit/testing/index.ts'
+
+export const CREATED = '2026-01-02T03:00:00Z'
+export const at = (seconds: number) => new Date(Date.parse(CREATED) + seconds * 1000)
+
+export const SPEC = { selector: { app: 'web' }, count: 1, duration: '10m', network: { drop: 30 } }
+
+export interface Given {
+  readonly spec?: object
+  readonly status?: object
+  readonly metadata?: object
+  readonly state?: Partial<DisruptionState>
+  readonly settings?: object
+}
+
+export async function pass({ spec = SPEC, status, metadata, state = {}, settings }: Given = {}) {
+  const target = {
+    metadata: {
+      ...{ name: 'slow', namespace: 'shop', uid: 'uid-slow', creationTimestamp: CREATED, finalizers: [FINALIZER] },
+      ...metadata,
+    },
+    ...{ spec, ...(status && { status }) },
+  } as unknown as Disruption
+  return await runPass(disruptionController, { target, state, ...(settings && { settings: settings as JsonValue }) })
+}
+
+export const pod = (name: string, is: Partial<Target> = {}): Target => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', annotations: {}, isRunning: true, waitsForInit: false, node: 'n1' },
+  metadata: { name, namespace: 'shop', uid: `uid-${name}`, resourceVersion: '1' },
+  ...{ ip: '10.0.0.1', containers: [{ name: 'app', id: 'containerd://1' }] },
+  ...is,
+})
+export const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
+  ...{
+    apiVersion: 'v1',
+    kind: 'Pod',
+    target,
+    does: 'network-disruption',
+    disruption: 'slow',
+    disruptionNamespace: 'shop',
+  },
+  metadata: {
+    name: `chaos-slow-${target}`,
+    namespace: 'chaos-engineering',
+    uid: `uid-c-${target}`,
+    resourceVersion: '1',
+  },
+  ...{ phase: 'Running', isReady: false, isDeleting: false, isHeld: true, reason: '', injector: 'running' as const },
+  ...{ hasCompleted: false, isDisturbing: true },
+  ...is,
+})
+
+export const node = (name: string, isRunning = true) =>
+  pod(name, { kind: 'Node', isRunning, node: name, metadata: { name, uid: `uid-${name}`, resourceVersion: '1' } })
+
+/** Nothing holds it up at its end. */
+export const PROMPT = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, finalizerDeletionDelayMs: 0 } }
+export const collecting = (delayMs: number) => ({
+  ...DEFAULT_CONFIG,
+  controller: { ...DEFAULT_CONFIG.controller, expiredDisruptionGCDelayMs: delayMs },
+})
+export const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)

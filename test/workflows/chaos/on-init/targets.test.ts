@@ -1,0 +1,54 @@
+// Which pods are targets of a Disruption with onInit. Source: spec/chaos.md 2.3 (3, 4), 4.3 B23.
+
+import { describe, expect, it } from 'vitest'
+
+import { podView } from '../../../../workflows/chaos/disruption/observed.ts'
+import { matchingTargets } from '../../../../workflows/chaos/disruption/selection.ts'
+import type { Pod } from '../../../../workflows/kit/kind/kubernetes/v1.ts'
+
+const LABELS = { 'chaos.datadoghq.com/disrupt-on-init': 'true' }
+const RUNNING = { running: {} }
+const GONE_ON = { terminated: { exitCode: 0 } }
+
+interface Given {
+  readonly phase?: string
+  readonly handler?: object
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+function pod({ phase = 'Pending', handler, labels = LABELS }: Given): Pod {
+  const initContainerStatuses = handler && [{ name: 'chaos-handler', containerID: 'containerd://1', state: handler }]
+  const metadata = { name: 'web', uid: 'u', resourceVersion: '1', labels }
+  const given: unknown = { apiVersion: 'v1', kind: 'Pod', metadata, status: { phase, initContainerStatuses } }
+  return given as Pod
+}
+
+const isChosen = (given: Given, current: readonly string[] = []) =>
+  matchingTargets([podView(pod(given))], { onInit: true }, { current: new Set(current), ownNode: undefined }).length > 0
+
+describe('a Disruption before pods start', () => {
+  it('chooses a pod whose handler waits, of which the handler is a container to be disturbed', () => {
+    expect(isChosen({ handler: RUNNING })).toBe(true)
+    expect(podView(pod({ handler: RUNNING })).containers).toEqual([
+      { name: 'chaos-handler', id: 'containerd://1', isInit: true },
+    ])
+  })
+
+  it.each<[string, Given]>([
+    ['runs', { phase: 'Running' }],
+    ['waits for something else', {}],
+    ['has gone on', { handler: GONE_ON }],
+    ['has a container of that name without asking for it', { handler: RUNNING, labels: {} }],
+  ])('does not choose a pod that %s', (_what, given) => {
+    expect(isChosen(given)).toBe(false)
+  })
+
+  it('keeps one that it has chosen, when that runs', () => {
+    expect(isChosen({ phase: 'Running' }, ['web'])).toBe(true)
+  })
+
+  it('takes what it has done to a pod for left there until that runs', () => {
+    expect(podView(pod({ handler: GONE_ON })).isStarting).toBe(true)
+    expect(podView(pod({ handler: { terminated: { exitCode: 1 } } })).isStarting).toBe(false)
+  })
+})

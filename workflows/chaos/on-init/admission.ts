@@ -1,0 +1,20 @@
+// What becomes of pods that ask to be disturbed before they start. Source: spec/chaos.md 2.10 "Pod mutation".
+
+import { type Admission, anyMap } from '../../kit/index.ts'
+import { DISRUPT_ON_INIT_LABEL } from '../contract.ts'
+import { HANDLER_MUTATION } from './rules/handler-container.ts'
+
+export const onInitAdmission: Admission = {
+  kind: {
+    ...{ group: '', version: 'v1', apiVersion: 'v1', kind: 'Pod', plural: 'pods' },
+    description: 'A pod.',
+    schema: { spec: anyMap('Of the pod.') },
+  },
+  operations: ['CREATE'],
+  labelled: DISRUPT_ON_INIT_LABEL,
+  onlyMutates: true,
+  validate: () => [],
+  further: () => import('../../../activities/chaos/further-rules.ts'),
+  // A pod is not kept from starting because nobody could disturb it.
+  mutations: [{ name: HANDLER_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
+}
