@@ -13,7 +13,7 @@ export type ScalePart = (typeof SCALE_PARTS)[number]
 export interface ScenarioOptions {
   /** latency: how many Installations one after the other. */
   readonly count: number
-  /** scale */
+  /** scale, disruptions */
   readonly size: Size
   /** scale */
   readonly parts: readonly ScalePart[]
@@ -47,7 +47,7 @@ export const SCENARIO_FLAGS = {
 
 export const SCENARIO_USAGE = `options of single scenarios:
   --count N             latency: Installations one after the other (${DEFAULTS.count})
-  --size S              scale: ${SIZES.join(', ')} (${DEFAULTS.size}); small is a tenth of full, tiny a hundredth
+  --size S              scale, disruptions: ${SIZES.join(', ')} (${DEFAULTS.size}); small is a tenth of full, tiny a hundredth
   --parts LIST          scale: ${SCALE_PARTS.join(', ')} (all)
   --plot FILE           scale: draw the growth, e.g. docs/performance-growth.svg
   --minutes N           soak: how long (${DEFAULTS.minutes})

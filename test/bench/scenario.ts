@@ -1,6 +1,8 @@
 // What a scenario of the bench is and gives back. One file per scenario; scenarios.ts lists them.
 
+import type { BenchWing } from './bench-wing.ts'
 import type { Options } from './options.ts'
+import type { ProfiledWork } from './profile.ts'
 import type { Say } from './progress.ts'
 import type { Stage } from './stage.ts'
 import type { YardsticksOfRun } from './yardsticks.ts'
@@ -9,6 +11,10 @@ export interface Scenario {
   /** One line for --help. */
   readonly summary: string
   readonly run: (stage: Stage) => Promise<ScenarioResult>
+  /** What the set has on in place of the wings that are on where none is named. It has to be the bench's own then. */
+  readonly wing?: BenchWing
+  /** What `--profile` looks at. Default: the creation of Installations. */
+  readonly profiled?: ProfiledWork
 }
 
 /** One that brings its servers and its Pawls along: a set beside it would do the same work. */

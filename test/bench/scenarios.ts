@@ -1,6 +1,7 @@
 // The scenarios by name.
 
 import { ask } from './ask.ts'
+import { disruptions } from './disruptions.ts'
 import { faults } from './faults.ts'
 import { latency } from './latency.ts'
 import { scale } from './scale.ts'
@@ -17,4 +18,5 @@ export const SCENARIOS: ReadonlyMap<string, Scenario | LoneScenario> = new Map<s
   ['soak', soak],
   ['faults', faults],
   ['ask', ask],
+  ['disruptions', disruptions],
 ])

@@ -12,6 +12,7 @@ import { readState, type DevState } from '../../worker/dev/state.ts'
 import { PartRestarts, type Restart } from './part-restarts.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Say } from './progress.ts'
+import type { BenchWing } from './bench-wing.ts'
 import { countStatements } from './statements.ts'
 
 export interface BenchSet {
@@ -37,29 +38,36 @@ export interface SetOptions {
   readonly temporalStore: TemporalStore
   /** Whether bridge and worker can be profiled side by side, and PostgreSQL counts statements. */
   readonly forProfile: boolean
+  readonly wing?: BenchWing | undefined
   readonly signal: AbortSignal
   readonly say: Say
 }
 
 export async function openSet(options: SetOptions): Promise<BenchSet> {
   if (options.dataDir === undefined) return await startSet(options)
+  if (options.wing !== undefined)
+    throw new Error(`--data-dir: found ${options.dataDir}, expected none: this scenario needs a set of its own`)
   const state = await readState(options.dataDir)
   if (state === undefined) throw new Error(`nothing runs for ${options.dataDir}, expected pawl dev to`)
   const never = new Promise<never>(() => undefined)
   return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
-async function startSet({ temporalStore, forProfile, signal, say }: SetOptions): Promise<BenchSet> {
+async function startSet({ temporalStore, forProfile, wing, signal, say }: SetOptions): Promise<BenchSet> {
   // Each process listens to an inspector on a port of its own, once it is told to.
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
+  const named = wing === undefined ? {} : { wings: wing.name, wingFlags: await wing.flagsIn(dataDir) }
   const start = () =>
-    startDev({ config: readConfig(), dataDir, ephemeral: false, temporalStore, progress: say, signal })
+    startDev({ config: readConfig(), dataDir, ephemeral: false, temporalStore, progress: say, signal, ...named })
   try {
     const dev = await (forProfile ? startForProfile(start) : start())
+    await wing?.prepare(dev.servers)
     for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
     const described = await describeSet(dev.state)
-    const restarts = new PartRestarts(dev.servers, described.processes, described.logFile)
+    // As they run now: the wing may have started some anew.
+    const parts = dev.servers.parts.map(({ spec, identity }) => ({ name: spec.name, pid: identity.pid }))
+    const restarts = new PartRestarts(dev.servers, parts, described.logFile)
     const { processes, failure } = restarts
     const restart = (names: readonly string[]) => restarts.restart(names)
     return { ...described, processes, isOwn: true, failure, restart, stop: () => dev.stop() }
