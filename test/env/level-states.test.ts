@@ -199,4 +199,40 @@ describe('what a pass observes', () => {
     const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
     expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }])
   })
+
+  it('is not older than what its own pass has written, which the journal need not know yet', async () => {
+    await observe({ list })
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', data: { key: 'value' }, metadata: { name: 'a' } }
+    await act.applyLevel({ ...base, resource: maps, object })
+    const version = api.objects.get(`${MAPS}/a`)?.metadata.resourceVersion
+    const asked: string[] = []
+    api.intercept = ({ method, path, query }) => {
+      if (method !== 'GET' || path !== MAPS) return undefined
+      asked.push(query['resourceVersion'] ?? '')
+      return { status: 200, body: { metadata: { resourceVersion: '1000' }, items: [] } }
+    }
+    await observe({ list })
+    expect(asked).toEqual([version])
+  })
+})
+
+describe('the target, in later steps of a pass', () => {
+  const query: LevelQuery = { ...maps, query: { kind: 'v1/ConfigMap', name: '${target.spec.ref}', lazy: true } }
+  const refresh = async (version?: string) =>
+    await act.refreshLevel({ ...base, ...(version !== undefined && { version }), state: 'one', query })
+  const gets = () => api.requests.filter((request) => request === 'GET shops/shop').length
+
+  it('is not read again while this process knows it as new as the pass does', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a' } }))
+    const observed = await act.observeLevel({ ...base, queries: {} })
+    const version = observed?.target.metadata.resourceVersion ?? ''
+    const before = gets()
+    expect(await refresh(version)).toMatchObject({ found: { data: { key: 'value' } } })
+    expect(gets()).toBe(before)
+    // Somebody else has written what the pass has seen; runs of a former worker do not say what they have.
+    await refresh(String(Number(version) + 1))
+    await refresh()
+    expect(gets()).toBe(before + 2)
+  })
 })
