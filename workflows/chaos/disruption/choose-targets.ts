@@ -71,11 +71,20 @@ async function matchingIn(pass: DisruptionPass): Promise<readonly Target[]> {
   const found = isOfNodes(spec)
     ? await pass.refresh(isStatic ? 'candidateNodes' : 'nodes')
     : await pass.refresh(isStatic ? 'candidatePods' : 'pods')
+  seenIn.set(pass, new Map(found.map((target) => [target.metadata.name, target])))
   const { enableSafeguards, ownNode } = configOf(pass).controller
   return matchingTargets(found, spec, {
     current: new Set(statusIn(pass).targets ?? []),
     ownNode: enableSafeguards ? ownNode : undefined,
   })
+}
+
+// What this step has read, for the one that makes chaos pods.
+const seenIn = new WeakMap<DisruptionPass, ReadonlyMap<string, Target>>()
+
+/** The targets that this pass has seen when it chose, by name; undefined: it has not looked. */
+export function seenTargetsIn(pass: DisruptionPass): ReadonlyMap<string, Target> | undefined {
+  return seenIn.get(pass)
 }
 
 /** So many of them, in their order (C3). */

@@ -6,7 +6,7 @@
 //   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
 import { action, again, done, type Outcome, sequential } from '../../kit/index.ts'
-import { endChaosPods, letGo, stuckPodsIn } from './end-chaos-pods.ts'
+import { endChaosPods, letGo, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
 import { sayInjection } from './tell-injection.ts'
@@ -62,8 +62,15 @@ export const cleanUp = sequential(endChaosPods, deleteChaosPods, awaitChaosPods,
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
-  const own = pass.state.chaosPods.length === 0 ? [] : await pass.refresh('chaosPods')
-  return own.length > 0 ? own : await pass.refresh('labelledChaosPods')
+  const { chaosPods } = pass.state
+  // Our finalizer is on them; whoever else takes it off wakes the next pass.
+  const cleaning = chaosPods.filter((pod) => pod.isHeld && pod.phase === 'Running' && !wasReleased(pass, pod))
+  if (cleaning.length > 0) return chaosPods
+  const [own, labelled] = await Promise.all([
+    chaosPods.length === 0 ? [] : pass.refresh('chaosPods'),
+    pass.refresh('labelledChaosPods'),
+  ])
+  return own.length > 0 ? own : labelled
 }
 
 async function tellOverdue({ target, now, status, act, settings }: DisruptionPass, left: readonly ChaosPod[]) {

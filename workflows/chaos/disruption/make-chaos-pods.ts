@@ -9,6 +9,7 @@ import { action, done } from '../../kit/index.ts'
 import { type InjectorKindName, kindNamesOf } from '../contract.ts'
 import { chaosPodName } from './chaos-pod-name.ts'
 import { chaosPod } from './chaos-pod.ts'
+import { seenTargetsIn } from './choose-targets.ts'
 import { letGo } from './end-chaos-pods.ts'
 import type { TargetInjections } from './kind.ts'
 import type { Target } from './observed.ts'
@@ -97,6 +98,8 @@ async function make(pass: DisruptionPass, missing: readonly Wanted[]): Promise<v
 }
 
 async function targetsOf(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
+  const seen = seenTargetsIn(pass)
+  if (seen !== undefined && names.every((name) => seen.has(name))) return seen
   const found = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
   return new Map(found.map((target) => [target.metadata.name, target]))
 }
@@ -118,14 +121,16 @@ async function makeOne(pass: DisruptionPass, { target, kind }: Wanted, found: Ta
   }
   const answer = await act.create(made.pod, { owner: 'label' })
   const { namespace = '' } = made.pod.metadata
-  if (answer === 'created')
-    await act.event({
-      ...{ type: 'Normal', reason: 'ChaosPodCreated', occasion: name },
-      message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
-    })
   const { name: disruption, namespace: home } = pass.target.metadata
-  await act.event({
-    ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
-    message: `chaos pod ${namespace}/${name} of Disruption ${home}/${disruption} does ${kind} to it`,
-  })
+  await Promise.all([
+    answer === 'created' &&
+      act.event({
+        ...{ type: 'Normal', reason: 'ChaosPodCreated', occasion: name },
+        message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
+      }),
+    act.event({
+      ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
+      message: `chaos pod ${namespace}/${name} of Disruption ${home}/${disruption} does ${kind} to it`,
+    }),
+  ])
 }
