@@ -13,8 +13,6 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
    * object; one that the next pass is likely to have got over (`Changed`) is none.
    */
   async settleLevel({ by, subject, target, againMs, attempt, isOutside, fault }) {
-    // All that the pass has written, in one transaction.
-    await deps.journal.flush(by.workflowID)
     await recordPass(deps, {
       workflowID: by.workflowID,
       runID: by.runID,
