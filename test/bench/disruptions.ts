@@ -14,6 +14,7 @@ import { readCounters, type Requests, requestsBetween } from './requests.ts'
 import { sized } from './scale-part.ts'
 import { tenthsOf } from './scale-throughput.ts'
 import type { Scenario, ScenarioResult } from './scenario.ts'
+import type { Targeting } from './scenario-options.ts'
 import type { Stage } from './stage.ts'
 import { quantile, sum } from './statistics.ts'
 
@@ -65,9 +66,9 @@ interface Measured {
 
 async function runScenario(stage: Stage): Promise<ScenarioResult> {
   const { kube, set, options, say } = stage
-  const { size, warmUp } = options.scenarioOptions
-  const plans = [false, true].map((isStatic): DisruptionPlan => {
-    return { disruptions: sized(DISRUPTIONS, size), pods: sized(PODS, size), isStatic }
+  const { size, warmUp, targetings } = options.scenarioOptions
+  const plans = targetings.map((targeting): DisruptionPlan => {
+    return { disruptions: sized(DISRUPTIONS, size), pods: sized(PODS, size), isStatic: targeting === 'static' }
   })
   const pods = await DisruptionPods.make(kube, sized(PODS, size), options.timeoutMs)
   say(`disruptions: ${pods.count} pods run`)
@@ -212,7 +213,7 @@ function section(found: readonly Measured[], claims: readonly Claim[]): string {
   ].join('\n\n')
 }
 
-function targetingOf({ isStatic }: DisruptionPlan): string {
+function targetingOf({ isStatic }: DisruptionPlan): Targeting {
   return isStatic ? 'static' : 'dynamic'
 }
 
