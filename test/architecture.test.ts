@@ -30,6 +30,7 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
     ...['activities/landscaper/deploy/deployers.gen.ts', 'activities/landscaper/deploy/objects/apply.ts'],
     ...['activities/landscaper/deploy/mock/deployer.ts', 'activities/landscaper/render/names.ts'],
     ...['activities/programs.gen.ts', 'activities/chaos/programs.ts', 'activities/chaos/injector/injector.ts'],
+    ...['activities/commands.gen.ts', 'activities/chaos/command/stop.ts'],
     ...['activities/chaos/node-agent/agent.ts', 'activities/chaos/admission/population.ts'],
     'worker/program.ts',
     ...['activities/chaos/pods.ts', 'worker/cli/gen.ts', 'worker/dev/part.ts'],

@@ -1,6 +1,6 @@
-// The command line `pawl`: one file per command in cli/, and the programs that wings have. Started by pawl.js, which picks the right Node.
+// The command line `pawl`: one file per command in cli/, and the commands and programs that wings have. Started by pawl.js, which picks the right Node.
 
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
 
 import { keepCompiled } from './cli/compile-cache.ts'
 import { runProgram } from './cli/usage.ts'
@@ -42,6 +42,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 /** One screen for all commands: what they take, and the second half of what they do, is in their own help. */
 const FITTING = {
   subcommandTerm: (command: Command) => command.name(),
+  // `pawl help why` is `pawl why --help`, which is told.
+  visibleCommands: (command: Command) => new Help().visibleCommands(command).filter((one) => one.name() !== 'help'),
   subcommandDescription: (command: Command) => command.summary() || (command.description().split(/[,:;(]/, 1)[0] ?? ''),
 }
 
@@ -53,7 +55,16 @@ Examples:
 const COMPLETE = '__complete'
 
 async function loadCommand(name: string): Promise<Command | undefined> {
-  return Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined
+  if (Object.hasOwn(COMMANDS, name)) return await COMMANDS[name]?.()
+  return (await import('./cli/wing-commands.ts')).wingCommand(name)
+}
+
+/** All, or the one that is asked for. Registries of wings are loaded by no command of Pawl's own: one of them mends these. */
+async function namesFor(first: string | undefined): Promise<readonly string[]> {
+  if (first !== undefined && Object.hasOwn(COMMANDS, first)) return [first]
+  const { COMMANDS: ofWings } = await import('../activities/commands.gen.ts')
+  const names = ofWings.map(({ name }) => name)
+  return first !== undefined && names.includes(first) ? [first] : [...Object.keys(COMMANDS), ...names]
 }
 
 // Positional options: what stands behind a command is the command's, as in `pawl gen types --version v1`.
@@ -66,16 +77,16 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .addHelpText('after', EXAMPLES)
   if (first === COMPLETE) {
     const { completeCommand } = await import('./cli/completion.ts')
-    const names = [...Object.keys(COMMANDS), ...(await wingPrograms()).map(({ name }) => name)]
-    return program.addCommand(completeCommand(names, loadCommand))
+    const all = [...(await namesFor(undefined)), ...(await wingPrograms()).map(({ name }) => name)]
+    return program.addCommand(completeCommand(all, loadCommand))
   }
-  const names = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS)
+  const names = await namesFor(first)
   for (const name of names) {
     // To refuse a word, or to say a version, their names are enough.
     const command = isHelp(first) || name === first ? await loadCommand(name) : new Command(name)
     if (command !== undefined) program.addCommand(command)
   }
-  const programs = first !== undefined && Object.hasOwn(COMMANDS, first) ? [] : await wingPrograms()
+  const programs = names.includes(first ?? '') ? [] : await wingPrograms()
   for (const { name, summary } of programs) program.command(name).description(summary)
   return program
 }

@@ -136,8 +136,9 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'what all activities need, and what a wing and a program of one is to them, import the engine: no wing',
-    of: /^activities\/(?:deps|wing|program)\.ts$/,
+    sentence:
+      'what all activities need, and what a wing, a program and a command of one is to them, import the engine: no wing',
+    of: /^activities\/(?:deps|wing|program|command)\.ts$/,
     may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight)\\.ts$', DEPS, KIT],
     packages: ANY,
   },
@@ -160,9 +161,15 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "a wing's list of programs imports what a program is, and by a call what it starts",
-    of: /^activities\/([^/]+)\/programs\.ts$/,
-    may: ['^activities/program\\.ts$'],
+    sentence: "the list of commands imports each wing's own list",
+    of: /^activities\/commands\.gen\.ts$/,
+    may: ['^activities/(?:command|[^/]+/commands)\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence: "a wing's lists of programs and commands import what such a thing is, and by a call what it starts",
+    of: /^activities\/([^/]+)\/(?:programs|commands)\.ts$/,
+    may: ['^activities/(?:program|command)\\.ts$'],
     mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
     packages: NONE,
   },
@@ -185,6 +192,12 @@ export const TABLE: readonly Row[] = [
       '^workflows/$1/(?:node-agent/|injector/command\\.ts$)',
       ...['^activities/(?:(?:run|kube|journal)/|program\\.ts$)', DEPS, KIT, WING],
     ],
+    packages: ANY,
+  },
+  {
+    sentence: 'what people do by a command of a wing imports itself, what a command is, the top of the wing and kube',
+    of: /^activities\/([^/]+)\/command\//,
+    may: ['^activities/$1/(?:command/|[^/]+\\.ts$)', '^activities/(?:kube/|command\\.ts$)', KIT, WING],
     packages: ANY,
   },
   {
@@ -288,7 +301,7 @@ export const TABLE: readonly Row[] = [
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [
       '^worker/',
-      '^activities/(?:(?:journal|kube|run)/|programs\\.gen\\.ts$)',
+      '^activities/(?:(?:journal|kube|run)/|programs\\.gen\\.ts$|command\\.ts$|commands\\.gen\\.ts$)',
       KIT,
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],

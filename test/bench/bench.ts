@@ -7,7 +7,6 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createKubeClient } from '../../activities/kube/client.ts'
-import type { BenchWing } from './bench-wing.ts'
 import { describeMachine, load } from './machine.ts'
 import { type Options, readOptions, USAGE } from './options.ts'
 import { CREATION, type ProfiledWork, takeProfiles } from './profile.ts'
@@ -69,16 +68,18 @@ interface Setting {
   readonly say: Say
   readonly interrupt: Interruption
   readonly forProfile: boolean
-  readonly wing?: BenchWing | undefined
+  /** Of a scenario. */
+  readonly wings?: string | undefined
+  readonly prepare?: Scenario['prepare']
 }
 
 /** Does the work on a set, which is closed afterwards (B1). */
 async function onSet<Result>(
-  { options, say, interrupt, forProfile, wing }: Setting,
+  { options, say, interrupt, forProfile, wings, prepare }: Setting,
   work: (stage: Stage) => Promise<Result>,
 ): Promise<Result> {
   const { dataDir, temporalStore } = options
-  const set = await openSet({ dataDir, temporalStore, forProfile, wing, signal: interrupt.signal, say })
+  const set = await openSet({ dataDir, temporalStore, forProfile, wings, prepare, signal: interrupt.signal, say })
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
   try {
     return await Promise.race([work({ set, kube, options, say }), set.failure, interrupt.happened])
@@ -89,8 +90,10 @@ async function onSet<Result>(
 }
 
 async function runOne(scenario: Scenario | LoneScenario, setting: Setting): Promise<Measured> {
-  if (!('runAlone' in scenario))
-    return await onSet({ ...setting, wing: scenario.wing }, (stage) => runScenario(scenario, stage))
+  if (!('runAlone' in scenario)) {
+    const { wings, prepare } = scenario
+    return await onSet({ ...setting, wings, prepare }, (stage) => runScenario(scenario, stage))
+  }
   const { options, say, interrupt } = setting
   const work = scenario.runAlone(options, say, interrupt.happened)
   // B1
@@ -118,8 +121,8 @@ type Profiles = Pick<ScenarioResult, 'failures'> & { readonly sections: readonly
 
 /** Of what the scenario wants to have looked at, or of what all others have in common. */
 async function profiled(scenario: Scenario | LoneScenario, setting: Setting): Promise<Profiles> {
-  const { wing, profiled: work = CREATION } = 'runAlone' in scenario ? {} : scenario
-  return await onSet({ ...setting, wing }, (stage) => runProfile(stage, work))
+  const { wings, prepare, profiled: work = CREATION } = 'runAlone' in scenario ? {} : scenario
+  return await onSet({ ...setting, wings, prepare }, (stage) => runProfile(stage, work))
 }
 
 /** Profiles that fail take no figures with them. */

@@ -50,6 +50,14 @@ export class Crew {
     this.#parts.delete(name)
   }
 
+  /** Resolves when somebody else has ended it; then it may be started again. */
+  async lost(name: string): Promise<void> {
+    const part = this.#parts.get(name)
+    if (part === undefined) throw new Error(`${name} was not started`)
+    await part.ended
+    this.#parts.delete(name)
+  }
+
   /** Stops all in good order. */
   async stop(): Promise<void> {
     await this.#group.stop()

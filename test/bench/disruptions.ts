@@ -2,7 +2,6 @@
 // (`pawl node-agent --play ready`), so what is measured is the controller and the servers.
 
 import { brokenClaims, type Claim, claimsTable } from './claims.ts'
-import { PLAYED_CHAOS } from './bench-wing.ts'
 import { type DisruptionCourse, type DisruptionPlan, DisruptionPods, runDisruptions } from './disruption-load.ts'
 import { Inspector } from './inspector.ts'
 import { liveMiB } from './live-memory.ts'
@@ -11,6 +10,7 @@ import { count, figure, markdownTable, seconds } from './markdown.ts'
 import { ProcessMeter, type Usages } from './processes.ts'
 import type { ProfiledWork } from './profile.ts'
 import { readCounters, type Requests, requestsBetween } from './requests.ts'
+import { playInjectors } from './play-injectors.ts'
 import { sized } from './scale-part.ts'
 import { tenthsOf } from './scale-throughput.ts'
 import type { Scenario, ScenarioResult } from './scenario.ts'
@@ -47,7 +47,8 @@ const PROFILED_WORK: ProfiledWork = {
 
 export const disruptions: Scenario = {
   summary: 'many Disruptions of one pod each among many pods, to Injected and back to gone',
-  wing: PLAYED_CHAOS,
+  wings: 'chaos',
+  prepare: playInjectors,
   profiled: PROFILED_WORK,
   run: runScenario,
 }

@@ -7,11 +7,14 @@ export interface Passes {
   readonly passes: number
 }
 
+/** Tells its own connections from those of Pawl. */
+const BENCH = 'pawl-bench'
+
 export class JournalReader {
   readonly #pool: pg.Pool
 
   constructor(databaseUrl: string) {
-    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 2, application_name: BENCH })
     // A connection that breaks while nobody uses it is made anew.
     this.#pool.on('error', () => undefined)
   }
@@ -59,6 +62,16 @@ export class JournalReader {
   async knows(uid: string, version: string): Promise<boolean> {
     const text = 'select 1 from object where uid = $1 and (resource_version >= $2 or deleted)'
     return (await this.#rows(text, [uid, version])).length > 0
+  }
+
+  /** The process of that server which has served one of the others' connections for longest. @throws without any. */
+  async oldestBackend(): Promise<number> {
+    const text = `select pid from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and application_name <> $1
+      order by backend_start limit 1`
+    const [row] = await this.#rows(text, [BENCH])
+    if (row === undefined) throw new Error('nobody is connected to the journal, expected worker and bridge')
+    return Number(row['pid'])
   }
 
   /** Wakes and open jobs in these namespaces: what is still to be done. */

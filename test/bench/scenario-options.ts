@@ -57,7 +57,7 @@ export const SCENARIO_USAGE = `options of single scenarios:
   --size S              scale, disruptions: ${SIZES.join(', ')} (${DEFAULTS.size}); small is a tenth of full, tiny a hundredth
   --parts LIST          scale: ${SCALE_PARTS.join(', ')} (all)
   --plot FILE           scale: draw the growth, e.g. docs/performance-growth.svg
-  --minutes N           soak: how long (${DEFAULTS.minutes})
+  --minutes N           soak: how long (${DEFAULTS.minutes}); 2 is a short form
   --faults N            faults: how many strike (${DEFAULTS.faults})
   --seed N              faults: to repeat a run's chance (another one each time)
   --lanes N             faults: how many Pawls live through them side by side (${DEFAULTS.lanes})

@@ -1,6 +1,6 @@
 // What a scenario of the bench is and gives back. One file per scenario; scenarios.ts lists them.
 
-import type { BenchWing } from './bench-wing.ts'
+import type { Servers } from '../../worker/dev/servers.ts'
 import type { Options } from './options.ts'
 import type { ProfiledWork } from './profile.ts'
 import type { Say } from './progress.ts'
@@ -10,9 +10,11 @@ import type { YardsticksOfRun } from './yardsticks.ts'
 export interface Scenario {
   /** One line for --help. */
   readonly summary: string
+  /** Of its own set; undefined: those that `pawl dev` serves by itself. */
+  readonly wings?: string | undefined
   readonly run: (stage: Stage) => Promise<ScenarioResult>
-  /** What the set has on in place of the wings that are on where none is named. It has to be the bench's own then. */
-  readonly wing?: BenchWing
+  /** Makes the set ready, once all of its parts run. It has to be the bench's own then. */
+  readonly prepare?: ((servers: Servers) => Promise<void>) | undefined
   /** What `--profile` looks at. Default: the creation of Installations. */
   readonly profiled?: ProfiledWork
 }

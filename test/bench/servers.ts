@@ -4,6 +4,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../../worker/server/config.ts'
 import { startDev, type Dev } from '../../worker/dev.ts'
@@ -12,8 +13,11 @@ import { readState, type DevState } from '../../worker/dev/state.ts'
 import { PartRestarts, type Restart } from './part-restarts.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Say } from './progress.ts'
-import type { BenchWing } from './bench-wing.ts'
+import type { Scenario } from './scenario.ts'
 import { countStatements } from './statements.ts'
+
+/** Disruptions that are undone do not stay for the sake of their metrics. */
+const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
 export interface BenchSet {
   /** Whether it was started by the bench, and goes with it. */
@@ -38,14 +42,16 @@ export interface SetOptions {
   readonly temporalStore: TemporalStore
   /** Whether bridge and worker can be profiled side by side, and PostgreSQL counts statements. */
   readonly forProfile: boolean
-  readonly wing?: BenchWing | undefined
+  /** Of one of the bench's own, as the flag has them. */
+  readonly wings?: string | undefined
+  readonly prepare?: Scenario['prepare']
   readonly signal: AbortSignal
   readonly say: Say
 }
 
 export async function openSet(options: SetOptions): Promise<BenchSet> {
   if (options.dataDir === undefined) return await startSet(options)
-  if (options.wing !== undefined)
+  if (options.prepare !== undefined)
     throw new Error(`--data-dir: found ${options.dataDir}, expected none: this scenario needs a set of its own`)
   const state = await readState(options.dataDir)
   if (state === undefined) throw new Error(`nothing runs for ${options.dataDir}, expected pawl dev to`)
@@ -53,19 +59,21 @@ export async function openSet(options: SetOptions): Promise<BenchSet> {
   return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
-async function startSet({ temporalStore, forProfile, wing, signal, say }: SetOptions): Promise<BenchSet> {
+async function startSet({ temporalStore, forProfile, wings, prepare, signal, say }: SetOptions): Promise<BenchSet> {
   // Each process listens to an inspector on a port of its own, once it is told to.
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
-  const named = wing === undefined ? {} : { wings: wing.name, wingFlags: await wing.flagsIn(dataDir) }
   const start = () =>
-    startDev({ config: readConfig(), dataDir, ephemeral: false, temporalStore, progress: say, signal, ...named })
+    startDev({
+      ...{ config: readConfig(), dataDir, ephemeral: false, temporalStore, wings, progress: say, signal },
+      ...(wings?.includes('chaos') === true && { wingFlags: { 'chaos-config': CHAOS_CONFIG } }),
+    })
   try {
     const dev = await (forProfile ? startForProfile(start) : start())
-    await wing?.prepare(dev.servers)
+    await prepare?.(dev.servers)
     for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
     const described = await describeSet(dev.state)
-    // As they run now: the wing may have started some anew.
+    // As they run now: some may have been started anew.
     const parts = dev.servers.parts.map(({ spec, identity }) => ({ name: spec.name, pid: identity.pid }))
     const restarts = new PartRestarts(dev.servers, parts, described.logFile)
     const { processes, failure } = restarts

@@ -35,6 +35,8 @@ const JOURNAL_LIMIT_MS = 10_000
 const POLL_MS = 20
 // A collection stops the process; one in so many samples has one.
 const LIVE_EVERY = 3
+/** So that each quarter has one, however short the soak is. */
+const LEAST_SAMPLES = 4 * LIVE_EVERY
 
 const SAMPLED = ['worker', 'bridge']
 
@@ -78,9 +80,9 @@ export class Sampler {
     for (const { inspector } of this.#processes) inspector.close()
   }
 
-  /** Samples at the pace until told to end. */
+  /** Samples at the pace until told to end, and so often at the least. */
   async run(everyMs: number, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    while (!signal.aborted || this.samples.length < LEAST_SAMPLES) {
       this.samples.push(await this.#sample())
       await sleep(everyMs, undefined, { signal }).catch(() => undefined)
     }

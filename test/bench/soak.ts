@@ -1,7 +1,7 @@
 // Scenario: many users change things at random for a long time while workers get killed: it ends with nothing left, and nothing grows.
 //
 //   X1. What is sampled are the set's own bridge and worker. A second worker is killed and comes again, so that those that are
-//       sampled are the same processes from beginning to end.
+//       sampled are the same processes from beginning to end. So is a bridge; see own-disruptions.ts for who kills them.
 //   X2. The users' chance is drawn from a seed, which the report names.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,6 +16,7 @@ import { warmUp } from './course-of-plan.ts'
 import { Crew } from './crew.ts'
 import { Follower } from './follow.ts'
 import { JournalReader } from './journal-reader.ts'
+import { OwnDisruptions, WINGS } from './own-disruptions.ts'
 import { count, markdownTable } from './markdown.ts'
 import type { Scenario, ScenarioResult } from './scenario.ts'
 import { flatnessClaims, quartersTable, Sampler } from './soak-sampler.ts'
@@ -23,7 +24,8 @@ import { type Change, SoakUser } from './soak-user.ts'
 import type { Stage } from './stage.ts'
 
 export const soak: Scenario = {
-  summary: 'creates, edits, failures and deletions at random while workers are killed; nothing left, nothing grown',
+  summary: 'creates, edits, failures and deletions at random while Pawl disturbs itself; nothing left, nothing grown',
+  wings: process.platform === 'linux' ? WINGS : undefined,
   run: runSoak,
 }
 
@@ -31,8 +33,8 @@ const USERS = 8
 const NAMESPACES = 2
 const SAMPLE_MS = 10_000
 const KILL_MS = 3 * 60_000
-/** A short soak kills, too. */
-const LEAST_KILLS = 2
+/** A short soak strikes, too: each of those that can be struck. */
+const LEAST_KILLS = 3
 const WORKER = 'worker-2'
 const REST_LIMIT_MS = 120_000
 const POLL_MS = 500
@@ -50,12 +52,12 @@ async function runSoak(stage: Stage): Promise<ScenarioResult> {
   const crew = await Crew.open(set)
   const ending = new AbortController()
   try {
-    await crew.start(WORKER, 'worker')
+    const strikes = await openStrikes(stage, crew, journal)
     const sampler = await Sampler.open(set, journal, follower)
     const users = usersOf(stage, namespaces.names, seed)
     const timer = setTimeout(() => ending.abort(), runMs)
     const [kills] = await Promise.all([
-      killAgain(crew, { everyMs: Math.min(KILL_MS, runMs / (LEAST_KILLS + 1)), signal: ending.signal, say }),
+      strikeAgain(strikes, { everyMs: Math.min(KILL_MS, runMs / (LEAST_KILLS + 1)), signal: ending.signal, say }),
       sampler.run(SAMPLE_MS, ending.signal),
       ...users.map((user) => user.run(ending.signal)),
     ]).finally(() => {
@@ -66,8 +68,11 @@ async function runSoak(stage: Stage): Promise<ScenarioResult> {
     await Promise.all(users.map((user) => user.leave()))
     const left = await findLeft(stage, namespaces.names, journal)
     const failures = users.flatMap((user) => user.failures)
-    const claims = [nothingLeft(left), allWell(failures), ...flatnessClaims(sampler.samples)]
-    const head = `## Soak\n\n${options.scenarioOptions.minutes} minutes, ${USERS} users, seed ${seed}; a second worker was killed ${kills} times.`
+    const claims = [
+      ...[nothingLeft(left), allWell(failures), ...(await strikes.claims())],
+      ...flatnessClaims(sampler.samples),
+    ]
+    const head = `## Soak\n\n${options.scenarioOptions.minutes} minutes, ${USERS} users, seed ${seed}; ${kills} strikes: ${strikes.summary}.`
     const sections = [head, changesTable(users), quartersTable(sampler.samples), claimsTable(claims)]
     return {
       failures: [...brokenClaims(claims), ...failures.slice(0, SHOWN)],
@@ -90,20 +95,36 @@ function usersOf({ set }: Stage, namespaces: readonly string[], seed: number): r
   })
 }
 
-interface Killing {
+interface Pace {
   readonly everyMs: number
   readonly signal: AbortSignal
   readonly say: (line: string) => void
 }
 
-/** Kills the second worker and starts it again, until told to end; returns how often. */
-async function killAgain(crew: Crew, { everyMs, signal, say }: Killing): Promise<number> {
-  for (let kills = 0; ; kills++) {
+/** What disturbs Pawl meanwhile. */
+type Strikes = Pick<OwnDisruptions, 'strike' | 'claims' | 'summary'>
+
+/** Of a set that somebody else has started only what is beside it is killed, and by us: whether it can be disturbed otherwise is not ours to know. */
+async function openStrikes({ set, ...stage }: Stage, crew: Crew, journal: JournalReader): Promise<Strikes> {
+  if (set.isOwn && soak.wings !== undefined) return await OwnDisruptions.open({ set, ...stage }, crew, journal)
+  await crew.start(WORKER, 'worker')
+  return {
+    async strike() {
+      await crew.kill(WORKER)
+      await crew.start(WORKER, 'worker')
+      return `soak: ${WORKER} was killed and is there again`
+    },
+    claims: () => Promise.resolve([]),
+    summary: `${WORKER} was killed`,
+  }
+}
+
+/** Strikes until told to end, and so often at the least; returns how often. A strike that has begun comes to its end. */
+async function strikeAgain(strikes: Strikes, { everyMs, signal, say }: Pace): Promise<number> {
+  for (let count = 0; ; count++) {
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
-    if (signal.aborted) return kills
-    await crew.kill(WORKER)
-    await crew.start(WORKER, 'worker')
-    say(`soak: ${WORKER} was killed and is there again`)
+    if (signal.aborted && count >= LEAST_KILLS) return count
+    say(await strikes.strike())
   }
 }
 

@@ -21,6 +21,7 @@ const READS = {
   text: ['text', 'x'],
   maybeText: ['text, optional', 'x'],
   texts: ['texts', ['x']],
+  counts: ['counts', [1]],
   time: ['time', new Date(0)],
   maybeTime: ['time, optional', new Date(0)],
   maybeCount: ['count, optional', 1],

@@ -1,7 +1,9 @@
 // Crons and rollouts on real servers, from kubectl's side. No time of a schedule is waited for: the status says that the last one was long ago.
 // Acceptance scenarios: spec/chaos.md 4.4.
 
+import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import {
@@ -10,7 +12,12 @@ import {
   FINALIZER,
   SCHEDULED_AT_ANNOTATION,
 } from '../../workflows/chaos/contract.ts'
+import { disruptionCronFields } from '../../workflows/chaos/disruption-cron/fields.ts'
+import { disruptionRolloutFields } from '../../workflows/chaos/disruption-rollout/fields.ts'
+import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
+import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
 const MERGE = 'application/merge-patch+json'
@@ -20,7 +27,7 @@ beforeAll(async () => {
   vi.setConfig({ testTimeout: 90_000 })
   const labels = { app: 'web' }
   const containers = [{ name: 'app', image: 'web:1' }]
-  await shop().kube.request('POST', WEB.replace(/\/web$/, ''), {
+  await shop().kube.request('POST', DEPLOYMENTS, {
     body: {
       metadata: { name: 'web' },
       spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
@@ -28,7 +35,8 @@ beforeAll(async () => {
   })
 })
 
-const WEB = '/apis/apps/v1/namespaces/shop/deployments/web'
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
+const WEB = `${DEPLOYMENTS}/web`
 const TARGET = { kind: 'deployment', name: 'web' }
 /** Of the target's pods none is selected, so no chaos pods have to end. */
 const TEMPLATE = { selector: { tier: 'none' }, count: 1, duration: '10m', network: { drop: 30 } }
@@ -78,11 +86,13 @@ describe('a DisruptionCron', () => {
     )
   })
 
-  it('notes that its target is missing, and forgets it when that is there', async () => {
+  it('notes that its target is missing, passes over what is due meanwhile, and forgets it when that is there', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'later', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
     await until('disruptioncrons', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await letItBeDue('later')
+    await until('disruptioncrons', 'later', { status: { lastSkippedTime: expect.any(String) as string } })
     await patch('disruptioncrons', 'later', { spec: { targetResource: TARGET } })
     const { status } = await until('disruptioncrons', 'later', { status: { observedGeneration: 2 } })
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
@@ -104,8 +114,8 @@ describe('a DisruptionCron', () => {
     ])
   })
 
-  async function letItBeDue(): Promise<void> {
-    await patch('disruptioncrons', 'game', { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
+  async function letItBeDue(name = 'game'): Promise<void> {
+    await patch('disruptioncrons', name, { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
   }
 
   async function lastSchedule(): Promise<unknown> {
@@ -146,11 +156,85 @@ describe('a DisruptionRollout', () => {
     expect(await find('disruptions', child)).toBeUndefined()
   })
 
+  it('notes that its target is missing, and forgets it when that is there', async () => {
+    const targetResource = { kind: 'statefulset', name: 'db' }
+    await create('DisruptionRollout', 'later', { targetResource, disruptionTemplate: TEMPLATE })
+    const missing = expect.any(String) as string
+    await until('disruptionrollouts', 'later', { status: { targetResourcePreviouslyMissing: missing } })
+    await patch('disruptionrollouts', 'later', { spec: { targetResource: TARGET } })
+    const { status } = await until('disruptionrollouts', 'later', {
+      status: { latestTargetResource: 'deployment/web' },
+    })
+    expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
+    await remove('disruptionrollouts', 'later')
+    await gone('disruptionrollouts', 'later')
+  })
+
   async function setContainers(containers: readonly object[]): Promise<void> {
     const body = { spec: { template: { spec: { containers } } } }
     await shop().kube.request('PATCH', WEB, { body, contentType: MERGE })
   }
 })
+
+describe('an example', () => {
+  beforeAll(async () => {
+    const deployments = (await documentsIn('shop.yaml')).filter(({ kind }) => kind === 'Deployment')
+    expect(deployments.map(({ metadata }) => metadata.name)).toEqual(['shop', 'warehouse'])
+    for (const body of deployments) await shop().kube.request('POST', DEPLOYMENTS, { body })
+  })
+
+  it('of a cron makes its Disruption of the shop when it is time', async () => {
+    const [{ metadata, spec }] = await documentsIn('cron.yaml')
+    const child = `disruption-cron-${metadata.name}`
+    await create('DisruptionCron', metadata.name, spec)
+    await until('disruptioncrons', metadata.name, { status: { observedGeneration: 1 } })
+    // The last of its times, however late it is.
+    await patch('disruptioncrons', metadata.name, { spec: { delayedStartTolerance: '8784h' } })
+    await patch('disruptioncrons', metadata.name, { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
+    const made = await until('disruptions', child, { spec: { ...spec.disruptionTemplate, selector: { app: 'shop' } } })
+    const [, time] = /T(.*)Z$/.exec(made.metadata.annotations?.[SCHEDULED_AT_ANNOTATION] ?? '') ?? []
+    expect(['08:00:00', '09:00:00'], 'ten in Berlin, in summer or winter').toContain(time)
+    await goWithChaosPods('disruptioncrons', metadata.name, made)
+  })
+
+  it('of a rollout makes its Disruption of the shop when that has another image', async () => {
+    const [{ metadata, spec }] = await documentsIn('rollout.yaml')
+    const child = `disruption-rollout-${metadata.name}`
+    await create('DisruptionRollout', metadata.name, spec)
+    await until('disruptionrollouts', metadata.name, { status: { latestTargetResource: 'deployment/shop' } })
+    expect(await find('disruptions', child)).toBeUndefined()
+    const containers = [{ name: 'shop', image: 'shop:2' }]
+    const body = { spec: { template: { spec: { containers } } } }
+    await shop().kube.request('PATCH', `${DEPLOYMENTS}/shop`, { body, contentType: MERGE })
+    const made = await until('disruptions', child, { spec: { ...spec.disruptionTemplate, selector: { app: 'shop' } } })
+    await goWithChaosPods('disruptionrollouts', metadata.name, made)
+  })
+
+  /** The pods of the shop run, so there may be chaos pods, which no node takes away. */
+  async function goWithChaosPods(plural: string, name: string, made: LsObject): Promise<void> {
+    const kubelet = new ChaosKubelet(shop().kube)
+    await remove(plural, name)
+    await vi.waitFor(async () => {
+      for (const pod of await kubelet.pods(made)) await kubelet.bury(pod)
+      expect(await find(plural, name)).toBeUndefined()
+    }, PATIENT)
+    expect(await kubelet.pods(made)).toEqual([])
+  }
+})
+
+watchFields(chaos, 'shop', [disruptionCronFields, disruptionRolloutFields], [disruptionFields])
+
+interface Example {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: { readonly disruptionTemplate: object }
+}
+
+/** Of a file of examples/chaos. */
+async function documentsIn(file: string): Promise<readonly [Example, ...Example[]]> {
+  const text = await readFile(new URL(`../../examples/chaos/${file}`, import.meta.url), 'utf8')
+  return parseAllDocuments(text).map((document) => document.toJS() as Example) as [Example, ...Example[]]
+}
 
 const path = (plural: string, name: string, subresource?: string) =>
   resourcePath({ apiVersion: CHAOS, plural }, 'shop', name, subresource)

@@ -1,24 +1,25 @@
 // Disruptions on real servers, from kubectl's side and from that of the chaos pods, which the test plays. Acceptance scenarios: spec/chaos.md 4.3.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import {
-  CHAOS_POD_FINALIZER,
-  DISRUPTION_KIND_LABEL,
-  EMERGENCY_STOP_ANNOTATION,
-  FINALIZER,
-  kindNamesOf,
-} from '../../workflows/chaos/contract.ts'
+import { CHAOS_POD_FINALIZER, DISRUPTION_KIND_LABEL, FINALIZER, kindNamesOf } from '../../workflows/chaos/contract.ts'
+import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
+import { letGoCommand } from '../../workflows/chaos/let-go-command.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
+const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
 const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathname
 const EXAMPLES = readdirSync(EXAMPLE_FOLDER).filter((file) =>
   /^kind: Disruption$/m.test(readFileSync(join(EXAMPLE_FOLDER, file), 'utf8')),
@@ -115,6 +116,7 @@ describe('a Disruption', () => {
     }, PATIENT)
     const [surplus] = (await kubelet.pods(made)).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
     await kubelet.end(surplus!)
+    await kubelet.untilPods(made, 1)
     await shop().until('dyn', { injectionStatus: 'Injected', selectedTargetsCount: 1, ignoredTargetsCount: 1 })
     await shop().remove('dyn')
     for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
@@ -149,13 +151,18 @@ describe('a Disruption', () => {
     const [pod] = await kubelet.untilPods(before, 1)
     await kubelet.ready(pod!)
     await shop().until('stopped', { injectionStatus: 'Injected' })
-    await shop().annotateNamespace({ [EMERGENCY_STOP_ANNOTATION]: 'too many alerts' })
+    const stopping = pawl('stop', '-n', 'shop', '--reason', 'too many alerts', '-o', 'json')
     await vi.waitFor(
       async () => expect((await shop().get('stopped')).metadata.deletionTimestamp).toBeDefined(),
       PATIENT,
     )
     await kubelet.end(pod!)
-    await shop().gone('stopped')
+    const stopped = await stopping
+    expect(stopped).toMatchObject({ code: 0 })
+    expect(JSON.parse(stopped.stdout)).toEqual({
+      ...{ namespace: 'shop', asked: 'asked', by: 'admin', why: 'too many alerts' },
+      ...{ gone: ['shop/stopped'], stuck: [], left: [] },
+    })
     const meanwhile = await shop().disrupt('meanwhile', {
       selector: { app: 'stopped' },
       count: 1,
@@ -164,12 +171,58 @@ describe('a Disruption', () => {
     await shop().gone('meanwhile')
     expect(await kubelet.pods(meanwhile)).toEqual([])
     expect(await shop().reasons('Disruption', 'meanwhile')).toContain('EmergencyStop')
-    await shop().annotateNamespace({ [EMERGENCY_STOP_ANNOTATION]: null })
+    expect((await pawl('status', '-n', 'shop')).stdout).toBe(
+      'namespace shop is stopped: too many alerts (admin); lift it: pawl chaos resume -n shop\nno disruptions\n',
+    )
+    expect(await pawl('resume', '-n', 'shop')).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      stdout:
+        'namespace shop goes on, by admin: disruptions may be made again (it was stopped: too many alerts (admin))\n',
+    })
     const after = await shop().disrupt('lifted', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
     await kubelet.untilPods(after, 1)
     await shop().remove('lifted')
     for (const one of await kubelet.pods(after)) await kubelet.end(one)
     await shop().gone('lifted')
+  })
+
+  it('is waited for by who stops the whole cluster until it is stuck, with the way out of that', async () => {
+    await run('jammed-1', 'jammed', 'n1')
+    const made = await shop().disrupt('jammed', { selector: { app: 'jammed' }, count: 1, network: { drop: 30 } })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('jammed', { injectionStatus: 'Injected' })
+    expect(await pawl('stop', '--all', '--timeout', '1ms')).toMatchObject({
+      ...{ code: 4, stderr: '' },
+      stdout: expect.stringMatching(/^shop\/jammed (?:is being undone still|was not told to end yet): /m) as string,
+    })
+    await kubelet.exit(pod!, 1)
+    const { code, stdout } = await pawl('stop', '--all', '--reason', 'not kept: it is stopped already')
+    expect(code).toBe(3)
+    const [first, ...lines] = stdout
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !line.startsWith('1 disruption: '))
+    expect(first).toBe('the cluster was stopped before: by admin')
+    const { name } = pod!.metadata
+    expect(lines).toEqual([
+      'shop/jammed is stuck: what its chaos pods did could not be undone',
+      `  network-disruption on jammed-1: undo it by hand; what was tried: kubectl -n chaos-engineering logs ${name}`,
+      `    then: ${letGoCommand('chaos-engineering', name)}`,
+      'let them be made again: pawl chaos resume --all',
+    ])
+    expect((await pawl('resume', '-n', 'shop')).stdout).toBe(
+      'namespace shop was not stopped\nthe whole cluster is stopped still: by admin; lift that: pawl chaos resume --all\n',
+    )
+    await kubelet.release(pod!)
+    await kubelet.bury(pod!)
+    await shop().gone('jammed')
+    expect(await pawl('stop', '--all')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('\nnothing was disturbed\n') as string,
+    })
+    expect(await pawl('resume', '--all')).toMatchObject({ code: 0 })
+    expect((await pawl('status', '--all')).stdout).toBe('no emergency stop\nno disruptions\n')
   })
 
   it('disturbs nodes that are ready, when it is asked to, and draws them once with static targeting', async () => {
@@ -186,6 +239,19 @@ describe('a Disruption', () => {
     await shop().remove('nodes')
     await kubelet.end(pod!)
     await shop().gone('nodes')
+  })
+
+  it('goes on while its time lasts', async () => {
+    await run('short-1', 'short', 'n1')
+    const made = await shop().disrupt('short', {
+      ...{ selector: { app: 'short' }, count: 1, network: { drop: 30 } },
+      // The tests from here to the one that sees its end take as long.
+      duration: '45s',
+    })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('short', { injectionStatus: 'Injected' })
+    await kubelet.exit(pod!, 0)
   })
 
   it.each(EXAMPLES)('has an example, %s, that does what it says', async (file) => {
@@ -242,22 +308,21 @@ describe('a Disruption', () => {
   })
 
   it('is over when its time is, and says how much it was', async () => {
-    await run('short-1', 'short', 'n1')
-    const made = await shop().disrupt('short', {
-      selector: { app: 'short' },
-      count: 1,
-      duration: '20s',
-      network: { drop: 30 },
-    })
-    const [pod] = await kubelet.untilPods(made, 1)
-    await kubelet.ready(pod!)
-    await shop().until('short', { injectionStatus: 'Injected' })
-    await kubelet.exit(pod!, 0)
     await shop().until('short', { injectionStatus: 'PreviouslyInjected' })
     expect(await shop().reasons('Disruption', 'short')).toContain('DurationOver')
     await shop().remove('short')
     await shop().gone('short')
   })
 })
+
+watchFields(chaos, 'shop', [disruptionFields])
+
+/** `pawl chaos`, as the admin. */
+async function pawl(...args: readonly string[]) {
+  const { kubeconfigPath } = chaos.tenants.pawl.options.servers
+  const child = spawn(process.execPath, [PAWL, 'chaos', ...args, '--kubeconfig', kubeconfigPath])
+  const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: (end as [number | null])[0], stdout, stderr }
+}
 
 const run = async (name: string, app: string, node: string) => await shop().runPod(name, { labels: { app }, node })

@@ -1,10 +1,7 @@
-// One controller per field, looked at in a live cluster: who holds which field of each version of each object, and what each of Pawl's
-// writes changed, deletions of fields too. Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
-// The declarations among each other: test/workflows/fields.test.ts.
+// One controller per field, looked at in a live cluster (test/support/fields-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
+// per field". The kinds of the wing `chaos` are looked at where they have their tests. The declarations among each other: test/workflows/fields.test.ts.
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import type { KubeObject } from '../../activities/kube/client.ts'
-import type { OwnedFields } from '../../workflows/kit/index.ts'
 import { switchedOff } from '../../worker/server/switches.ts'
 import { wingsOn } from '../../worker/server/wings.ts'
 import {
@@ -20,7 +17,8 @@ import {
 } from '../support/cluster.ts'
 import { dataObject, importing } from '../support/imports.ts'
 import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
-import { changedFields, declarations, fieldText, heldFields, isBelow, isDeclared } from '../support/owned-fields.ts'
+import { FieldsAudit } from '../support/fields-audit.ts'
+import { declarations } from '../support/owned-fields.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, sub, untilSub } from '../support/sub-installations.ts'
 import { VersionWatch } from '../support/version-watch.ts'
@@ -204,96 +202,25 @@ function mock(config: object) {
   return { type: 'landscaper.gardener.cloud/mock', config: { apiVersion, kind: 'ProviderConfiguration', ...config } }
 }
 
-const versions = () => [...watch.versions.values()].flat()
-/** Nothing for managers that are no controller's. */
-const ownerOf = (manager: string): OwnedFields | undefined =>
-  owners.find(({ controller }) => manager === `pawl-${controller}`)
-
-/** `Kind field: manager`. */
-const told = ({ kind = '' }: KubeObject, at: readonly string[], manager: string) =>
-  `${kind} ${fieldText(at)}: ${manager}`
-
-/** The field managers of the writes that led to a version; an answer that brought nothing new is among them. */
-async function managersOfVersions(): Promise<(object: KubeObject) => readonly string[]> {
-  const rows = await stage.pawl.db
-    .selectFrom('action')
-    .select(['kind', 'namespace', 'name', 'verb', 'resource_version', 'field_manager'])
-    .orderBy('seq')
-    .execute()
-  return ({ kind, metadata: { name, namespace, resourceVersion, deletionTimestamp } }) => {
-    const byVersion = rows.filter(({ resource_version }) => resource_version === Number(resourceVersion))
-    if (byVersion.length > 0 || deletionTimestamp === undefined) return byVersion.map((row) => row.field_manager)
-    // With its last finalizer an object goes, and that has a version of its own.
-    const last = rows.findLast(
-      (row) => row.verb === 'patch' && row.kind === kind && row.namespace === namespace && row.name === name,
-    )
-    return last === undefined ? [] : [last.field_manager]
-  }
-}
-
-/** What each write changed on what was there. What others changed is not among it. */
-async function writes() {
-  const managersOf = await managersOfVersions()
-  return [...watch.versions.values()].flatMap((all) =>
-    all.slice(1).flatMap((object, index) => {
-      const managers = managersOf(object)
-      const before = all[index]
-      return managers.length === 0 || before === undefined
-        ? []
-        : changedFields(before, object).map((at) => ({ object, at, managers }))
-    }),
-  )
-}
-
-/** Whether one of the managers may write the field. */
-function isOwned({ kind = '' }: KubeObject, at: readonly string[], managers: readonly string[]): boolean {
-  return managers.some((manager) => {
-    const owner = ownerOf(manager)
-    return owner !== undefined && (owner.makes.includes(kind) || isDeclared(owner, kind, at))
-  })
-}
+const audit = () => new FieldsAudit(owners, [watch], stage.pawl.db)
 
 describe('the fields of all objects, in jobs, interrupts and deletions', () => {
   it('are held by controllers that declare them', () => {
-    const undeclared = versions().flatMap((object) =>
-      heldFields(object)
-        .filter(({ manager }) => manager.startsWith('pawl'))
-        .filter(({ manager, at }) => !isOwned(object, at, [manager]))
-        .map(({ at, manager }) => told(object, at, manager)),
-    )
-    expect([...new Set(undeclared)]).toEqual([])
+    expect(audit().undeclaredHeld()).toEqual([])
   })
 
   it('are changed, and taken away, by controllers that declare them', async () => {
-    const all = await writes()
-    const undeclared = all.filter(({ object, at, managers }) => !isOwned(object, at, managers))
-    expect([...new Set(undeclared.map(({ object, at, managers }) => told(object, at, managers.join())))]).toEqual([])
-    expect(all.length).toBeGreaterThan(100)
+    expect(await audit().undeclaredChanged()).toEqual([])
+    expect((await audit().changes()).length).toBeGreaterThan(100)
   })
 
   it('have each one maker, where a controller makes the whole object', () => {
-    const made = new Set(owners.flatMap(({ makes }) => makes))
-    const makers = [...watch.versions.values()]
-      .filter(([object]) => made.has(object?.kind ?? ''))
-      .map((all) => new Set(all.flatMap((object) => heldFields(object).map(({ manager }) => manager))))
-    const severally = makers.filter((managers) => [...managers].filter((one) => one.startsWith('pawl')).length > 1)
-    expect(severally).toEqual([])
-    expect(makers.filter((managers) => [...managers].some((one) => one.startsWith('pawl'))).length).toBeGreaterThan(5)
+    const makers = audit().makers()
+    expect(makers.filter((managers) => managers.length > 1)).toEqual([])
+    expect(makers.filter((managers) => managers.length === 1).length).toBeGreaterThan(5)
   })
 
   it('are all that is declared: each was written', async () => {
-    const held = versions().flatMap((object) =>
-      heldFields(object).map(({ manager, at }) => ({ object, at, managers: [manager] })),
-    )
-    const seen = [...held, ...(await writes())]
-    const never = owners.flatMap(({ controller, fields }) => {
-      const own = seen.filter(({ managers }) => managers.includes(`pawl-${controller}`))
-      const isSeen = (kind: string, declared: readonly string[]) =>
-        own.some(({ object, at }) => object.kind === kind && isBelow(declared, at))
-      return Object.entries(fields).flatMap(([kind, paths]) =>
-        paths.filter((at) => !isSeen(kind, at)).map((at) => `${kind} ${fieldText(at)}: ${controller}`),
-      )
-    })
-    expect(never).toEqual([])
+    expect(await audit().neverWritten()).toEqual([])
   })
 })

@@ -79,6 +79,19 @@ describe('a tenant with a token', () => {
     const guessed = await ask('eventsOf', { uid: `uid-${ALICE}` }, ofBob)
     expect(guessed).toMatchObject({ status: 200, body: { answer: [] } })
   })
+
+  it('exports and replays a job of his own, and not one of others', async () => {
+    const direct = ['--api-url', `https://localhost:${port}`]
+    const told = await pawl(ofAlice, 'journal', 'export', `inst/shop-of-${ALICE}`, '-n', ALICE, ...direct)
+    expect(told).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('the history is not in the file') as unknown,
+    })
+    expect(JSON.parse(told.stdout)).toMatchObject({ journal: { job: { namespace: ALICE, name: `shop-of-${ALICE}` } } })
+    const guessed = await ask('exportedRows', { workflowID: runOf(ALICE), uid: `uid-${ALICE}` }, ofBob)
+    expect(guessed).toMatchObject({ status: 200, body: { answer: { writes: [], events: [] } } })
+  })
+
   it('is told by the doctor whom the api takes him for, and has the names of his objects completed', async () => {
     const direct = ['--api-url', `https://localhost:${port}`]
     const { stdout } = await pawl(ofAlice, 'doctor', '-n', ALICE, '-o', 'json', ...direct)
@@ -215,6 +228,16 @@ async function fill(): Promise<void> {
     projection: JSON.stringify({ status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' } }),
   }))
   await test.db.insertInto('object').values(rows).execute()
+  const jobs = rows.map(({ cluster, uid, namespace, name }) => ({
+    ...{ cluster, uid, namespace, name, controller: 'installation', job_id: 'j1', workflow_id: runOf(namespace) },
+    ...{ cause: 'first seen', attempt: 1, passes: 1, lookups: 0, started_at: new Date(), lookup_after: new Date() },
+    ...{ phase: 'Failed', outcome: 'Failed', finished_at: new Date() },
+  }))
+  await test.db.insertInto('job').values(jobs).execute()
+}
+
+function runOf(namespace: string): string {
+  return `installation/${namespace}/shop-of-${namespace}/uid-${namespace}/j1`
 }
 
 async function pawl(kubeconfig: string, ...words: readonly string[]) {

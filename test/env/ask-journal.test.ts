@@ -19,6 +19,7 @@ import {
   childrenOf,
   followedKinds,
   jobsOf,
+  listNames,
   listObjects,
   newestJobs,
   objectOf,
@@ -165,6 +166,7 @@ describe('who asks', () => {
     const reader = { db: db as never, cluster: 'local' }
     await listObjects(reader, one, 'team-a')
     await listObjects(reader, one, undefined)
+    await listNames(reader, one, undefined)
     await objectsNamed(reader, { ...one, namespace: 'team-a', name: 'shop' })
     await objectOf(reader, 'i1')
     await childrenOf(reader, [owner], at(0))
@@ -178,7 +180,7 @@ describe('who asks', () => {
     await wakeOf(reader, 'installation', 'i1')
     await waitingOf(reader, ['installation'], ['i1'])
     const statements = [...asked]
-    expect(statements.length).toBe(14)
+    expect(statements.length).toBe(15)
     const client = await pool.connect()
     await client.query('set enable_seqscan = off')
     const found: string[] = []

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { COMMANDS } from '../../activities/commands.gen.ts'
 import { PROGRAMS } from '../../activities/programs.gen.ts'
 
 const WORKER = join(import.meta.dirname, '../../worker')
@@ -35,6 +36,14 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     const names = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name)
     expect(PROGRAMS.length).toBeGreaterThan(0)
     for (const { name } of PROGRAMS) expect(names.filter((one) => one === name)).toEqual([name])
+  })
+
+  it('stand there beside the commands of wings, each a name of its own', () => {
+    const names = [...COMMANDS, ...PROGRAMS].map(({ name }) => name)
+    expect(COMMANDS.length).toBeGreaterThan(0)
+    expect(new Set(names).size).toBe(names.length)
+    const { stdout } = run('cli.ts', '--help')
+    for (const { name } of COMMANDS) expect(stdout.match(new RegExp(`^ {2}${name} `, 'gm'))).toHaveLength(1)
   })
 
   it('are named when somebody misspells one', () => {

@@ -42,6 +42,14 @@ export class Input {
     return value
   }
 
+  /** Whole numbers, such as the journal's of its events. */
+  counts(field: string): readonly number[] {
+    const value = this.#at(field)
+    if (!Array.isArray(value) || value.length > MOST_TEXTS || !value.every(isCount))
+      return this.#wrong(field, `a list of at most ${MOST_TEXTS} whole numbers`)
+    return value
+  }
+
   time(field: string): Date {
     return this.maybeTime(field) ?? this.#wrong(field, 'a time such as 2026-02-03T10:42:00Z')
   }
@@ -75,6 +83,10 @@ export class Input {
 function isText(value: unknown): value is string {
   // PostgreSQL has no NUL in a text.
   return typeof value === 'string' && value.length <= LONGEST_TEXT && !value.includes('\0')
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value)
 }
 
 /** Not the value itself, which may be long. */

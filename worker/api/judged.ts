@@ -12,6 +12,7 @@ import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
+import { ofRows } from './judged-rows.ts'
 import { placeOfText, tellable } from './told-texts.ts'
 import { UNSEEN, UNSEEN_PLACE } from './unseen.ts'
 
@@ -42,28 +43,14 @@ export function judged(questions: Questions, ground: Ground, rights: Rights): Qu
   return { ...ofObjects(questions, ground, rights), ...ofJobs(questions, ground, rights) }
 }
 
-type OfObjects = 'followedKinds' | 'listObjects' | 'objectsNamed' | 'objectOf' | 'childrenOf'
+type OfObjects = 'followedKinds' | 'listObjects' | 'listNames' | 'objectsNamed' | 'objectOf' | 'childrenOf'
 
 function ofObjects(questions: Questions, ground: Ground, rights: Rights): Pick<Questions, OfObjects> {
   return {
     // Which kinds there are every user of the API server may know.
     followedKinds: questions.followedKinds,
-    listObjects: async (kind, place) => {
-      if (typeof place === 'string') {
-        if (!(await rights.fits(kind, place))) return []
-        await demand(rights, 'list', kind, place)
-        return await questions.listObjects(kind, place)
-      }
-      if (place === undefined && (await rights.may('list', kind, ''))) return await questions.listObjects(kind, place)
-      const places = place ?? (await ground.namespacesOf(kind, MOST_NAMESPACES + 1))
-      if (places.length > MOST_NAMESPACES)
-        throw new Refused(
-          `you may not list ${groupKindText(kind)} in all namespaces, and there are more than ${MOST_NAMESPACES} to look at; expected one, by -n`,
-        )
-      const judgements = await Promise.all(places.map(async (one) => await rights.may('list', kind, one)))
-      const seen = places.filter((one, index) => one !== '' && judgements[index] === true)
-      return seen.length === 0 ? [] : await questions.listObjects(kind, seen)
-    },
+    listObjects: listedBy(questions.listObjects, ground, rights),
+    listNames: listedBy(questions.listNames, ground, rights),
     objectsNamed: async (of) => {
       if (!(await rights.fits(of, of.namespace))) return []
       await demand(rights, 'get', of, of.namespace)
@@ -89,6 +76,28 @@ function ofObjects(questions: Questions, ground: Ground, rights: Rights): Pick<Q
         ),
       ]
     },
+  }
+}
+
+type List<Row> = (kind: GroupKind, place: string | readonly string[] | undefined) => Promise<readonly Row[]>
+
+/** Of the namespaces only in which the user may list. */
+function listedBy<Row>(list: List<Row>, ground: Ground, rights: Rights): List<Row> {
+  return async (kind, place) => {
+    if (typeof place === 'string') {
+      if (!(await rights.fits(kind, place))) return []
+      await demand(rights, 'list', kind, place)
+      return await list(kind, place)
+    }
+    if (place === undefined && (await rights.may('list', kind, ''))) return await list(kind, place)
+    const places = place ?? (await ground.namespacesOf(kind, MOST_NAMESPACES + 1))
+    if (places.length > MOST_NAMESPACES)
+      throw new Refused(
+        `you may not list ${groupKindText(kind)} in all namespaces, and there are more than ${MOST_NAMESPACES} to look at; expected one, by -n`,
+      )
+    const judgements = await Promise.all(places.map(async (one) => await rights.may('list', kind, one)))
+    const seen = places.filter((one, index) => one !== '' && judgements[index] === true)
+    return seen.length === 0 ? [] : await list(kind, seen)
   }
 }
 
@@ -153,6 +162,7 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
     },
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await seenOnly(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await seenOnly(uids)),
+    ...ofRows(questions, ground, rights, seen),
   }
 }
 

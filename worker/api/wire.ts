@@ -33,6 +33,11 @@ export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
     args: (input) => [kindIn(input), input.maybeText('namespace')],
     answer: ['rows', ...OBJECT],
   },
+  listNames: {
+    input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
+    args: (input) => [kindIn(input), input.maybeText('namespace')],
+    answer: ['rows'],
+  },
   objectsNamed: {
     input: ({ group, kind, namespace, name }) => ({ group, kind, namespace, name }),
     args: (input) => [{ ...kindIn(input), namespace: input.text('namespace'), name: input.text('name') }],
@@ -99,6 +104,17 @@ export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
     input: (controllers, uids) => ({ controllers, uids }),
     args: (input) => [input.texts('controllers'), input.texts('uids')],
     answer: ['row by uid', 'due'],
+  },
+  // As they are in their tables, which a file has in JSON: times stay texts.
+  exportedRows: {
+    input: (workflowID, uid) => ({ workflowID, uid }),
+    args: (input) => [input.text('workflowID'), input.text('uid')],
+    answer: ['row'],
+  },
+  eventsAt: {
+    input: (seqs, since) => ({ seqs, since }),
+    args: (input) => [input.counts('seqs'), input.time('since')],
+    answer: ['rows'],
   },
 }
 

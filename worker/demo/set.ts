@@ -8,9 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { childEnvironment } from '../server/config.ts'
+import { BACKEND } from './shop-processes.ts'
 
 const run = promisify(execFile)
 const PAWL = fileURLToPath(new URL('../pawl.js', import.meta.url))
+
+const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
 export interface DemoSet {
   readonly dataDir: string
@@ -25,14 +28,16 @@ export interface DemoSet {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the set; its progress is shown. @throws when it ends before it is ready. */
-export async function startSet(): Promise<DemoSet> {
+/** Starts the set with these wings; its progress is shown. @param interrupted rejects: then the start ends. @throws that, and when it ends before it is ready. */
+export async function startSet(wings: readonly string[], interrupted: Promise<never>): Promise<DemoSet> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-demo-'))
   // A process group of its own: Ctrl-C reaches the demo, which then stops the set.
-  const child = spawn(process.execPath, [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir], {
+  const ofChaos = wings.includes('chaos') ? ['--chaos-config', CHAOS_CONFIG] : []
+  const args = [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir, '--wings', wings.join(','), ...ofChaos]
+  const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: childEnvironment(),
+    env: childEnvironment(BACKEND),
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const stop = async () => {
@@ -51,6 +56,10 @@ export async function startSet(): Promise<DemoSet> {
   await Promise.race([
     ready,
     ended.then(() => Promise.reject(new Error('pawl dev ended before it was ready; its output is above'))),
+    interrupted.catch(async (error: unknown) => {
+      await stop()
+      throw error
+    }),
   ])
 
   const { stdout } = await run(process.execPath, [PAWL, 'dev', 'status', '--data-dir', dataDir, '-o', 'json'])

@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
+import { disturb } from './chaos.ts'
 import { liveLines } from './screen.ts'
 import { startSet, type DemoSet } from './set.ts'
+import { type Ability, abilityHere } from './shop-processes.ts'
 import { draw, isFinished, readTree, type Node } from './tree.ts'
 
 const POLL_MS = 100
@@ -19,6 +21,7 @@ interface Tour {
   readonly set: DemoSet
   readonly kube: KubeClient
   readonly results: string[]
+  readonly ability: Ability
 }
 
 class Interrupted extends Error {
@@ -30,17 +33,18 @@ class Interrupted extends Error {
 async function main(keep: boolean): Promise<number> {
   say('Starting real servers: etcd, Kubernetes, PostgreSQL, Temporal, and Pawl')
   const started = Date.now()
-  const set = await startSet()
+  const ability = abilityHere()
   const interrupted = new Promise<never>((_resolve, reject) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => reject(new Interrupted(name)))
   })
+  const set = await startSet(ability.can === 'nothing' ? ['landscaper'] : ['landscaper', 'chaos'], interrupted)
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfig, userAgent: 'pawl-demo' })
   try {
     showPlaces(set)
     if (!keep) process.stdout.write('  (until the tour ends; `npm run demo -- --keep` lets them run)\n')
     const results: string[] = [`servers were ready after ${seconds(started)}`]
     const death = set.ended.then(() => Promise.reject(new Error('the servers ended, expected them to run')))
-    await Promise.race([tour({ set, kube, results }), interrupted, death])
+    await Promise.race([tour({ set, kube, results, ability }), interrupted, death])
     summarise(results)
     if (keep) {
       showPlaces(set)
@@ -90,6 +94,9 @@ async function tour(tour: Tour): Promise<void> {
   await kubectl(tour, 'get', 'deployments,services', '-l', DEPLOYED_BY)
   const shop = await tour.set.kubectl('get', 'dataobject', 'bookshop-address', '-o', 'jsonpath={.data}')
   process.stdout.write(`exported: DataObject bookshop-address = ${shop}\n`)
+
+  say('7. Chaos: a shop is disturbed on purpose, for a while, and all is as before')
+  tour.results.push(await disturb(tour, tour.ability))
 }
 
 async function apply(tour: Tour, file: string): Promise<void> {
@@ -187,4 +194,10 @@ function seconds(since: number): string {
 }
 
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
-process.exitCode = await main(values.keep)
+try {
+  process.exitCode = await main(values.keep)
+} catch (error) {
+  // The servers have not come up.
+  process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = error instanceof Interrupted ? 130 : 1
+}

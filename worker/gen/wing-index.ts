@@ -13,7 +13,11 @@ import type { GeneratedFiles } from './output.ts'
 const EXTENSION = extname(import.meta.filename)
 const FILE = `wing${EXTENSION}`
 /** What the one value of a file is. */
-const EXPORTED = { wing: 'the wing', programs: 'the list of its programs' } as const
+const EXPORTED = {
+  wing: 'the wing',
+  programs: 'the list of its programs',
+  commands: 'the list of its commands',
+} as const
 const ENGINE: Readonly<Record<'workflows' | 'activities', ReadonlySet<string>>> = {
   workflows: new Set(['kit']),
   activities: new Set(['journal', 'kube', 'run']),

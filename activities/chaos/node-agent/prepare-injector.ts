@@ -32,9 +32,9 @@ export interface InjectorSettings {
   readonly processesAnnotation: string
 }
 
-/** Of the agent's variables what a program needs to run, and to reach the API server; no more: an injector is nobody's confidant. */
+/** Of the agent's variables what a program needs to run, to reach the API server, and to know how this machine is disturbed; no more: an injector is nobody's confidant. */
 const INHERITED =
-  /^(?:PATH|HOME|USER|LANG|LC_.*|TZ|KUBECONFIG|KUBERNETES_SERVICE_(?:HOST|PORT)|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|NO_PROXY|HTTPS_PROXY|NO_COLOR)$/
+  /^(?:PATH|HOME|USER|LANG|LC_.*|TZ|KUBECONFIG|KUBERNETES_SERVICE_(?:HOST|PORT)|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|NO_PROXY|HTTPS_PROXY|NO_COLOR|CHAOS_INJECTOR_NETWORK_BACKEND)$/
 
 export function inheritedVariables(
   env: Readonly<Record<string, string | undefined>>,

@@ -6,10 +6,14 @@ import type { Json } from '../database.ts'
 import { MOST_LISTED } from './limits.ts'
 import type { Journal } from './reader.ts'
 
-export interface AskedObject extends GroupKind {
-  readonly uid: string
+/** What `kubectl get -o name` says, with its namespace. */
+export interface AskedName {
   readonly namespace: string
   readonly name: string
+}
+
+export interface AskedObject extends GroupKind, AskedName {
+  readonly uid: string
   readonly version: number
   readonly deleted: boolean
   readonly projection: Projection
@@ -48,16 +52,22 @@ export async function followedKinds({ db, cluster }: Journal): Promise<readonly 
     .execute()
 }
 
+type Place = string | readonly string[] | undefined
+
 /** Those that live, by namespace and name. @param place its namespace, or several; undefined: all. */
-export async function listObjects(
-  { db, cluster }: Journal,
-  { group, kind }: GroupKind,
-  place: string | readonly string[] | undefined,
-): Promise<readonly AskedObject[]> {
+export async function listObjects(journal: Journal, of: GroupKind, place: Place): Promise<readonly AskedObject[]> {
+  return await listed(journal, of, place).select(COLUMNS).execute()
+}
+
+/** The names of the same ones, for whom thousands of projections would be read in vain. */
+export async function listNames(journal: Journal, of: GroupKind, place: Place): Promise<readonly AskedName[]> {
+  return await listed(journal, of, place).select(['namespace', 'name']).execute()
+}
+
+function listed({ db, cluster }: Journal, { group, kind }: GroupKind, place: Place) {
   const places = typeof place === 'string' ? [place] : place
-  return await db
+  return db
     .selectFrom('object')
-    .select(COLUMNS)
     .where('cluster', '=', cluster)
     .where('api_group', '=', group)
     .where('kind', '=', kind)
@@ -66,7 +76,6 @@ export async function listObjects(
     .orderBy('namespace')
     .orderBy('name')
     .limit(MOST_LISTED)
-    .execute()
 }
 
 /** All that had the name, as far as the journal has them: first what lives, then the newest. */

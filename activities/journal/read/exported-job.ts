@@ -20,6 +20,8 @@ export interface ExportedRows {
   readonly wakes: readonly Row[]
   /** The tables of which there are more rows than are exported. */
   readonly cut: readonly string[]
+  /** How many rows about objects that the asker may not see are left out (`pawl api`). Absent: none. */
+  readonly unseen?: number
 }
 
 /** So many rows of a table are exported at most, the newest. */

@@ -4,13 +4,24 @@
 //   Q2. A question added here travels only when it is judged (worker/api/judged.ts), which the types see to.
 
 import { awaitedByAll, eventsOf, lastEventsIn, runOf, wakeOf, writesOf } from './asked-events.ts'
-import { childrenOf, followedKinds, jobsOf, listObjects, newestJobs, objectOf, objectsNamed } from './asked-objects.ts'
+import {
+  childrenOf,
+  followedKinds,
+  jobsOf,
+  listNames,
+  listObjects,
+  newestJobs,
+  objectOf,
+  objectsNamed,
+} from './asked-objects.ts'
+import { eventsAt, exportedRows } from './exported-job.ts'
 import type { Journal } from './reader.ts'
 import { waitingOf } from './waiting.ts'
 
 const READS = {
-  ...{ followedKinds, listObjects, objectsNamed, objectOf, childrenOf, newestJobs, jobsOf },
+  ...{ followedKinds, listObjects, listNames, objectsNamed, objectOf, childrenOf, newestJobs, jobsOf },
   ...{ eventsOf, runOf, writesOf, wakeOf, awaitedByAll, lastEventsIn, waitingOf },
+  ...{ exportedRows, eventsAt },
 } as const
 
 type Asked<Read> = Read extends (journal: Journal, ...args: infer Args) => infer Answer

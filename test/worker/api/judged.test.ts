@@ -19,6 +19,9 @@ const RUNS: Readonly<Record<string, PlacedObject>> = {
   'installation/team-a/own/uid-own/j1': own,
   [`installation/${CANARY}-ns/theirs/u/j9`]: theirs,
 }
+const NO_ROWS = {
+  ...{ job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] },
+}
 const [OWN_RUN = '', THEIR_RUN = ''] = Object.keys(RUNS)
 
 describe('who may see the installations of one namespace', () => {
@@ -29,6 +32,12 @@ describe('who may see the installations of one namespace', () => {
     expect(await ask.listObjects(INSTALLATION, 'team-a')).toEqual([own])
     expect(await ask.listObjects(INSTALLATION, undefined)).toEqual([own])
     expect(await ask.listObjects({ group: GROUP, kind: 'Target' }, undefined)).toEqual([])
+  })
+
+  it('gets the names of the same ones', async () => {
+    const ask = asked(rights, { listNames: (_kind, place) => answer(place === undefined ? ALL : [own]) })
+    expect(await ask.listNames(INSTALLATION, undefined)).toEqual([own])
+    await expect(ask.listNames(INSTALLATION, theirs.namespace)).rejects.toThrow('you may not list')
   })
 
   it('is refused what is of others by name, with the right that is missing', async () => {
@@ -107,6 +116,44 @@ describe('who may see the installations of one namespace', () => {
     expect(below.map(({ kind, namespace, owner }) => [kind, namespace, owner])).toEqual([['Objects', '', own.uid]])
     expect(JSON.stringify(below)).not.toContain(CANARY)
     expect(await ask.childrenOf([theirs], BEGIN)).toEqual([])
+  })
+
+  it('takes of the rows of his job those about what he may see, and is told how many are left out', async () => {
+    const row = (place: PlacedObject, more: object = {}) => {
+      const { group, kind, namespace, name, uid } = place
+      return { api_group: group, kind, namespace, name, uid, ...more }
+    }
+    const cause = `Secret ${CANARY} modified`
+    const rows = {
+      job: { cause, workflow_id: OWN_RUN },
+      hostedJobs: [row(item), row(theirs)],
+      writes: [row(own), row(theirs), row(secret)],
+      events: [row(own, { writer: OWN_RUN, reason: null }), row(item, { writer: THEIR_RUN }), row(theirs)],
+      awaited: [row(item), row(secret)],
+      wakes: [row(own, { cause, writer: THEIR_RUN }), row(theirs)],
+      cut: [],
+    }
+    const ask = asked(rights, { exportedRows: () => answer(rows), eventsAt: () => answer(rows.events) })
+    const told = await ask.exportedRows(OWN_RUN, own.uid)
+    const whose = (list: readonly Readonly<Record<string, unknown>>[]) => list.map(({ uid, writer }) => [uid, writer])
+    expect(told.unseen).toBe(6)
+    expect(told.job).toEqual({ cause: 'Secret (name not shown) modified', workflow_id: OWN_RUN })
+    expect(whose(told.hostedJobs)).toEqual([[item.uid, undefined]])
+    expect(whose(told.writes)).toEqual([[own.uid, undefined]])
+    expect(whose(told.events)).toEqual([
+      [own.uid, OWN_RUN],
+      [item.uid, UNSEEN],
+    ])
+    expect(whose(told.awaited)).toEqual([[item.uid, undefined]])
+    expect(whose(told.wakes)).toEqual([[own.uid, UNSEEN]])
+    expect(JSON.stringify([told, await ask.eventsAt([1], BEGIN)])).not.toContain(CANARY)
+    // Neither by a run that he may not see, nor by a uid.
+    for (const [run, uid] of [
+      [THEIR_RUN, own.uid],
+      [OWN_RUN, theirs.uid],
+      ['guessed', own.uid],
+    ] as const)
+      expect(await ask.exportedRows(run, uid)).toEqual({ ...NO_ROWS })
   })
 
   it('reads no name of others in a cause, and no run of others at a hosted job', async () => {

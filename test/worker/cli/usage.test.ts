@@ -12,6 +12,9 @@ describe('the command pawl', () => {
     [['dev', 'status', '-o', 'yaml'], "found 'yaml', expected one of text, json"],
     [['dev', 'status', '--data-dir'], "option '--data-dir <dir>' argument missing"],
     [['bridge', '--foo'], "unknown option '--foo' of 'pawl bridge', expected one of --kubeconfig"],
+    [['chaos', 'sotp'], "unknown command 'sotp' of 'pawl chaos', expected one of stop, resume, status"],
+    [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
+    [['chaos', 'stop', '--reason', ' '], '--reason has 0 characters, expected one line of 1 to 256'],
     [['bridge'], '--database-url is missing'],
     [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms is "1"'],
     [

@@ -97,6 +97,23 @@ describe('the registry of programs', () => {
   })
 })
 
+describe('the registry of commands', () => {
+  it("lists what each wing's commands.ts exports, in the form of the project", async () => {
+    await write('activities/zoo/commands.ts', 'export const zooCommands: readonly WingCommands[] = []\n')
+    expect((await run(false)).code).toBe(0)
+    const listed = await read('activities/commands.gen.ts')
+    expect(listed).toContain("import { zooCommands } from './zoo/commands.ts'\n")
+    expect(listed).toContain('export const COMMANDS: readonly WingCommands[] = [...zooCommands]\n')
+    expect(await format(listed, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(listed)
+  })
+
+  it('refuses a commands.ts that exports more than its list', async () => {
+    await write('activities/zoo/commands.ts', 'export const one = 1\nexport const two = 2\n')
+    const message = 'activities/zoo/commands.ts exports one, two; expected one value, the list of its commands'
+    await expect(run(false)).rejects.toThrow(message)
+  })
+})
+
 describe('the roles', () => {
   it("have a wing's own rules in the wing's role, and the engine's in the engine's", async () => {
     await run(false)

@@ -1,7 +1,8 @@
 // Objects with their newest jobs as rows: for a table, for programs, and as names. Pure.
 
+import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { AskedJob, AskedName, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Waiting } from '../../../activities/journal/read/waiting.ts'
 import { pausedText } from './paused.ts'
 import { tableText, type Cell } from './table.ts'
@@ -103,7 +104,7 @@ function jobData(job: AskedJob): object {
   return { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt }
 }
 
-export function getNames(objects: readonly AskedObject[]): string {
+export function getNames(objects: readonly (GroupKind & AskedName)[]): string {
   return objects
     .map(({ group, kind, name }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
     .join('')

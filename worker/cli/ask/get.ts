@@ -4,7 +4,7 @@ import { Command } from 'commander'
 
 import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
-import { valueAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, valueAt } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiRefuses } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
@@ -44,28 +44,42 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
   const kinds = kind === undefined ? asked.ownKinds : [kindNamed(kind, asked.kinds)]
   const place = flags.allNamespaces === true ? undefined : asked.namespace
   const wanted = labelsOf(flags.selector)
-  const listed: AskedObject[] = []
+  // Names need nothing else, and there may be ten thousand.
+  if (flags.output === 'name' && wanted.size === 0)
+    return getNames(
+      await listedOf(kinds, async (of) => (await asked.listNames(of, place)).map((one) => ({ ...of, ...one }))),
+    )
+  const all = await listedOf(kinds, async (of) => await asked.listObjects(of, place))
+  const listed = all.filter((object) => hasLabels(object, wanted))
+  const form: Form = {
+    ...{ now: new Date(), paint: asked.paint, wide: flags.output === 'wide' },
+    ...{ withNamespace: place === undefined, withKind: kinds.length > 1 },
+  }
+  if (flags.output === 'name') return getNames(listed)
+  return await written(await withJobs(asked, listed), flags.output, form)
+}
+
+/** Of all the kinds; what `pawl api` refuses of some is told. @throws ApiRefuses where it refuses all. */
+async function listedOf<Row>(
+  kinds: readonly GroupKind[],
+  list: (of: GroupKind) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const listed: Row[] = []
   const refused: ApiRefuses[] = []
-  for (const { group, kind: name } of kinds) {
-    const found = await asked.listObjects({ group, kind: name }, place).catch((error: unknown) => {
+  for (const { group, kind } of kinds) {
+    const found = await list({ group, kind }).catch((error: unknown) => {
       if (!(error instanceof ApiRefuses)) throw error
       refused.push(error)
       return []
     })
     if (found.length === MOST_LISTED)
-      process.stderr.write(`pawl: only the first ${MOST_LISTED} of kind ${name} are listed; expected fewer, see -n\n`)
-    listed.push(...found.filter((object) => hasLabels(object, wanted)))
+      process.stderr.write(`pawl: only the first ${MOST_LISTED} of kind ${kind} are listed; expected fewer, see -n\n`)
+    listed.push(...found)
   }
   const [first] = refused
   if (first !== undefined && refused.length === kinds.length) throw first
   for (const { message } of refused) process.stderr.write(`pawl: ${message}\n`)
-  const form: Form = {
-    ...{ now: new Date(), paint: asked.paint, wide: flags.output === 'wide' },
-    ...{ withNamespace: place === undefined, withKind: kinds.length > 1 },
-  }
-  // Names need none of it, and there may be ten thousand.
-  if (flags.output === 'name') return getNames(listed)
-  return await written(await withJobs(asked, listed), flags.output, form)
+  return listed
 }
 
 async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {

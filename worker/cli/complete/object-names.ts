@@ -57,7 +57,7 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer | undefin
 
 async function fromJournal(kind: string, flags: AskFlags): Promise<readonly string[]> {
   return await asking(flags, async (asked) => {
-    const objects = await asked.listObjects(kindNamed(kind, asked.kinds), asked.namespace)
+    const objects = await asked.listNames(kindNamed(kind, asked.kinds), asked.namespace)
     return objects.map(({ name }) => name)
   })
 }

@@ -36,6 +36,9 @@ export function exportCommand(): Command {
         )
       if (exported.journal?.cut.length)
         process.stderr.write(`pawl: not all rows are in the file: ${exported.journal.cut.join(', ')} have more\n`)
+      const { unseen = 0 } = exported.journal ?? {}
+      if (unseen > 0)
+        process.stderr.write(`pawl: ${unseen} rows about objects that you may not see are not in the file\n`)
       const text = `${JSON.stringify(exported)}\n`
       if (flags.out === undefined) process.stdout.write(text)
       else await writeFile(flags.out, text, { mode: 0o600 })

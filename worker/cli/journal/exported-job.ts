@@ -1,6 +1,6 @@
 // One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
 
-import { eventsAt, type ExportedRows, exportedRows, type Row } from '../../../activities/journal/read/exported-job.ts'
+import type { ExportedRows, Row } from '../../../activities/journal/read/exported-job.ts'
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -48,20 +48,30 @@ export async function exportedJob(
   { object, job: { workflowID, jobID, startedAt } }: NamedJob,
   target: TemporalTarget | undefined,
 ): Promise<ExportedJob> {
-  const rows = await exportedRows(asked, workflowID, object.uid)
+  const rows = await asked.exportedRows(workflowID, object.uid)
   const { fetchRun, historyJson } = await import('./runs.ts')
   const runs = target === undefined ? [] : await fetchRun(target, workflowID)
   const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
   const run = runs.at(-1)
   const histories = [...earlier, ...(run === undefined ? [] : [{ events: historyJson(run.history) }])]
   const seqs = histories.flatMap(({ events }) => wakesIn(events))
-  const journal = { ...rows, wokenBy: await eventsAt(asked, seqs, startedAt) }
+  const journal = { ...rows, wokenBy: await eventsOf(asked, seqs, startedAt) }
   return {
     ...{ format: EXPORT_FORMAT, workflowId: workflowID, runId: run?.runID ?? '', jobID },
     history: run === undefined ? undefined : histories.at(-1),
     ...(earlier.length > 0 && { earlier }),
     journal,
   }
+}
+
+// `pawl api` takes a bounded list.
+const SEQS_AT_ONCE = 5000
+
+async function eventsOf(asked: Asked, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  for (let from = 0; from < seqs.length; from += SEQS_AT_ONCE)
+    rows.push(...(await asked.eventsAt(seqs.slice(from, from + SEQS_AT_ONCE), since)))
+  return rows
 }
 
 interface Payloads {

@@ -41,18 +41,21 @@ export interface JobRows {
   readonly events: readonly RowOfEvent[]
   /** Tables that have more rows than were taken. */
   readonly cut: readonly string[]
+  /** So many rows are about objects that the asker may not see. */
+  readonly unseen: number
 }
 
 type Cells = Readonly<Record<string, unknown>>
 
 /** @param given rows as the tables have them; times may be texts. */
 export function jobRows(given: unknown): JobRows {
-  const { job, writes, events, wokenBy, cut } = cellsOf(given)
+  const { job, writes, events, wokenBy, cut, unseen } = cellsOf(given)
   return {
     job: job === undefined || job === null ? undefined : jobOf(cellsOf(job)),
     writes: listOf(writes).map(writeOf),
     events: [...listOf(events), ...listOf(wokenBy)].map(eventOf),
     cut: Array.isArray(cut) ? cut.map(String) : [],
+    unseen: typeof unseen === 'number' ? unseen : 0,
   }
 }
 

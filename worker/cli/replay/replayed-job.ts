@@ -60,6 +60,9 @@ function notesOf({ events, rows, earlier }: LoadedJob): readonly string[] {
     ...(rows !== undefined && rows.cut.length > 0
       ? [`the journal has more rows than are shown of: ${rows.cut.join(', ')}`]
       : []),
+    ...(rows !== undefined && rows.unseen > 0
+      ? [`${rows.unseen} of the journal's rows are about objects that you may not see, and left out`]
+      : []),
   ]
 }
 

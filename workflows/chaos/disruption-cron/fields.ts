@@ -16,6 +16,7 @@ export const disruptionCronFields: OwnedFields = {
     ],
     // Of the one that it makes; what it copies of its own annotations is whatever its author has put there.
     Disruption: [
+      path('metadata.ownerReferences'),
       path('spec'),
       ['metadata', 'labels', DISRUPTION_CRON_NAME_LABEL],
       ['metadata', 'annotations', SCHEDULED_AT_ANNOTATION],

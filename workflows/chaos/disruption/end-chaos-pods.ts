@@ -3,6 +3,7 @@
 
 import { action, done } from '../../kit/index.ts'
 import { CHAOS_POD_FINALIZER } from '../contract.ts'
+import { letGoCommand } from '../let-go-command.ts'
 import type { ChaosPod, Target } from './observed.ts'
 import { type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
 import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
@@ -58,9 +59,7 @@ async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
 
 async function tellStuck({ act }: DisruptionPass, { metadata, target, does }: ChaosPod): Promise<void> {
   const { namespace = '', name, uid } = metadata
-  const message =
-    `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up: look at its log, undo what is left, then take its finalizer off: ` +
-    `kubectl -n ${namespace} patch pod ${name} --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`
+  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
   await act.event({ type: 'Warning', reason: 'StuckOnRemoval', message, occasion: uid })
 }
 

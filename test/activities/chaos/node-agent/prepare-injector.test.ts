@@ -97,7 +97,12 @@ describe('what an injector is started with', () => {
       LC_ALL: 'C',
       AWS_SECRET: 's',
       EMPTY: undefined,
+      CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb',
+      CHAOS_INJECTOR_STATE: 's',
     }
-    expect(inheritedVariables(env)).toEqual({ PATH: '/bin', LC_ALL: 'C' })
+    expect(inheritedVariables(env)).toEqual({
+      ...{ PATH: '/bin', LC_ALL: 'C' },
+      CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb',
+    })
   })
 })

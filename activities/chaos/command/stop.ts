@@ -1,0 +1,126 @@
+// `pawl chaos stop`: an emergency stop, written with the person's own rights, and what becomes of the Disruptions that were there.
+//
+//   E1. The stop is written before anything else is asked for: it holds also where the person may look at nothing.
+//   E2. What comes meanwhile does nothing, so it is not waited for.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { durationMs, EXPECTED_DURATION } from '../../../workflows/chaos/go-duration.ts'
+import { type CommandDone, type CommandStart, CommandUsageError } from '../../command.ts'
+import { KubeError } from '../../kube/kube-error.ts'
+import { type LeftDisruption, readDisruptions, slowLine, stuckLines } from './left-disruptions.ts'
+import { placeOf, readStop, type StopPlace, writeStop } from './stop-place.ts'
+
+/** The exit code where something waits for a person, as with `pawl delete`. */
+export const STUCK = 3
+const TOO_LATE = 4
+
+const TIMEOUT_MS = 300_000
+const POLL_MS = 500
+
+export async function run(start: CommandStart): Promise<CommandDone> {
+  const { kube, given, who, why, progress } = start
+  const timeoutMs = timeoutIn(given['timeout'])
+  const place = placeOf(start)
+  const before = await readStop(kube, place)
+  const stop = why === undefined ? `by ${who}` : `${why} (${who})`
+  // E1
+  if (before === undefined) await writeStop(kube, place, stop)
+  progress(
+    before === undefined
+      ? `${place.title} is stopped by ${who}: its disruptions end, and none begins`
+      : `${place.title} was stopped before${before === '' ? '' : `: ${before}`}`,
+  )
+  const found = await endOf(start, place, timeoutMs)
+  const data = {
+    ...{ namespace: place.namespace ?? null, asked: before === undefined ? 'asked' : 'asked before' },
+    ...{ by: who, why: why ?? null, gone: found.gone, stuck: found.stuck, left: found.slow },
+  }
+  return {
+    lines: [...linesOf(found, timeoutMs), `let them be made again: pawl chaos resume ${place.flags}`],
+    data,
+    exitCode: exitCodeOf(found, timeoutMs),
+  }
+}
+
+/** What became of those that were there. */
+interface Ends {
+  /** Their titles. */
+  readonly gone: readonly string[]
+  readonly stuck: readonly LeftDisruption[]
+  /** Neither of it, as yet. */
+  readonly slow: readonly LeftDisruption[]
+}
+
+/** Waits for their ends, and tells how they come. */
+async function endOf({ kube, progress }: CommandStart, place: StopPlace, timeoutMs: number): Promise<Ends> {
+  const deadline = performance.now() + timeoutMs
+  const read = async () => await readDisruptions(kube, place.namespace)
+  const there = await read().catch((error: unknown) => {
+    if (!(error instanceof KubeError)) throw error
+    throw new Error(`the emergency stop of ${place.title} is on; what it ends cannot be seen: ${error.message}`, {
+      cause: error,
+    })
+  })
+  let told = ''
+  for (let left = there; ;) {
+    const ends = endsOf(there, left)
+    const line = progressLine(there.length, ends)
+    if (line !== told && ends.slow.length > 0) progress(line)
+    told = line
+    if (ends.slow.length === 0 || performance.now() >= deadline) return ends
+    await sleep(POLL_MS)
+    left = await read().catch((error: unknown) => {
+      if (!isPassing(error)) throw error
+      progress(`${error.message}; it is asked again`)
+      return left
+    })
+  }
+}
+
+function endsOf(there: readonly LeftDisruption[], present: readonly LeftDisruption[]): Ends {
+  const byUid = new Map(present.map((one) => [one.uid, one]))
+  // E2
+  const left = there.flatMap(({ uid }) => byUid.get(uid) ?? [])
+  return {
+    gone: there.filter(({ uid }) => !byUid.has(uid)).map(({ title }) => title),
+    stuck: left.filter(({ isStuck }) => isStuck),
+    slow: left.filter(({ isStuck }) => !isStuck),
+  }
+}
+
+/** An API server that is away comes back. */
+function isPassing(error: unknown): error is KubeError {
+  return error instanceof KubeError && (error.status === 0 || error.status === 429 || error.status >= 500)
+}
+
+function progressLine(count: number, { gone, stuck, slow }: Ends): string {
+  const parts = [`${gone.length} gone`, ...(stuck.length > 0 ? [`${stuck.length} stuck`] : []), `${slow.length} to end`]
+  return `${disruptions(count)}: ${parts.join(', ')}`
+}
+
+function linesOf({ gone, stuck, slow }: Ends, timeoutMs: number): readonly string[] {
+  const late = timeoutMs === 0 ? [] : slow.map(slowLine)
+  if (stuck.length + slow.length === 0)
+    return [
+      gone.length === 0 ? 'nothing was disturbed' : `${disruptions(gone.length)} gone, and what they did is undone`,
+    ]
+  return [...stuck.flatMap(stuckLines), ...late]
+}
+
+function exitCodeOf({ stuck, slow }: Ends, timeoutMs: number): number {
+  if (stuck.length > 0) return STUCK
+  return slow.length > 0 && timeoutMs > 0 ? TOO_LATE : 0
+}
+
+function disruptions(count: number): string {
+  return count === 1 ? '1 disruption' : `${count} disruptions`
+}
+
+function timeoutIn(text: string | true | undefined): number {
+  if (text === undefined) return TIMEOUT_MS
+  const ms = durationMs(text)
+  if (ms === undefined || ms < 0)
+    throw new CommandUsageError(`--timeout: found '${String(text)}', expected ${EXPECTED_DURATION}, or 0`)
+  return ms
+}

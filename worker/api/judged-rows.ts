@@ -1,0 +1,89 @@
+// What `pawl journal export` and `pawl replay` read of a job, as far as one user may see it. Rows about others are left out and counted: a file of
+// rows is read by programs, which have no use for words in the place of names. The rules are those of judged.ts.
+
+import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
+import type { PlacedObject } from '../../activities/journal/read/places.ts'
+import type { Questions } from '../../activities/journal/read/questions.ts'
+import type { GroupKind } from '../../workflows/kit/index.ts'
+import type { Ground, Rights } from './judged.ts'
+import { tellable } from './told-texts.ts'
+import { UNSEEN } from './unseen.ts'
+
+const NOTHING: ExportedRows = {
+  ...{ job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] },
+}
+
+/** @param seen those of the objects that the user may get, by uid. */
+export function ofRows(
+  questions: Questions,
+  { placesOfRuns }: Ground,
+  rights: Rights,
+  seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>,
+): Pick<Questions, 'exportedRows' | 'eventsAt'> {
+  const maySee = async (place: GroupKind & { readonly namespace: string }) =>
+    (await rights.fits(place, place.namespace)) && (await rights.may('get', place, place.namespace))
+
+  const placed = async (rows: readonly Row[]): Promise<readonly Row[]> => {
+    const judgements = await Promise.all(
+      rows.map(async (row) => {
+        const { api_group: group, kind, namespace } = row
+        return await maySee({ group: text(group), kind: text(kind), namespace: text(namespace) })
+      }),
+    )
+    return rows.filter((_row, index) => judgements[index] === true)
+  }
+
+  /** Workflow IDs say namespace and name (J3). */
+  const withRuns = async (rows: readonly Row[]): Promise<readonly Row[]> => {
+    const runs = [...new Set(rows.map((row) => text(row['writer'])).filter((run) => run !== ''))]
+    const places = await placesOfRuns(runs)
+    const judgements = await Promise.all(
+      runs.map(async (run) => {
+        const place = places.get(run)
+        return place !== undefined && (await maySee(place)) ? [run] : []
+      }),
+    )
+    const told = new Set(judgements.flat())
+    return rows.map((row) => {
+      const { writer } = row
+      return toldRow(typeof writer === 'string' && !told.has(writer) ? { ...row, writer: UNSEEN } : row)
+    })
+  }
+
+  return {
+    exportedRows: async (workflowID, uid) => {
+      const run = (await placesOfRuns([workflowID])).get(workflowID)
+      if (run === undefined || !(await maySee(run)) || !(await seen([uid])).has(uid)) return NOTHING
+      const rows = await questions.exportedRows(workflowID, uid)
+      const hosts = await seen(rows.hostedJobs.map((row) => text(row['uid'])))
+      const kept = {
+        hostedJobs: rows.hostedJobs.filter((row) => hosts.has(text(row['uid']))),
+        ...{ writes: await placed(rows.writes), events: await withRuns(await placed(rows.events)) },
+        awaited: await placed(rows.awaited),
+        // They name the run's own objects, and in their causes others.
+        wakes: rows.wakes.filter((row) => [uid, ...hosts.keys()].includes(text(row['uid']))),
+      }
+      const unseen = Object.entries(kept).reduce(
+        (sum, [name, left]) => sum + rows[name as keyof typeof kept].length - left.length,
+        0,
+      )
+      return {
+        ...{ ...kept, job: rows.job && toldRow(rows.job), wakes: await withRuns(kept.wakes), cut: rows.cut },
+        ...(unseen > 0 && { unseen }),
+      }
+    },
+    eventsAt: async (seqs, since) => await withRuns(await placed(await questions.eventsAt(seqs, since))),
+  }
+}
+
+/** Without the names of others in its texts. */
+function toldRow(row: Row): Row {
+  const told = (['cause', 'reason'] as const).flatMap((name) =>
+    typeof row[name] === 'string' ? [[name, tellable(row[name])] as const] : [],
+  )
+  return { ...row, ...Object.fromEntries(told) }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,190 @@
+// The chapter on chaos: a Disruption of a pod that is a process of this machine. What it does is seen by those who use the pod, and so is its end.
+//
+//   C1. Nothing is expected by the clock: each state is waited for, and shown while it lasts.
+//   C2. A machine that lets nobody disturb networks shows what it lets us show, and why no more.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import type { KubeClient, KubeObject, ObjectList } from '../../activities/kube/client.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
+import { Bars } from './bars.ts'
+import type { DemoSet } from './set.ts'
+import { type Ability, type Shop, ShopProcesses } from './shop-processes.ts'
+
+const EXAMPLES = fileURLToPath(new URL('../../examples/chaos/', import.meta.url))
+const DISRUPTIONS = { apiVersion: 'chaos.datadoghq.com/v1beta1', plural: 'disruptions' }
+const CHAOS_PODS = '/api/v1/namespaces/chaos-engineering/pods'
+const NAMESPACE = 'shop'
+const LIMIT_MS = 60_000
+const POLL_MS = 200
+/** How many bars are shown of each state. */
+const SHOWN = 4
+
+interface Stage {
+  readonly set: DemoSet
+  readonly kube: KubeClient
+}
+
+interface Disturbed extends Stage {
+  readonly processes: ShopProcesses
+  readonly shop: Shop
+  readonly bars: Bars
+  /** Pages in a second, as long as nobody disturbs. */
+  readonly usual: number
+}
+
+/** Shows it. Returns what came of it, in a line. @throws when something is not as it is told. */
+export async function disturb(stage: Stage, ability: Ability): Promise<string> {
+  if (ability.can === 'nothing') {
+    print(
+      `On this machine nothing can be disturbed: ${ability.because}. docs/chaos.md tells what it would look like.\n`,
+    )
+    return 'shop: left alone, since nothing can be disturbed on this machine'
+  }
+  if (ability.can === 'kill') print(`The shop is not slowed down on this machine, but killed: ${ability.because}.\n`)
+  const processes = new ShopProcesses(ability.can === 'slow down')
+  try {
+    await openPods(stage)
+    const shop = await processes.open()
+    await standFor(stage, shop)
+    const bars = new Bars(print)
+    const where = ability.can === 'slow down' ? ', in a network of its own,' : ''
+    print(`process ${shop.pid} of this machine${where} stands for the container of that pod, and has visitors;\n`)
+    print('how many pages they get in a second:\n')
+    processes.visit(shop, (pages) => bars.add(pages))
+    const usual = Math.max(...(await bars.next(SHOWN)))
+    const disturbed = { ...stage, processes, shop, bars, usual }
+    return ability.can === 'slow down' ? await slowDown(disturbed) : await kill(disturbed)
+  } finally {
+    await processes.close()
+  }
+}
+
+async function openPods({ set }: Stage): Promise<void> {
+  await kubectl(set, 'apply', '-f', 'examples/chaos/shop.yaml')
+  const wanted = ['deployment/shop', 'deployment/warehouse', '--for=condition=Available']
+  await set.kubectl('wait', '-n', NAMESPACE, ...wanted, `--timeout=${LIMIT_MS / 1000}s`)
+}
+
+/** The process is the container of the pod, as a node agent is told of it. */
+async function standFor({ set }: Stage, { pid }: Shop): Promise<void> {
+  const pods = await set.kubectl('get', 'pods', '-n', NAMESPACE, '-l', 'app=shop', '-o', 'name')
+  const [pod = ''] = pods.trim().split('\n')
+  await kubectl(set, 'annotate', '-n', NAMESPACE, '--overwrite', pod, `pawl.dev/processes={"shop":${pid}}`)
+}
+
+async function slowDown(stage: Disturbed): Promise<string> {
+  const { set, bars, usual, shop, processes } = stage
+  const before = await processes.network(shop)
+  await kubectl(set, 'apply', '-f', 'examples/chaos/slow-shop.yaml')
+  await follow(stage, 'slow-shop', (object) => statusOf(object) === 'Injected')
+  await inTime(
+    'the shop gets slow',
+    bars.until((pages) => pages < usual / 2),
+  )
+  const slow = Math.max(...(await bars.next(SHOWN)))
+  await kubectl(set, 'get', 'disruptions', '-n', NAMESPACE, '-o', 'wide')
+  await end(stage, 'slow-shop.yaml', 'slow-shop')
+  const again = await recovery(stage)
+  const after = await processes.network(shop)
+  if (after !== before)
+    throw new Error(`the network of the shop is not as before: found\n${after}\nexpected\n${before}`)
+  print('clean: rules, queues and classes of its network are as before, and no chaos pod is left\n')
+  return `shop: ${usual} pages a second, ${slow} while it was slowed down, ${again} after it; nothing is left`
+}
+
+async function kill(stage: Disturbed): Promise<string> {
+  const { set, bars, usual, shop, processes } = stage
+  await kubectl(set, 'apply', '-f', 'examples/chaos/container-failure.yaml')
+  await inTime('the process of the shop is killed', shop.ended)
+  print(`process ${shop.pid} was killed\n`)
+  await inTime(
+    'nobody gets a page',
+    bars.until((pages) => pages < usual / 2),
+  )
+  await bars.next(1)
+  print('a kubelet starts it again; here the tour does\n')
+  await standFor(stage, await processes.open())
+  await follow(stage, 'container-failure', (object) => statusOf(object) === 'Injected')
+  await kubectl(set, 'get', 'disruptions', '-n', NAMESPACE, '-o', 'wide')
+  await end(stage, 'container-failure.yaml', 'container-failure')
+  const again = await recovery(stage)
+  print('clean: no chaos pod is left\n')
+  return `shop: ${usual} pages a second, killed once, ${again} after it; nothing is left`
+}
+
+async function end(stage: Disturbed, file: string, name: string): Promise<void> {
+  await kubectl(stage.set, 'delete', '--wait=false', '-f', `examples/chaos/${file}`)
+  await follow(stage, name, (object) => object === undefined)
+  const { items } = await stage.kube.request<ObjectList>('GET', CHAOS_PODS)
+  if (items.length > 0) throw new Error(`${items.length} chaos pods are left, expected none`)
+}
+
+async function recovery({ bars, usual }: Disturbed): Promise<number> {
+  const first = await inTime(
+    'the shop is as fast as before',
+    bars.until((pages) => pages > usual / 2),
+  )
+  return Math.max(first, ...(await bars.next(SHOWN - 1)))
+}
+
+/** Says beside the bars how the Disruption is, until it is so. */
+async function follow(
+  { kube, bars }: Disturbed,
+  name: string,
+  isSo: (object: KubeObject | undefined) => boolean,
+): Promise<void> {
+  const deadline = Date.now() + LIMIT_MS
+  for (;;) {
+    const object = await readDisruption(kube, name)
+    bars.note = object === undefined ? '' : noteOf(object)
+    if (isSo(object)) return
+    if (Date.now() > deadline)
+      throw new Error(
+        `disruption ${name} is ${object === undefined ? 'gone' : noteOf(object)} after ${LIMIT_MS / 1000} s`,
+      )
+    await sleep(POLL_MS)
+  }
+}
+
+async function readDisruption(kube: KubeClient, name: string): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', resourcePath(DISRUPTIONS, NAMESPACE, name))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+function noteOf(object: KubeObject): string {
+  return object.metadata.deletionTimestamp === undefined ? (statusOf(object) ?? 'made') : 'being undone'
+}
+
+function statusOf(object: KubeObject | undefined): string | undefined {
+  return (object?.['status'] as { readonly injectionStatus?: string } | undefined)?.injectionStatus
+}
+
+/** @throws when it has not come after a while. */
+async function inTime<Result>(what: string, awaited: Promise<Result>): Promise<Result> {
+  const ending = new AbortController()
+  const late = sleep(LIMIT_MS, undefined, { signal: ending.signal }).then(() => {
+    throw new Error(`expected within ${LIMIT_MS / 1000} s: ${what}`)
+  })
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([awaited, late])
+  } finally {
+    ending.abort()
+  }
+}
+
+async function kubectl(set: DemoSet, ...args: readonly string[]): Promise<void> {
+  print(`$ kubectl ${args.map((arg) => (/[{}"]/.test(arg) ? `'${arg}'` : arg)).join(' ')}\n`)
+  print(await set.kubectl(...args.map((arg) => arg.replace(/^examples\/chaos\//, EXAMPLES))))
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}

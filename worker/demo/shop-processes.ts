@@ -1,0 +1,140 @@
+// The processes of the chapter on chaos: a shop, in a network of its own where this machine lets us make one, and its visitors.
+
+import { type ChildProcessByStdio, execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { childEnvironment } from '../server/config.ts'
+
+const SHOP = [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  fileURLToPath(new URL('shop.ts', import.meta.url)),
+]
+/** In a network of its own; else any that is free. */
+const PORT = 8080
+const LONGEST_START_MS = 30_000
+
+/** Of the two ways to disturb a network the one that most kernels have. */
+export const BACKEND = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' } as const
+
+type Child = ChildProcessByStdio<Writable, Readable, null>
+
+export type Ability =
+  /** Networks can be made and disturbed. */
+  | { readonly can: 'slow down' }
+  /** Processes can be killed, and why no more than that. */
+  | { readonly can: 'kill'; readonly because: string }
+  /** No injector runs here, and why. */
+  | { readonly can: 'nothing'; readonly because: string }
+
+/** What this machine lets an injector do. */
+export function abilityHere(): Ability {
+  if (process.platform !== 'linux') return { can: 'nothing', because: 'injectors need Linux' }
+  const away = missing(['sh', 'setsid'])
+  if (away !== '') return { can: 'nothing', because: `${away} not installed` }
+  if (process.getuid?.() !== 0) return { can: 'kill', because: 'only root may disturb a network' }
+  const lacking = missing(['ip', 'tc', 'iptables', 'iptables-save', 'iptables-restore', 'nsenter', 'unshare'])
+  if (lacking !== '') return { can: 'kill', because: `${lacking} not installed` }
+  try {
+    execFileSync('unshare', ['--net', 'sh', '-c', TRIAL], { stdio: 'pipe' })
+    return { can: 'slow down' }
+  } catch {
+    return { can: 'kill', because: 'this kernel cannot limit the bandwidth of a network of ours' }
+  }
+}
+
+/** What `BACKEND` needs, in a network that is thrown away. */
+const TRIAL = [
+  'ip link set lo up && tc qdisc add dev lo root handle 1: htb default 1 && iptables-save',
+  'iptables -t mangle -A POSTROUTING -m comment --comment trial -j CLASSIFY --set-class 1:4',
+].join(' && ')
+
+function missing(programs: readonly string[]): string {
+  return programs.filter((program) => !isInstalled(program)).join(', ')
+}
+
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`], { stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface Shop {
+  readonly pid: number
+  readonly port: number
+  /** Resolves when it has ended. */
+  readonly ended: Promise<unknown>
+}
+
+export class ShopProcesses {
+  readonly #hasNetwork: boolean
+  readonly #children: Child[] = []
+  #shop: Shop | undefined
+
+  /** @param hasNetwork whether the shop gets a network of its own. */
+  constructor(hasNetwork: boolean) {
+    this.#hasNetwork = hasNetwork
+    process.once('exit', () => this.#kill())
+  }
+
+  /** The shop, which can be asked. Once more after it has ended: at its port. */
+  async open(): Promise<Shop> {
+    const port = this.#shop?.port ?? (this.#hasNetwork ? PORT : 0)
+    const network = this.#hasNetwork ? ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$0" "$@"'] : []
+    const child = this.#start([...network, ...SHOP, 'serve', String(port)])
+    const ended = once(child, 'exit')
+    const said = await Promise.race([
+      once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(LONGEST_START_MS) }),
+      ended.then(([code]) => Promise.reject(new Error(`the shop ended with exit code ${code}, expected it to serve`))),
+    ])
+    this.#shop = { pid: child.pid ?? 0, port: Number(said[0]), ended }
+    return this.#shop
+  }
+
+  /** @param told how many pages have come in a second. */
+  visit({ pid, port }: Shop, told: (pages: number) => void): void {
+    const network = this.#hasNetwork ? ['nsenter', `--net=/proc/${pid}/ns/net`, '--'] : []
+    const child = this.#start([...network, ...SHOP, 'visit', String(port)])
+    createInterface(child.stdout).on('line', (line) => told(Number(line)))
+  }
+
+  /** Rules, queues and their classes in the network of the shop, without their counters; empty where it has none of its own. */
+  async network({ pid }: Shop): Promise<string> {
+    if (!this.#hasNetwork) return ''
+    const inside = async (...command: readonly string[]) =>
+      (await promisify(execFile)('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...command])).stdout
+    const [rules, queues, classes] = await Promise.all([
+      inside('iptables-save'),
+      inside('tc', 'qdisc', 'show'),
+      inside('tc', 'class', 'show', 'dev', 'lo'),
+    ])
+    // A table that was looked into stays, with its chains as they come with the kernel.
+    const lines = rules.split('\n').filter((line) => line.startsWith('-') || / - \[/.test(line))
+    return [...lines.map((line) => line.replace(/\[\d+:\d+\]/, '')), queues, classes].join('\n')
+  }
+
+  async close(): Promise<void> {
+    const running = this.#children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+    const ends = running.map((child) => once(child, 'exit'))
+    this.#kill()
+    await Promise.all(ends)
+  }
+
+  #start([program = '', ...args]: readonly string[]): Child {
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env: childEnvironment() })
+    child.stdin.on('error', () => undefined)
+    this.#children.push(child)
+    return child
+  }
+
+  #kill(): void {
+    for (const child of this.#children) child.kill('SIGKILL')
+  }
+}
