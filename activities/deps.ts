@@ -19,6 +19,9 @@ import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
 import type { AtWork } from './run/at-work.ts'
+import type { Hearing } from './run/hearing.ts'
+import type { Metrics } from './run/metrics.ts'
+import type { Notices } from './run/notifier.ts'
 
 export interface Deps {
   /** Name of the cluster in the journal. */
@@ -43,6 +46,12 @@ export interface Deps {
   readonly contentKey: Buffer | undefined
   /** What a controller's wing tells its passes (`OpenWing.settings`); absent where no wing does. */
   readonly wingSettings?: (controller: string) => JsonValue | undefined
+  /** Who is told of Events outside of the cluster; absent: nobody. */
+  readonly notices?: Notices
+  /** What the controller's wing hears; absent, or undefined: nothing. */
+  readonly hearing?: (controller: string) => Hearing | undefined
+  /** What this process counts; absent: nothing. */
+  readonly metrics?: Metrics
   readonly now: () => Date
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>

@@ -10,6 +10,7 @@ import { toApplicationFailure } from './kube/errors.ts'
 import { beginActivities } from './run/begin.ts'
 import { finalizeActivities } from './run/finalize.ts'
 import { observeActivities } from './run/level/observe.ts'
+import { noticeActivities } from './run/level/notices.ts'
 import { settleActivities } from './run/level/settle.ts'
 import { turnActivities } from './run/level/turns.ts'
 import { writeActivities } from './run/level/write.ts'
@@ -67,6 +68,7 @@ function engineActivities(deps: Deps, beforeEnd: BeforeEnd) {
     ...writeActivities(deps),
     ...settleActivities(deps),
     ...turnActivities(deps),
+    ...noticeActivities(deps),
   }
 }
 

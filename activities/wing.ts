@@ -3,6 +3,8 @@
 import type { FlagTable, FlagValues, JsonValue } from '../workflows/kit/index.ts'
 import type { BeforeEnd, Deps } from './deps.ts'
 import type { Foresight } from './run/foresight.ts'
+import type { Hearing } from './run/hearing.ts'
+import type { Notifiers } from './run/notifier.ts'
 
 /** Activities by name, as Temporal registers them. */
 export type ActivityFunctions = Readonly<Record<string, (...input: never) => Promise<unknown>>>
@@ -22,6 +24,10 @@ export interface OpenWing<Made extends object = object> {
   readonly parts?: unknown
   /** For the passes of its controllers in level mode, as `LevelPass.settings`: what the flags say, without secrets, for it stays in histories. */
   readonly settings?: JsonValue
+  /** Whom it tells of the Events of its controllers in level mode; absent: nobody. */
+  readonly notifiers?: Notifiers
+  /** What it hears of its controllers in level mode; absent: nothing. */
+  readonly hearing?: Hearing
   /** Gives back what `open` has made, when no activity is at work any more. */
   readonly close: () => Promise<void>
 }

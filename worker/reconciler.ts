@@ -11,6 +11,9 @@ import { createKubeClient } from '../activities/kube/client.ts'
 import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { AtWork } from '../activities/run/at-work.ts'
+import { Metrics } from '../activities/run/metrics.ts'
+import type { Wing } from '../workflows/kit/index.ts'
+import { WINGS } from '../workflows/wings.gen.ts'
 import { readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers, wingOf } from './server/registry.ts'
 import { loadOwnActivities } from './server/own-activities.ts'
@@ -30,6 +33,7 @@ import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { payloadConverter } from './reconciler/payload-codec.ts'
 import { sizedResult } from './reconciler/result-guard.ts'
+import { createNotices } from './reconciler/notices.ts'
 import { createProblemList } from './reconciler/critical-problems.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { StuckRuns } from './reconciler/stuck-runs.ts'
@@ -46,6 +50,8 @@ const registry = createRegistry(added, wingsOn(given['wings']), switchedOff(give
 const { route, subjectKinds, modes, lanes, hosts, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, { names: [...controllers.keys()], queues: registry.queues })
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
+// What the wings say of themselves.
+const SAYING: Readonly<Record<string, Pick<Wing, 'metrics'>>> = WINGS
 const sealing = payloadConverter(settings.payloadKeyPath)
 const clock = createJournalClock()
 const now = () => clock.now()
@@ -69,7 +75,9 @@ type Parts = NonNullable<Awaited<ReturnType<typeof openParts>>>
 async function openParts({ log, stopping, opened }: Frame) {
   const troubles = createTroubles()
   troubles.report('workers', new Error('they do not ask for tasks yet'))
-  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
+  const metrics = new Metrics({ now, failed: (error) => log.warn({ err: error }, 'metrics could not be measured') })
+  for (const { metrics: declared } of settings.wings.map((wing) => SAYING[wing] ?? {})) metrics.declare(declared ?? {})
+  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
   opened(() => health.close())
   const db = openDatabase(settings.databaseUrl)
   opened(() => db.destroy())
@@ -98,7 +106,8 @@ async function openParts({ log, stopping, opened }: Frame) {
     { db, kube, client, log, now, registry, recordProblem },
     { cluster, controllers: own, shares, build: build.name },
   )
-  return { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork: new AtWork(now), routing }
+  const atWork = new AtWork(now)
+  return { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork, routing, metrics }
 }
 
 async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worker[]> {
@@ -154,19 +163,24 @@ async function told<T>(call: Promise<T>, tell: (how: 'done' | 'failed') => void)
 }
 
 /** The engine's activities, those of the wings that are on, and the controllers' own. */
-function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, troubles }: Parts): object {
+function activitiesOf({ log, opened }: Frame, parts: Parts): object {
+  const { db, lax, kube, client, atWork, routing, troubles, metrics } = parts
   const report = (error: unknown) => {
     troubles.report('journal', error)
   }
   const journal = createGroupedJournal({ db, lax, report }, settings.cluster, routing)
   opened(() => journal.flushAll())
   const wings = new Map<string, OpenWing>()
+  const of = (controller: string) => wings.get(wingOf(controller) ?? '')
   const deps: Deps = {
     ...{ cluster: settings.cluster, kube, db, atWork, ...routing },
     journal,
     objects: new ObjectCache(),
     log,
-    wingSettings: (controller) => wings.get(wingOf(controller) ?? '')?.settings,
+    wingSettings: (controller) => of(controller)?.settings,
+    notices: createNotices(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
+    hearing: (controller) => of(controller)?.hearing,
+    metrics,
   }
   for (const [name, flags] of settings.wingFlags) {
     const wing = openWing(name, deps, flags)
@@ -178,7 +192,7 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     ownActivities(controller, ownModules.get(controller.name) ?? {}, {
       deps,
       flags: settings.wingFlags.get(wingOf(controller.name) ?? ''),
-      parts: wings.get(wingOf(controller.name) ?? '')?.parts,
+      parts: of(controller.name)?.parts,
     }),
   )
   const made = [...[...wings.values()].map(({ activities }) => activities), ...own]

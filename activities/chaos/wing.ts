@@ -5,19 +5,37 @@ import { readFileSync } from 'node:fs'
 import { parse, YAMLParseError } from 'yaml'
 
 import { type ChaosConfig, readChaosConfig } from '../../workflows/chaos/config.ts'
+import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
-import { type JsonValue, problemText } from '../../workflows/kit/index.ts'
-import type { ActivityWing } from '../wing.ts'
+import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { ActivityWing, OpenWing } from '../wing.ts'
+import { measureGauges } from './metrics/gauges.ts'
+import { countingHearing } from './metrics/hearing.ts'
+import { openNotifiers } from './notifiers/open.ts'
 
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
-  open(_deps, flags) {
-    const config = configFrom(flags['chaos-config'])
+  open(deps, flags) {
+    const path = flags['chaos-config']
+    const config = configFrom(path)
+    const notifiers = openNotifiers(notifierConfigFrom(path), deps.log)
     return {
       activities: {},
       settings: config as unknown as JsonValue,
+      notifiers,
+      ...countingIn(deps, config),
       close: () => Promise.resolve(),
     }
   },
+}
+
+/** What is counted, where somebody asks. */
+function countingIn(deps: Deps, { controller }: ChaosConfig): Pick<OpenWing, 'hearing'> {
+  const { metrics, now } = deps
+  if (metrics === undefined) return {}
+  metrics.count('chaos_controller_restart')
+  metrics.measure(async () => await measureGauges(deps))
+  return { hearing: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
 }
 
 /**
@@ -26,7 +44,19 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
  * @throws a plain Error that names the file and each field that is wrong, what was found and what was expected.
  */
 export function configFrom(path: string | undefined): ChaosConfig {
-  const { config, problems } = readChaosConfig(path === undefined ? undefined : documentIn(path))
+  return readBy(readChaosConfig, path)
+}
+
+/** The notifiers in the same file. @throws as `configFrom`. */
+function notifierConfigFrom(path: string | undefined): NotifierConfig {
+  return readBy(readNotifierConfig, path)
+}
+
+function readBy<Config>(
+  read: (document: unknown) => { readonly config: Config; readonly problems: readonly Problem[] },
+  path: string | undefined,
+): Config {
+  const { config, problems } = read(path === undefined ? undefined : documentIn(path))
   if (problems.length > 0) throw new Error(`--chaos-config ${path ?? ''}: ${problems.map(problemText).join('; ')}`)
   return config
 }
@@ -36,6 +66,8 @@ function documentIn(path: string): unknown {
     return parse(readFileSync(path, 'utf8'))
   } catch (error) {
     if (!(error instanceof YAMLParseError) && !(error instanceof Error && 'code' in error)) throw error
-    throw new Error(`--chaos-config ${path}: found ${error.message}, expected a file of YAML`, { cause: error })
+    // Behind its first line such an error quotes the file, which may have secrets.
+    const [found] = error.message.split('\n')
+    throw new Error(`--chaos-config ${path}: found ${found ?? ''}, expected a file of YAML`)
   }
 }

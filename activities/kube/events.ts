@@ -49,6 +49,15 @@ export interface KubeEvent {
 
 /** Records an Event on the subject. @returns whether it is there, also from before. @throws nothing that the API server says: that is logged. */
 export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<boolean> {
+  return (await writeEvent(deps, involved, told)) !== 'unwritten'
+}
+
+/** The same. @returns 'known' when it was there before: what is counted is counted with 'recorded', whoever says it again. */
+export async function writeEvent(
+  deps: EventDeps,
+  involved: Involved,
+  told: KubeEvent,
+): Promise<'recorded' | 'known' | 'unwritten'> {
   const { apiVersion, kind, name, uid } = involved
   const hash = createHash('sha256').update(JSON.stringify(told.identity)).digest('hex')
   const at = deps.now().toISOString()
@@ -71,11 +80,11 @@ export async function recordEvent(deps: EventDeps, involved: Involved, told: Kub
     await hurried(deps.kube, PATIENCE).request('POST', resourcePath(EVENTS, namespace), { body: event })
   } catch (failure) {
     if (!(failure instanceof KubeError)) throw failure
-    if (isAlreadyExists(failure)) return true
+    if (isAlreadyExists(failure)) return 'known'
     deps.log.warn({ kind, namespace, name, err: failure }, 'event could not be written')
-    return false
+    return 'unwritten'
   }
-  return true
+  return 'recorded'
 }
 
 /** What fits before the hash, and may stand before a dot. */

@@ -82,9 +82,9 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "the workflows' index exports workflows",
+    sentence: "the workflows' index exports workflows, and the engine's own runs",
     of: /^workflows\/index\.ts$/,
-    may: ['^workflows/(?!kit/)[^/]+/[^/]+/workflow\\.ts$'],
+    may: ['^workflows/(?!kit/)[^/]+/[^/]+/workflow\\.ts$', RUNS],
     packages: NONE,
   },
   {
@@ -139,7 +139,12 @@ export const TABLE: readonly Row[] = [
     sentence:
       'what all activities need, and what a wing, a program and a command of one is to them, import the engine: no wing',
     of: /^activities\/(?:deps|wing|program|command)\.ts$/,
-    may: ['^activities/(?:kube|journal)/', '^activities/run/(?:at-work|foresight)\\.ts$', DEPS, KIT],
+    may: [
+      '^activities/(?:kube|journal)/',
+      '^activities/run/(?:at-work|foresight|hearing|metrics|notifier)\\.ts$',
+      DEPS,
+      KIT,
+    ],
     packages: ANY,
   },
   {
@@ -210,6 +215,17 @@ export const TABLE: readonly Row[] = [
       ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
     ],
     mayType: ['^workflows/kit/kind/kubernetes/'],
+    packages: ANY,
+  },
+  {
+    sentence:
+      'what a wing counts imports itself, when what its kinds ask for is due, the top of the wing and the engine',
+    of: /^activities\/([^/]+)\/metrics\//,
+    may: [
+      '^activities/$1/(?:metrics/|[^/]+\\.ts$)',
+      '^workflows/$1/[^/]+/times\\.ts$',
+      ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    ],
     packages: ANY,
   },
   {

@@ -66,7 +66,7 @@ describe('a Disruption', () => {
     await shop().until('both', { injectionStatus: 'PartiallyInjected', injectedTargetsCount: 0 })
     for (const pod of pods.slice(2)) await kubelet.ready(pod)
     await shop().until('both', { injectionStatus: 'Injected', injectedTargetsCount: 2 })
-    expect(await shop().reasons('Disruption', 'both')).toEqual([...Array<string>(6).fill('ChaosPodCreated')])
+    expect(await shop().reasons('Disruption', 'both')).toEqual([...Array<string>(6).fill('ChaosPodCreated'), 'Created'])
     expect(await shop().reasons('Pod', 'web-1')).toEqual(Array<string>(3).fill('Disrupted'))
     expect(await shop().reasons('Pod', 'other')).toEqual([])
 
@@ -126,7 +126,7 @@ describe('a Disruption', () => {
   it('says what it cannot find, and leaves alone what another one disturbs', async () => {
     const none = await shop().disrupt('none', { selector: { app: 'nobody' }, count: 1, network: { drop: 30 } })
     await vi.waitFor(
-      async () => expect(await shop().reasons('Disruption', 'none')).toEqual(['NoTargetsFound']),
+      async () => expect(await shop().reasons('Disruption', 'none')).toEqual(['Created', 'NoTargetsFound']),
       PATIENT,
     )
     expect(await kubelet.pods(none)).toEqual([])
@@ -134,7 +134,10 @@ describe('a Disruption', () => {
     const one = await shop().disrupt('one', { selector: { app: 'taken' }, count: '100%', network: { drop: 30 } })
     await kubelet.untilPods(one, 1)
     const two = await shop().disrupt('two', { selector: { app: 'taken' }, count: 1, network: { drop: 10 } })
-    await vi.waitFor(async () => expect(await shop().reasons('Disruption', 'two')).toEqual(['NoMoreTargets']), PATIENT)
+    await vi.waitFor(
+      async () => expect(await shop().reasons('Disruption', 'two')).toEqual(['Created', 'NoMoreTargets']),
+      PATIENT,
+    )
     expect(await kubelet.pods(two)).toEqual([])
     const three = await shop().disrupt('three', {
       ...{ selector: { app: 'taken' }, count: 1, allowDisruptedTargets: true, cpuPressure: {} },

@@ -1,4 +1,5 @@
-// GET /healthz: the process answers. GET /readyz: nothing is wrong; else 503, with what is, under a word of the process's own.
+// GET /healthz: the process answers. GET /readyz: nothing is wrong; else 503, with what is, under a word of the process's own. GET /metrics: what the process
+// counts, where it counts something.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,10 +18,29 @@ export interface Health {
   close(): Promise<void>
 }
 
-/** Serves both paths; port 0 takes a free one. */
-export async function serveHealth(readiness: Readiness, host: string, port: number): Promise<Health> {
+/** What people of Prometheus ask for. */
+export interface Counting {
+  /** Never throws. */
+  text(): Promise<string>
+}
+
+/** Serves the paths; port 0 takes a free one. @param counting absent: the process counts nothing. */
+export async function serveHealth(
+  readiness: Readiness,
+  host: string,
+  port: number,
+  counting?: Counting,
+): Promise<Health> {
   const server = createServer((request, response) => {
-    const { status, body } = answer(readiness, request.url?.split('?')[0])
+    const path = request.url?.split('?')[0]
+    if (counting !== undefined && path === '/metrics') {
+      void counting.text().then((text) => {
+        response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+        response.end(text)
+      })
+      return
+    }
+    const { status, body } = answer(readiness, path)
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(`${JSON.stringify(body)}\n`)
   })

@@ -3,10 +3,10 @@
 //
 //   C1. What is not in the file is as chaos-controller's flags have it.
 //   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
-//       another program's as well.
+//       another program's as well. What it says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
 
 import type { JsonValue, Problem } from '../kit/index.ts'
-import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
+import { isNothing, type Section, sectionIn } from './config-section.ts'
 
 /** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
 export interface AllowedHost {
@@ -227,65 +227,4 @@ function off(ms: number): number | undefined {
 
 function positive(ms: number): number | undefined {
   return ms > 0 ? ms : undefined
-}
-
-interface Section {
-  section(field: string): Section
-  flag(field: string, otherwise: boolean): boolean
-  number(field: string, otherwise: number): number
-  text(field: string, otherwise: string): string
-  /** In milliseconds. */
-  duration(field: string, otherwise: number): number
-  texts(field: string): readonly string[]
-  textMap(field: string): Readonly<Record<string, string>>
-  records(field: string): readonly object[]
-}
-
-/** C2 */
-function sectionIn(problems: Problem[], at: string, value: unknown): Section {
-  const pathOf = (field: string) => (at === '' ? field : `${at}.${field}`)
-  const wrong = (field: string, found: unknown, expected: string) => {
-    problems.push({ field: field === '' ? at : pathOf(field), found: quoted(found), expected })
-  }
-  const fields = isFields(value) ? value : {}
-  if (!isFields(value)) wrong('', value, 'fields')
-  function read<T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T {
-    const found = Object.hasOwn(fields, field) ? fields[field] : undefined
-    if (isNothing(found)) return otherwise
-    if (isOne(found)) return found as T
-    wrong(field, found, expected)
-    return otherwise
-  }
-  return {
-    section: (field) => sectionIn(problems, pathOf(field), isNothing(fields[field]) ? {} : fields[field]),
-    flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
-    number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
-    text: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'string', 'a text'),
-    duration(field, otherwise) {
-      const found = read<unknown>(field, undefined, (one) => durationMs(one) !== undefined, EXPECTED_DURATION)
-      return durationMs(found) ?? otherwise
-    },
-    texts: (field) => read(field, [], (one) => isListOf(one, isText), 'a list of texts'),
-    textMap: (field) =>
-      read(field, {}, (one) => isFields(one) && Object.values(one).every(isText), 'fields with texts'),
-    records: (field) => read(field, [], (one) => isListOf(one, isFields), 'a list of objects'),
-  }
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string'
-
-function isNothing(value: unknown): value is undefined | null {
-  return value === undefined || value === null
-}
-
-function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isOne)
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function quoted(value: unknown): string {
-  return JSON.stringify(value).slice(0, 60)
 }

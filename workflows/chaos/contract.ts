@@ -2,6 +2,8 @@
 
 export const GROUP = 'chaos.datadoghq.com'
 export const VERSION = 'v1beta1'
+export const DISRUPTION_KIND = 'Disruption'
+export const DISRUPTION_CRON_KIND = 'DisruptionCron'
 
 /** The finalizer of Disruption, DisruptionCron and DisruptionRollout. */
 export const FINALIZER = 'finalizer.chaos.datadoghq.com'

@@ -1,6 +1,7 @@
 // What the wing needs of a worker that runs it. It disturbs what runs in a cluster, so a process serves it only where `--wings` names it.
 
 import type { Wing } from '../kit/index.ts'
+import { CHAOS_METRICS } from './metrics.ts'
 
 export const chaosWing = {
   flags: {
@@ -15,6 +16,7 @@ export const chaosWing = {
     { apiGroups: [''], resources: ['pods', 'nodes'], verbs: ['list'] },
     { apiGroups: [''], resources: ['namespaces', 'services'], verbs: ['get'] },
   ],
+  metrics: CHAOS_METRICS,
   onlyWhenNamed: true,
   // No label keeps a Disruption from what operators allow.
   admission: {

@@ -168,6 +168,9 @@ export type {
   OwnActivities,
   OwnCallInput,
 } from './run/own-activities.ts'
+export type { MetricDeclaration, MetricTable } from './run/metrics.ts'
+export { NOTICE_RUN } from './run/notice.ts'
+export type { Notice, NoticeActivities, NoticeTries, UnsentNotice } from './run/notice.ts'
 export type { JsonObject, LevelPass } from './run/level.ts'
 export type {
   ApplyOptions,

@@ -2,13 +2,20 @@
 
 import type { EventInput, ObservedObject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { type Involved, recordEvent } from '../../kube/events.ts'
+import { type Involved, writeEvent } from '../../kube/events.ts'
 import { fieldManagerOf } from '../../kube/field-manager.ts'
+import { controllerOf } from '../controllers.ts'
+import { notify } from './notices.ts'
 
-/** Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. */
-export async function tell(deps: Deps, { by, subject, target, event }: EventInput): Promise<void> {
+/**
+ * Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. Whom the
+ * controller's wing tells of it is told of what is about the target.
+ */
+export async function tell(
+  deps: Deps,
+  { by, subject, target, event, source = fieldManagerOf(by) }: EventInput,
+): Promise<void> {
   const { type, reason, message, occasion = '', about } = event
-  const source = fieldManagerOf(by)
   const identity = [
     subject.uid,
     source,
@@ -19,7 +26,11 @@ export async function tell(deps: Deps, { by, subject, target, event }: EventInpu
     ...(about === undefined ? [] : [about.metadata.uid]),
   ]
   const involved = about === undefined ? { ...subject, apiVersion: target.apiVersion } : involvedIn(about)
-  await recordEvent(deps, involved, { type, reason, message, source, identity })
+  const answer = await writeEvent(deps, involved, { type, reason, message, source, identity })
+  const controller = controllerOf(by)
+  if (answer === 'recorded')
+    deps.hearing?.(controller)?.eventRecorded?.({ controller, namespace: subject.namespace, reason })
+  if (about === undefined) await notify(deps, { by, subject, target, event, identity })
 }
 
 function involvedIn({ apiVersion, kind, metadata }: ObservedObject): Involved {

@@ -48,6 +48,8 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
    *   or makes it too large, is its fault in the answer.
    */
   async observeLevel(input) {
+    const controller = controllerOf(input.by)
+    deps.hearing?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
     await deps.journal.touch(input.by)
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid !== input.subject.uid) return undefined

@@ -120,8 +120,8 @@ function isCancellation(error: unknown): boolean {
   return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** O1, O3. */
-function toFailure(error: unknown, conceals: readonly string[]): unknown {
+/** O1, O3. @param conceals what no text may repeat. */
+export function toFailure(error: unknown, conceals: readonly string[]): unknown {
   if (conceals.length > 0) return toFailure(concealed(error, conceals), [])
   if (error instanceof ApplicationFailure) return error
   if (isActivityError(error)) {

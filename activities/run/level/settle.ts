@@ -3,8 +3,10 @@
 import type { LevelJournal } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { recordWarning } from '../../kube/events.ts'
+import { controllerOf } from '../controllers.ts'
 import { endRun } from '../end-run.ts'
 import { recordPass } from '../record-pass.ts'
+import { notify } from './notices.ts'
 import { endTurn } from './turns.ts'
 
 export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' | 'endLevel'> => ({
@@ -13,6 +15,12 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
    * object; one that the next pass is likely to have got over (`Changed`) is none.
    */
   async settleLevel({ by, subject, target, againMs, attempt, isOutside, fault }) {
+    const told = fault === undefined || fault.reason === 'Changed' ? undefined : fault
+    // First of all: it may be repeated.
+    if (told !== undefined) {
+      const identity = [subject.uid, by.runID, told.reason, told.message]
+      await notify(deps, { by, subject, target, event: { type: 'Warning', ...told }, identity })
+    }
     await recordPass(deps, {
       workflowID: by.workflowID,
       runID: by.runID,
@@ -25,8 +33,10 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
       passes: by.pass,
     })
     await endTurn(deps, by, subject)
-    if (fault === undefined || fault.reason === 'Changed') return
-    const report = { operation: 'Reconcile', ...fault }
+    const controller = controllerOf(by)
+    deps.hearing?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
+    if (told === undefined) return
+    const report = { operation: 'Reconcile', ...told }
     await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
   },
 

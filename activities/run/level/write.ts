@@ -12,6 +12,7 @@ import { additivePatch } from '../../kube/merge.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isReleased, statusOf } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
+import { controllerOf } from '../controllers.ts'
 import { apply, create } from './apply.ts'
 import { tell } from './event.ts'
 import { followedKind, nameOf } from './kinds.ts'
@@ -109,13 +110,21 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
     version: current.metadata.resourceVersion ?? version,
     reapply: (found) => (found.metadata.uid === subject.uid ? (statusPatch(input, found) ?? 'done') : 'superseded'),
   })
-  if (answer.result === 'ok') return answer.object.metadata.resourceVersion
+  if (answer.result === 'ok') {
+    heardOf(deps, by, current, answer.object)
+    return answer.object.metadata.resourceVersion
+  }
   if (answer.result === 'failed') throw about(`status of ${nameOf(subject.kind, subject)}`, answer.error)
   if (answer.result !== 'gone' || (await readObject(deps, watched, namespace, name)) === undefined) return undefined
   throw finalFailure(
     'NoStatusEndpoint',
     `${nameOf(subject.kind, subject)} has no endpoint for its status; expected one, or \`statusSubresource: false\` in the controller`,
   )
+}
+
+function heardOf(deps: Deps, by: StatusInput['by'], before: KubeObject, after: KubeObject): void {
+  const controller = controllerOf(by)
+  deps.hearing?.(controller)?.statusWritten?.({ controller, before: statusOf(before), after })
 }
 
 /** Each field as a whole: what it lacks now goes, and null removes it. Conditions by their types. */

@@ -31,15 +31,23 @@ export class ChaosTenants<Name extends string> {
   }
 }
 
-/** Sets it up before the tests of the file, and clears everything after them. What is deleted is not held for the sake of metrics. */
-export function useChaos<const Name extends string>(name: string, names: readonly Name[]): ChaosTenants<Name> {
+/**
+ * Sets it up before the tests of the file, and clears everything after them. What is deleted is not held for the sake of metrics.
+ *
+ * @param controller further fields of that part of the configuration; it is given the folder.
+ */
+export function useChaos<const Name extends string>(
+  name: string,
+  names: readonly Name[],
+  controller: (folder: string) => object = () => ({}),
+): ChaosTenants<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   // After what the tests of the file have started in it.
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
-  const config = configFile(folder, { controller: { finalizerDeletionDelay: '0s' } })
+  const config = configFile(folder, { controller: { finalizerDeletionDelay: '0s', ...controller(folder) } })
   const tenants = useTenants(name, names, undefined, {
     wings: ['chaos'],
     bridgeFlags: ofBoth,
@@ -93,14 +101,18 @@ export class ChaosCluster {
     await vi.waitFor(async () => expect(await found()).toBeUndefined(), PATIENT)
   }
 
-  /** Of the events that `kubectl describe` shows of an object of this namespace, in order. */
-  async reasons(kind: string, name: string): Promise<readonly string[]> {
+  /** That `kubectl describe` shows of an object of this namespace. */
+  async events(kind: string, name: string): Promise<readonly Told[]> {
     const { kube, namespace } = this.cluster
     const { items } = await kube.request<ObjectList>('GET', `/api/v1/namespaces/${namespace}/events`)
-    return (items as readonly Told[])
-      .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
-      .map(({ reason }) => reason)
-      .sort()
+    return (items as readonly Told[]).filter(
+      ({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name,
+    )
+  }
+
+  /** Of these, in order. */
+  async reasons(kind: string, name: string): Promise<readonly string[]> {
+    return (await this.events(kind, name)).map(({ reason }) => reason).sort()
   }
 
   async annotateNamespace(annotations: Readonly<Record<string, string | null>>): Promise<void> {
@@ -130,6 +142,16 @@ export class ChaosCluster {
     })
   }
 
+  /** Of a pod or a node, as a kubelet tells it. */
+  async tell(kind: 'pods' | 'nodes', name: string, status: object): Promise<void> {
+    const path = resourcePath(
+      { apiVersion: 'v1', plural: kind },
+      kind === 'pods' ? this.cluster.namespace : undefined,
+      name,
+    )
+    await this.#merge(`${path}/status`, { status })
+  }
+
   #path(name: string): string {
     return resourcePath({ apiVersion: CHAOS, plural: 'disruptions' }, this.cluster.namespace, name)
   }
@@ -140,6 +162,8 @@ export class ChaosCluster {
 }
 
 type Told = KubeObject & {
+  readonly type: string
   readonly reason: string
+  readonly message: string
   readonly involvedObject: { readonly kind: string; readonly name: string }
 }

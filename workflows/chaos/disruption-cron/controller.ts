@@ -13,6 +13,7 @@ export const disruptionCronController = defineLevel<CronState, DisruptionCron>({
   target: disruptionCronKind,
   queries: cronQueries,
   plan: followSchedule,
+  eventSource: 'disruptioncron-controller',
   finalizer: FINALIZER,
   onDelete: endCron,
   // Only workers with the wing ask it: others lack its configuration.

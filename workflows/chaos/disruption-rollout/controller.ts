@@ -13,6 +13,7 @@ export const disruptionRolloutController = defineLevel<RolloutPassState, Disrupt
   target: disruptionRolloutKind,
   queries: rolloutQueries,
   plan: followContainers,
+  eventSource: 'disruptionrollout-controller',
   finalizer: FINALIZER,
   onDelete: endRollout,
   // Only workers with the wing ask it: others lack its configuration.

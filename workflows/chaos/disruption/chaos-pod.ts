@@ -44,7 +44,7 @@ export function chaosPod(input: ChaosPodInput): { readonly pod: WantedObject } |
   const { kind, target, spec } = input
   const isOfNode = spec.level === 'node'
   const chosen = isOfNode ? { containers: [] } : containersOf(target, spec)
-  if ('problem' in chosen) return { problem: { reason: 'CreateFailed', message: chosen.problem } }
+  if ('problem' in chosen) return chosen
   if (kind === 'network-disruption' && hasCloud(spec))
     return {
       problem: {
@@ -63,13 +63,19 @@ function hasCloud({ network }: DisruptionSpec): boolean {
 function containersOf(
   { containers }: Target,
   { containers: names = [], onInit }: Pick<DisruptionSpec, 'containers' | 'onInit'>,
-): { readonly containers: readonly TargetContainer[] } | { readonly problem: string } {
+): { readonly containers: readonly TargetContainer[] } | { readonly problem: NoChaosPod } {
   const usable = containers.filter(({ isInit }) => isInit !== true || onInit === true)
   const found = usable.map(({ name }) => name).join(', ') || 'none'
   const missing = names.filter((name) => !usable.some((one) => one.name === name))
   if (missing.length > 0)
-    return { problem: `spec.containers: found ${missing.join(', ')}, expected containers that run: ${found}` }
-  if (usable.length === 0) return { problem: 'found no container that runs, expected at least one' }
+    return {
+      problem: {
+        reason: 'CreateFailed',
+        message: `spec.containers: found ${missing.join(', ')}, expected containers that run: ${found}`,
+      },
+    }
+  if (usable.length === 0)
+    return { problem: { reason: 'EmptyDisruption', message: 'found no container that runs, expected at least one' } }
   return { containers: names.length === 0 ? usable : usable.filter(({ name }) => names.includes(name)) }
 }
 

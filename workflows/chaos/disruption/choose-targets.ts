@@ -10,6 +10,7 @@ import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod-name.ts'
 import type { Target } from './observed.ts'
+import { sawTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
 import { desiredCount, keptTargets, matchingTargets, shuffled, wantedCount } from './selection.ts'
 
@@ -71,20 +72,12 @@ async function matchingIn(pass: DisruptionPass): Promise<readonly Target[]> {
   const found = isOfNodes(spec)
     ? await pass.refresh(isStatic ? 'candidateNodes' : 'nodes')
     : await pass.refresh(isStatic ? 'candidatePods' : 'pods')
-  seenIn.set(pass, new Map(found.map((target) => [target.metadata.name, target])))
+  sawTargets(pass, found)
   const { enableSafeguards, ownNode } = configOf(pass).controller
   return matchingTargets(found, spec, {
     current: new Set(statusIn(pass).targets ?? []),
     ownNode: enableSafeguards ? ownNode : undefined,
   })
-}
-
-// What this step has read, for the one that makes chaos pods.
-const seenIn = new WeakMap<DisruptionPass, ReadonlyMap<string, Target>>()
-
-/** The targets that this pass has seen when it chose, by name; undefined: it has not looked. */
-export function seenTargetsIn(pass: DisruptionPass): ReadonlyMap<string, Target> | undefined {
-  return seenIn.get(pass)
 }
 
 /** So many of them, in their order (C3). */

@@ -12,6 +12,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   target: disruptionKind,
   queries: disruptionQueries,
   plan: disrupt,
+  eventSource: 'disruption-controller',
   finalizer: FINALIZER,
   onDelete: cleanUp,
   // Only workers with the wing ask it: others lack its configuration.

@@ -13,6 +13,7 @@ export const disruptionFields: OwnedFields = {
       path('status.injectionStatus'),
       path('status.targets'),
       path('status.targetInjections'),
+      path('status.targetStates'),
       path('status.selectedTargetsCount'),
       path('status.ignoredTargetsCount'),
       path('status.injectedTargetsCount'),

@@ -2,6 +2,7 @@
 // spec/chaos.md 1.8.
 
 import { action, done } from '../../kit/index.ts'
+import { kindNamesOf } from '../contract.ts'
 import { goDurationOfMs } from '../go-duration.ts'
 import { configOf, type DisruptionPass } from './pass.ts'
 import { specHash } from './spec-hash.ts'
@@ -17,6 +18,9 @@ export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
     // How long it lasts does not change with what the operators set later.
     const duration = goDurationOfMs(durationOf(spec, configOf(pass).controller.defaultDurationMs))
     status.originalSpec = { ...spec, duration }
+    const whom = `${spec.level === 'node' ? 'nodes' : 'pods'}, count ${spec.count}`
+    const message = `${kindNamesOf(spec).join(', ')} of ${whom}, for ${duration}`
+    await act.event({ type: 'Normal', reason: 'Created', message })
     return done
   }
   if (known !== hash)

@@ -26,7 +26,8 @@ export const disruptionKind = defineKind({
   ],
   description: 'A Disruption disturbs pods or nodes on purpose, for a time.',
   schema: { spec: required(specField), status: statusField },
-  projection: [path('status.injectionStatus'), path('status.isStuckOnRemoval')],
+  // When it was made is for the metric of how long it goes on.
+  projection: [path('metadata.creationTimestamp'), path('status.injectionStatus'), path('status.isStuckOnRemoval')],
   hashed: [path('spec')],
   workerVerbs: [],
 })

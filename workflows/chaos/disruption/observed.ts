@@ -11,6 +11,7 @@ import {
   INJECTOR_CONTAINER,
   TARGET_LABEL,
 } from '../contract.ts'
+import { nodeTrouble, podTrouble, type Trouble } from './trouble.ts'
 
 /** A pod or a node that may be, or is, a target. */
 export interface Target extends ObservedObject {
@@ -24,6 +25,8 @@ export interface Target extends ObservedObject {
   readonly ip: string
   /** Those that run, by name, in order of their names; init containers too. */
   readonly containers: readonly TargetContainer[]
+  /** Absent: it is well. */
+  readonly trouble?: Trouble
 }
 
 export interface TargetContainer {
@@ -43,6 +46,7 @@ export function podView(pod: Pod): Target {
     ...{ isRunning: phase === 'Running', waitsForInit: phase === 'Pending' && waits },
     ...{ node: pod.spec?.nodeName ?? '', ip: podIP },
     containers: containers.sort((one, other) => compare(one.name, other.name)),
+    ...troubled(podTrouble(pod)),
   }
 }
 
@@ -52,7 +56,12 @@ export function nodeView(node: Node): Target {
     ...identityOf(node),
     annotations: node.metadata.annotations ?? {},
     ...{ isRunning: isReady, waitsForInit: false, node: node.metadata.name, ip: '', containers: [] },
+    ...troubled(nodeTrouble(node)),
   }
+}
+
+function troubled(trouble: Trouble | undefined): Pick<Target, 'trouble'> {
+  return trouble === undefined ? {} : { trouble }
 }
 
 /** One chaos pod of the Disruption. */

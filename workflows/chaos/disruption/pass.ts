@@ -24,12 +24,16 @@ export interface DisruptionState extends StopState {
   /** The same with static targeting, which looks once. */
   readonly candidatePods: readonly Target[]
   readonly candidateNodes: readonly Target[]
+  /** With static targeting: nobody reads them, their changes wake the pass (observe-targets.ts). */
+  readonly heardPods: readonly Target[]
+  readonly heardNodes: readonly Target[]
   /** Narrowed to names: targets that were chosen, whatever labels they have by now. */
   readonly targetPods: readonly Target[]
   readonly targetNodes: readonly Target[]
 }
 
 const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.advancedSelector'] } as const
+const CHOSEN = { many: true, lazy: true, namesFrom: 'status.targets' } as const
 const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
 const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_NAMESPACE, view: chaosPodView } as const
@@ -48,6 +52,8 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
   nodes: { ...SELECTED, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...DYNAMIC } },
   candidatePods: { ...SELECTED, quiet: true, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
   candidateNodes: { ...SELECTED, quiet: true, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
+  heardPods: { ...CHOSEN, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
+  heardNodes: { ...CHOSEN, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
   targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
   targetNodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: nodeView },
   ...stopQueries,

@@ -7,6 +7,7 @@ import { endChaosPods } from './end-chaos-pods.ts'
 import { expire, isExpired } from './expire.ts'
 import { keepSpec } from './keep-spec.ts'
 import { makeChaosPods } from './make-chaos-pods.ts'
+import { observeTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
 import { sayInjection, tellInjection } from './tell-injection.ts'
@@ -21,6 +22,9 @@ const deleteIt = action<DisruptionPass>('deleteIt', async ({ act, target }) => {
 const checkSpec = action<DisruptionPass>('checkSpec', async (pass): Promise<Outcome> => {
   const spec = specOf(pass)
   const problems = specProblems(spec)
+  const ofSelectors = problems.filter(({ field }) => /^spec\.(?:selector|advancedSelector)/.test(field))
+  if (ofSelectors.length > 0)
+    await pass.act.event({ type: 'Warning', reason: 'InvalidLabelSelector', message: specProblemsText(ofSelectors) })
   if (problems.length > 0) return fail('InvalidSpec', specProblemsText(problems))
   if (spec.count === 100)
     await pass.act.event({
@@ -37,7 +41,7 @@ const awaitBeginning = action<DisruptionPass>('awaitBeginning', (pass): Outcome 
   return again(waitMs)
 })
 
-const inject = sequential(checkSpec, awaitBeginning, chooseTargets, makeChaosPods, tellInjection)
+const inject = sequential(checkSpec, awaitBeginning, chooseTargets, observeTargets, makeChaosPods, tellInjection)
 
 export const disrupt = sequential<DisruptionPass>(
   keepSpec,

@@ -55,6 +55,8 @@ export interface LevelDefinition<State, Target> {
   readonly withoutNamespace?: readonly string[]
   /** Kinds that actions write beside the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles have them. */
   readonly writes?: readonly DeclaredWrite[]
+  /** As what `kubectl describe` shows who has recorded its events. Default: its field manager. */
+  readonly eventSource?: string
   /** How it is run: passes at once, task queue, retries. Default: as all others. */
   readonly settings?: LevelSettings
 }
@@ -79,6 +81,7 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
   readonly writes: readonly WrittenKind[]
+  readonly eventSource: string | undefined
   readonly settings: LevelSettings | undefined
 }
 
@@ -112,6 +115,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
     activities: definition.activities,
+    eventSource: definition.eventSource,
     settings: definition.settings,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)

@@ -80,6 +80,8 @@ export interface ReleaseInput extends LevelInput {
 
 export interface EventInput extends LevelInput {
   readonly event: TargetEvent
+  /** Who says so; absent: the field manager. */
+  readonly source?: string
 }
 
 export interface RemoveInput extends LevelInput {

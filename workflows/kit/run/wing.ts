@@ -1,6 +1,8 @@
 // What a wing says of itself beside its kinds and controllers: the flags of the worker that are its own, and what its activities may do to
 // kinds that are not its own. Pure, so that the command line and `pawl gen` read it without the activities.
 
+import type { MetricTable } from './metrics.ts'
+
 interface Described {
   /** What stands behind the flag in the help, such as `<ms>`. */
   readonly takes: string
@@ -79,6 +81,8 @@ export interface Wing {
    * such a controller looks at.
    */
   readonly switches?: Readonly<Record<string, string>>
+  /** What its activities count; undefined: nothing. */
+  readonly metrics?: MetricTable
   /** A process serves it only where `--wings` names it; undefined: also where the flag is not given. Its controllers ask for queues of their own. */
   readonly onlyWhenNamed?: true
   /** Under which names the API server asks the webhook about the wing's kinds (admission.ts); undefined: about none. */

@@ -93,7 +93,11 @@ describe('a pass over a new Disruption', () => {
         [target!]: { 'network-disruption': { injectionStatus: 'NotInjected', injectorPodName: object.metadata.name } },
       },
     })
-    expect(events).toMatchObject([{ reason: 'ChaosPodCreated' }, { reason: 'Disrupted', about: `Pod ${target}` }])
+    expect(events).toMatchObject([
+      { type: 'Normal', reason: 'Created', message: 'network-disruption of pods, count 1, for 10m0s' },
+      { reason: 'ChaosPodCreated' },
+      { reason: 'Disrupted', about: `Pod ${target}` },
+    ])
     expect(outcome.laterMs).toBe(599_000)
   })
 
@@ -143,7 +147,7 @@ describe('a pass over a new Disruption', () => {
     const { written, status, events } = await pass({ state: { pods: [pod('web-1')] } })
     expect(written).toEqual([])
     expect(status).toMatchObject({ injectionStatus: 'PreviouslyNotInjected' })
-    expect(reasonsOf(events)).toEqual(['DurationOver'])
+    expect(reasonsOf(events)).toEqual(['Created', 'DurationOver'])
   })
 
   it('is deleted some time after, where operators want that', async () => {
@@ -153,13 +157,48 @@ describe('a pass over a new Disruption', () => {
     vi.setSystemTime(at(660))
     const late = await pass({ settings: collecting(60_000) })
     expect(late.written).toEqual(['remove Disruption slow'])
-    expect(reasonsOf(late.events)).toEqual(['GCOver'])
+    expect(reasonsOf(late.events)).toEqual(['Created', 'GCOver'])
   })
 
   it('refuses a spec that is wrong, where no webhook has', async () => {
     const { written, events } = await pass({ spec: { ...SPEC, network: {} } })
     expect(written).toEqual([])
-    expect(events).toMatchObject([{ type: 'Warning', reason: 'InvalidSpec' }])
+    expect(events).toMatchObject([{ reason: 'Created' }, { type: 'Warning', reason: 'InvalidSpec' }])
+    const selecting = await pass({ spec: { ...SPEC, advancedSelector: [{ key: 'app', operator: 'In' }] } })
+    expect(reasonsOf(selecting.events)).toEqual(['Created', 'InvalidLabelSelector', 'InvalidSpec'])
+  })
+
+  it('says of a target of which nothing runs that there is nothing to disturb, and of a container that it is not there', async () => {
+    const [empty, web] = [pod('web-1', { containers: [] }), pod('web-1')]
+    const nothing = await pass({ state: { pods: [empty], targetPods: [empty] } })
+    expect(nothing.written).toEqual([])
+    expect(reasonsOf(nothing.events)).toEqual(['Created', 'EmptyDisruption'])
+    const other = await pass({
+      spec: { ...SPEC, containers: ['other'] },
+      state: { pods: [web], targetPods: [web] },
+    })
+    expect(reasonsOf(other.events)).toEqual(['Created', 'CreateFailed'])
+  })
+
+  it('tells of targets in trouble once, unless operators want nobody to be told', async () => {
+    const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
+    const well = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+    const first = await pass({ state: well })
+    const bad = [pod('web-1', { trouble })]
+    const ill = { pods: bad, targetPods: bad, chaosPods: [chaosPod('web-1')] }
+    const status = first.next.target.status as object
+    const told = await pass({ state: ill, status })
+    expect(told.events).toMatchObject([{ type: 'Warning', reason: 'TargetPodContainersInWarningState' }])
+    const again = await pass({ state: ill, status: told.next.target.status as object })
+    expect(again.events).toEqual([])
+    const over = await pass({
+      state: { ...well, chaosPods: [chaosPod('web-1')] },
+      status: told.next.target.status as object,
+    })
+    expect(reasonsOf(over.events)).toEqual(['RecoveredWarningStateInTargetPod'])
+    expect(over.status).toMatchObject({ targetStates: {} })
+    const silent = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, enableObserver: false } }
+    expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])
   })
 
   it('says that 100 is not 100 %', async () => {
@@ -190,6 +229,7 @@ describe('a pass over a new Disruption', () => {
     })
     expect(written).toEqual(['remove Disruption slow'])
     expect(events).toMatchObject([
+      { reason: 'Created' },
       { reason: 'EmergencyStop', message: expect.stringContaining('too many alerts') as string },
     ])
     const deleteOnly = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, deleteOnly: true } }

@@ -21,6 +21,11 @@ const targetInjection = record('One kind on one target.', {
   since: timestamp('When it was injected first.'),
 })
 
+const targetState = record('One target.', {
+  restarts: mapOf('From how many restarts on more are counted, by container.', integer('So many.', { minimum: 0 })),
+  warnings: list('Reasons of events that were told of it, and hold.', text('A reason.')),
+})
+
 const counter = (description: string) => integer(description, { minimum: 0 })
 
 export const statusField = record('What came of it.', {
@@ -33,6 +38,7 @@ export const statusField = record('What came of it.', {
     text('The name of a target.'),
   ),
   targetInjections: mapOf('What became of each target.', mapOf('By the name of the kind.', targetInjection)),
+  targetStates: mapOf('What was told of targets that are in trouble, by target.', targetState),
   selectedTargetsCount: counter('How many targets are chosen.'),
   ignoredTargetsCount: counter('How many match and are not chosen.'),
   injectedTargetsCount: counter('How many targets are disturbed in every way that is asked for.'),

@@ -1,6 +1,7 @@
 // What a kind's workflow.ts takes of the kit beside its index: the runs, and the proxies of activities. Needs Temporal.
 
 export { Hosting } from './host.ts'
+export { runNotice } from './notice.ts'
 export { runJob } from './run-job.ts'
 export { runLevel } from './run-level.ts'
 export { runSteps } from './run-steps.ts'

@@ -62,7 +62,9 @@ export function actsOf(controller: LevelController, base: Acting): LevelActs {
       await activities.releaseLevel({ ...base, resource, object: known(object), finalizer })
     },
     async event({ about, ...event }) {
-      await activities.eventLevel({ ...base, event: { ...event, ...(about && { about: known(about) }) } })
+      const { eventSource: source } = controller
+      const told = { ...event, ...(about && { about: known(about) }) }
+      await activities.eventLevel({ ...base, event: told, ...(source !== undefined && { source }) })
     },
   }
 }

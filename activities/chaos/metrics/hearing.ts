@@ -1,0 +1,99 @@
+// Counts what happens to Disruptions, crons and rollouts, from what the engine tells of it: Events that were recorded, passes, changes of a status.
+//
+//   H1. What a status says for the first time is counted when it is written, and by who writes it: two workers count nothing twice.
+
+import type { Hearing, StatusWritten } from '../../run/hearing.ts'
+import type { Metrics } from '../../run/metrics.ts'
+import { kindNamesOf } from '../../../workflows/chaos/contract.ts'
+import { timesOf } from '../../../workflows/chaos/disruption/times.ts'
+import { instantMs } from '../../../workflows/chaos/instant.ts'
+import { fieldsOf, type JsonFields, textOf } from '../../../workflows/chaos/json-fields.ts'
+
+const DISRUPTION = 'disruption'
+const PARENTS: Readonly<Record<string, string>> = { disruptionCron: 'cron', disruptionRollout: 'rollout' }
+/** Passes that have begun and not ended here: those of runs that other workers took over never do. */
+const MOST_PASSES = 10_000
+
+type Counted = Pick<Metrics, 'count' | 'observe'>
+
+export interface CountingOptions {
+  readonly metrics: Counted
+  readonly now: () => Date
+  readonly defaultDurationMs: number
+}
+
+export function countingHearing({ metrics, now, defaultDurationMs }: CountingOptions): Hearing {
+  const began = new Map<string, number>()
+  const nowMs = () => now().getTime()
+  return {
+    eventRecorded({ controller, namespace, reason }) {
+      const made = { ChaosPodCreated: 'succeed', CreateFailed: 'failed' }[reason]
+      if (made !== undefined) metrics.count('chaos_controller_pods_created', { namespace, status: made })
+      if (controller === 'disruptionCron' && reason === 'DisruptionCronTargetMissing')
+        metrics.count('chaos_cron_controller_schedule_missing_target_deleted', { namespace })
+    },
+    passBegan({ controller, workflowID }) {
+      if (controller !== DISRUPTION) return
+      const [oldest] = began.keys()
+      if (began.size >= MOST_PASSES && oldest !== undefined) began.delete(oldest)
+      began.set(workflowID, nowMs())
+    },
+    passEnded({ controller, workflowID }) {
+      if (controller !== DISRUPTION) return
+      metrics.count('chaos_controller_reconcile')
+      const since = began.get(workflowID)
+      began.delete(workflowID)
+      if (since !== undefined) metrics.observe('chaos_controller_reconcile_duration', (nowMs() - since) / 1000)
+    },
+    // H1
+    statusWritten({ controller, before, after }) {
+      const parent = PARENTS[controller]
+      if (controller === DISRUPTION) countDisruption(metrics, { before, after }, { nowMs: nowMs(), defaultDurationMs })
+      else if (parent !== undefined) countParent(metrics, parent, { before, after })
+    },
+  }
+}
+
+function countDisruption(
+  metrics: Counted,
+  { before, after }: StatusWritten,
+  { nowMs, defaultDurationMs }: { readonly nowMs: number; readonly defaultDurationMs: number },
+): void {
+  const { status, spec } = fieldsOf(after)
+  const { injectionStatus, isStuckOnRemoval, cleanedAt, originalSpec, targetInjections } = fieldsOf(status)
+  const { namespace = '', creationTimestamp = '', deletionTimestamp } = after.metadata
+  const carried = fieldsOf(originalSpec ?? spec)
+  // One that loses a target and gets another has been injected before.
+  if (injectionStatus === 'Injected' && before['injectionStatus'] !== 'Injected' && isFirst(targetInjections, before)) {
+    const times = timesOf({ spec: carried, metadata: { creationTimestamp } }, defaultDurationMs)
+    metrics.observe('chaos_controller_inject_duration', Math.max(0, nowMs - times.inject) / 1000)
+  }
+  if (isStuckOnRemoval === true && before['isStuckOnRemoval'] !== true)
+    metrics.count('chaos_controller_disruptions_stuck_on_removal', { namespace })
+  if (typeof cleanedAt !== 'string' || before['cleanedAt'] !== undefined) return
+  const since = (instant: string | undefined) => Math.max(0, nowMs - (instantMs(instant) ?? nowMs)) / 1000
+  metrics.observe('chaos_controller_cleanup_duration', since(deletionTimestamp))
+  metrics.observe('chaos_controller_disruption_completed_duration', since(creationTimestamp))
+  for (const kind of kindNamesOf(carried))
+    metrics.count('chaos_controller_disruptions_count', { disruption_kind: kind })
+}
+
+/** Whether no target had been injected completely before this write. */
+function isFirst(now: unknown, { injectedTargetsCount }: JsonFields): boolean {
+  return Object.keys(fieldsOf(now)).length > 0 && (injectedTargetsCount ?? 0) === 0
+}
+
+function countParent(metrics: Counted, parent: string, { before, after }: StatusWritten): void {
+  const { lastScheduleTime, targetResourcePreviouslyMissing: missing, history } = fieldsOf(fieldsOf(after)['status'])
+  const count = (what: string) => {
+    metrics.count(`chaos_${parent}_controller_schedule_${what}`, { namespace: after.metadata.namespace ?? '' })
+  }
+  const wasMissing = textOf(before['targetResourcePreviouslyMissing']) !== ''
+  const isMissing = textOf(missing) !== ''
+  if (isMissing && !wasMissing) count('target_missing')
+  if (!isMissing && wasMissing) count('missing_target_found')
+  // A cron passes over times as well; what it has made stands in its history.
+  const [made, known] =
+    parent === 'cron' ? [history, before['history']] : [lastScheduleTime, before['lastScheduleTime']]
+  if (made !== undefined && JSON.stringify(made) !== JSON.stringify(known)) count('disruption_scheduled')
+}

@@ -1,0 +1,52 @@
+// The notifiers that the operators have switched on.
+
+import type { Deps } from '../../deps.ts'
+import type { Notifier, Notifiers } from '../../run/notifier.ts'
+import { ActivityError } from '../../../workflows/kit/index.ts'
+import type { NotifierConfig } from '../../../workflows/chaos/notifier-config.ts'
+import { bodyOf, notificationType } from '../../../workflows/chaos/notification.ts'
+import { httpNotifier } from './http.ts'
+import { occurrenceOf } from './occurrence.ts'
+import { slackNotifier } from './slack.ts'
+
+/** @throws a plain Error that names a file of secrets that cannot be read. */
+export function openNotifiers(config: NotifierConfig, log: Deps['log']): Notifiers {
+  const { clusterName, http, slack, noop, attempts, retryMs } = config
+  const all: readonly Notifier[] = [
+    ...(noop ? [noopNotifier(log)] : []),
+    ...(http === undefined ? [] : [httpNotifier(http, clusterName)]),
+    ...(slack === undefined ? [] : [slackNotifier(slack, clusterName, log)]),
+  ]
+  return { tries: { attempts, retryMs }, all: all.map(withFilesTold) }
+}
+
+/** A line in the log of a worker. */
+function noopNotifier(log: Deps['log']): Notifier {
+  return {
+    name: 'noop',
+    receivers(told) {
+      const occurrence = occurrenceOf(told)
+      return [{ name: 'log', payload: { type: notificationType(occurrence), message: bodyOf(occurrence) } }]
+    },
+    send({ payload }) {
+      log.info({ notification: payload }, 'noop notifier')
+      return Promise.resolve()
+    },
+  }
+}
+
+/** A file that cannot be read any more is told by its path, which no message of a request has. */
+function withFilesTold(notifier: Notifier): Notifier {
+  return {
+    ...notifier,
+    async send(notice, signal) {
+      try {
+        await notifier.send(notice, signal)
+      } catch (error) {
+        if (error instanceof Error && error.constructor === Error)
+          throw new ActivityError('NotifierFileUnreadable', error.message, { retryable: true, cause: error })
+        throw error
+      }
+    },
+  }
+}

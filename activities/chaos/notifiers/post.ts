@@ -1,0 +1,68 @@
+// One request of a notifier. What goes wrong is told by the host and a code alone: URLs, headers and answers may have secrets, and what is told here stays in
+// histories and logs.
+
+import { request } from 'undici'
+
+import { ActivityError } from '../../../workflows/kit/index.ts'
+
+/** Source: spec/chaos.md 2.15. */
+const REQUEST_MS = 30_000
+const MOST_ANSWER_BYTES = 100_000
+/** What a server may ask to wait. */
+const LONGEST_WAIT_MS = 300_000
+
+export interface Asked {
+  /** Who asks, for people: `http`. */
+  readonly who: string
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly signal: AbortSignal
+}
+
+/** @returns the body of a 2xx. @throws ActivityError `NotifierUnreachable`, `NotifierRefused` (retryable: what refuses may be on its way). */
+export async function ask({ who, method, url, headers, body, signal }: Asked): Promise<string> {
+  const place = `${who} at ${new URL(url).host}`
+  try {
+    const answer = await request(url, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+    })
+    const text = await readBody(answer.body)
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return text
+    throw refusal(place, answer.statusCode, answer.headers['retry-after'])
+  } catch (error) {
+    if (error instanceof ActivityError || signal.aborted) throw error
+    throw new ActivityError('NotifierUnreachable', `${place} does not answer: ${codeOf(error)}`, { retryable: true })
+  }
+}
+
+function refusal(place: string, status: number, retryAfter: string | string[] | undefined): ActivityError {
+  const seconds = Number(retryAfter)
+  const waitMs = retryAfter !== undefined && seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT_MS) : undefined
+  return new ActivityError('NotifierRefused', `${place} answers ${status}; expected 2xx`, {
+    ...{ retryable: true, ...(waitMs !== undefined && { retryMs: waitMs }) },
+  })
+}
+
+async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  // To its end, so that the connection is free again; what is too long is no answer that anybody asked for.
+  for await (const part of body) {
+    bytes += part.length
+    if (bytes <= MOST_ANSWER_BYTES) parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, `TimeoutError`: never a message, which may quote what was sent. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  const { code } = error as Error & { readonly code?: unknown }
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code) ? code : error.name
+}

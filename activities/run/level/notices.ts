@@ -1,0 +1,117 @@
+// Who is told of an Event outside of the cluster: a run is started for each receiver, and what these runs call.
+
+import { createHash } from 'node:crypto'
+import { cancellationSignal, Context } from '@temporalio/activity'
+
+import {
+  ActivityError,
+  type By,
+  type EventInput,
+  isObjectName,
+  type LevelTarget,
+  type NoticeActivities,
+  NOTICE_RUN,
+  type Subject,
+} from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { isNotFound } from '../../kube/errors.ts'
+import { writeEvent } from '../../kube/events.ts'
+import { resourcePath } from '../../kube/resource-path.ts'
+import { controllerOf } from '../controllers.ts'
+import { toFailure } from './own-calls.ts'
+
+const MOST_KNOWN = 10_000
+// Of workflows/kit/run/loop/notice.ts SILENCE_MS.
+const HEARTBEAT_MS = 2500
+
+interface Told {
+  readonly by: Pick<By, 'workflowID' | 'controller'>
+  readonly subject: Subject
+  readonly target: LevelTarget
+  readonly event: Pick<EventInput['event'], 'type' | 'reason' | 'message'>
+  /** What makes it another Event than any other (kube/events.ts). */
+  readonly identity: readonly string[]
+}
+
+/** Starts the notices of an Event on the subject. Idempotent. @throws failures of Temporal, and of the API server. */
+export async function notify(deps: Deps, { by, subject, target, event, identity }: Told): Promise<void> {
+  const controller = controllerOf(by)
+  const notifiers = deps.notices?.of(controller)
+  if (deps.notices === undefined || notifiers === undefined || notifiers.all.length === 0) return
+  const { known } = deps.notices
+  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)
+  if (known.has(hash)) return
+  const told = { controller, subject, ...event, at: deps.now(), object: await read(deps, target, subject) }
+  for (const notifier of notifiers.all)
+    for (const { name: receiver, payload } of notifier.receivers(told))
+      await deps.notices.start({
+        ...{ id: idOf(hash, notifier.name, receiver), controller, notifier: notifier.name, receiver },
+        ...{ subject, apiVersion: target.apiVersion, reason: event.reason, payload, tries: notifiers.tries },
+      })
+  remember(known, hash)
+}
+
+/** Of an object that is gone the Event alone is told. */
+async function read({ kube }: Deps, target: LevelTarget, { namespace, name, uid }: Subject) {
+  try {
+    const object = await kube.request<KubeObject>('GET', resourcePath(target, namespace, name))
+    return object.metadata.uid === uid ? object : undefined
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** A receiver may be called like anything; what Temporal has room for is bounded. */
+function idOf(hash: string, notifier: string, receiver: string): string {
+  const isShort = receiver.length <= 64 && isObjectName(receiver)
+  const place = isShort ? receiver : createHash('sha256').update(receiver).digest('hex').slice(0, 16)
+  return [NOTICE_RUN, hash, notifier, place].join('/')
+}
+
+function remember(known: Set<string>, hash: string): void {
+  const [oldest] = known
+  if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+  known.add(hash)
+}
+
+export const noticeActivities = (deps: Deps): NoticeActivities => ({
+  /** Sends it. @throws what the notifier says; `UnknownNotifier` (retryable) where the worker's configuration has none of the name. */
+  async sendNotice(notice) {
+    const { controller, notifier: name } = notice
+    const notifier = deps.notices?.of(controller)?.all.find((one) => one.name === name)
+    const beat = setInterval(() => Context.current().heartbeat(), HEARTBEAT_MS)
+    try {
+      if (notifier === undefined)
+        throw new ActivityError(
+          'UnknownNotifier',
+          `this worker has no notifier ${name}; expected it in its configuration`,
+          {
+            retryable: true,
+          },
+        )
+      await notifier.send(notice, cancellationSignal())
+    } catch (error) {
+      throw failureOf(error)
+    } finally {
+      clearInterval(beat)
+    }
+  },
+
+  /** A Warning on the object. @throws `EventUnwritten` (retryable). */
+  async tellUnsentNotice({ notice, why }) {
+    const { subject, apiVersion, notifier, receiver, reason, id } = notice
+    const message = `notifier ${notifier} (${receiver}) could not be told of ${reason}, and is not any more: ${why}`
+    const event = { type: 'Warning', reason: 'NotificationFailed', source: 'pawl', identity: [id], message } as const
+    if ((await writeEvent(deps, { ...subject, apiVersion }, event)) !== 'unwritten') return
+    throw toFailure(new ActivityError('EventUnwritten', 'the Event could not be written', { retryable: true }), [])
+  },
+})
+
+/** What is not the notifier's own word may repeat what it was given: URLs and headers with secrets. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof ActivityError) return toFailure(error, [])
+  const { name } = error instanceof Error ? error : { name: typeof error }
+  return toFailure(new ActivityError('NotifierFailed', `the notifier met a bug, ${name}`, { retryable: true }), [])
+}

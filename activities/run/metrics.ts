@@ -1,0 +1,154 @@
+// What a process counts, for Prometheus: metrics that wings declare (kit/run/metrics.ts), and their values. What is read elsewhere, such as how many objects
+// there are, is measured when somebody asks.
+//
+//   M1. Counters and histograms are of this process since it has started: their sum over all workers is what all have done.
+//   M2. What is measured is the same in all workers that look at the same journal: of gauges people take the maximum and no sum.
+//   M3. A measurement that fails leaves its gauges out of the answer, for nobody knows them.
+
+import type { MetricDeclaration, MetricTable } from '../../workflows/kit/index.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+/** A value of a gauge. */
+export interface Sample {
+  readonly name: string
+  readonly labels?: Labels
+  readonly value: number
+}
+
+/** In seconds: from what a pass takes to what a Disruption may last. */
+const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200]
+/** Measured no more often. */
+const FRESH_MS = 10_000
+
+interface Series {
+  readonly labels: Labels
+  value: number
+  readonly buckets: number[]
+  count: number
+}
+
+interface Known {
+  readonly declaration: MetricDeclaration
+  readonly series: Map<string, Series>
+}
+
+export type Measure = () => Promise<readonly Sample[]>
+
+export interface MetricsOptions {
+  readonly now: () => Date
+  /** Of a measurement. */
+  readonly failed: (error: unknown) => void
+}
+
+export class Metrics {
+  readonly #known = new Map<string, Known>()
+  readonly #measures: Measure[] = []
+  readonly #options: MetricsOptions
+  #measured: { readonly atMs: number; readonly samples: Promise<readonly Sample[]> } | undefined
+
+  constructor(options: MetricsOptions) {
+    this.#options = options
+  }
+
+  /** @throws a plain Error (a bug) for a name that is declared already, or that is none. */
+  declare(table: MetricTable): void {
+    for (const [name, declaration] of Object.entries(table)) {
+      if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) || this.#known.has(name))
+        throw new Error(`metric ${name}: expected a name of its own, of letters, digits and _`)
+      this.#known.set(name, { declaration, series: new Map() })
+      // There from the start, so that its first increase is seen as one.
+      if (declaration.type === 'counter' && declaration.labels === undefined) this.count(name, {}, 0)
+    }
+  }
+
+  /** Adds to a counter. */
+  count(name: string, labels: Labels = {}, by = 1): void {
+    this.#seriesOf(name, 'counter', labels).value += by
+  }
+
+  /** Adds a duration to a histogram. */
+  observe(name: string, seconds: number, labels: Labels = {}): void {
+    const series = this.#seriesOf(name, 'histogram', labels)
+    series.value += seconds
+    series.count += 1
+    BUCKETS.forEach((most, index) => {
+      if (seconds <= most) series.buckets[index] = (series.buckets[index] ?? 0) + 1
+    })
+  }
+
+  /** Asked for gauges when somebody asks for metrics. */
+  measure(measure: Measure): void {
+    this.#measures.push(measure)
+  }
+
+  /** All of them, as Prometheus reads them. */
+  async text(): Promise<string> {
+    const samples = await this.#samples()
+    const blocks = [...this.#known].map(([name, { declaration, series }]) => {
+      const { type, help } = declaration
+      const measured = samples.filter((sample) => sample.name === name)
+      const lines =
+        type === 'gauge'
+          ? measured.map(({ labels = {}, value }) => line(name, labels, value))
+          : [...series.values()].flatMap((one) =>
+              type === 'counter' ? [line(name, one.labels, one.value)] : spread(name, one),
+            )
+      return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')
+    })
+    return `${blocks.join('\n')}\n`
+  }
+
+  async #samples(): Promise<readonly Sample[]> {
+    const atMs = this.#options.now().getTime()
+    if (this.#measured === undefined || atMs - this.#measured.atMs >= FRESH_MS)
+      this.#measured = { atMs, samples: this.#measureAll() }
+    return await this.#measured.samples
+  }
+
+  /** M3 */
+  async #measureAll(): Promise<readonly Sample[]> {
+    const found = await Promise.allSettled(this.#measures.map(async (measure) => await measure()))
+    for (const one of found) if (one.status === 'rejected') this.#options.failed(one.reason)
+    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  }
+
+  #seriesOf(name: string, type: MetricDeclaration['type'], labels: Labels): Series {
+    const known = this.#known.get(name)
+    const declared = known?.declaration.labels ?? []
+    const given = Object.keys(labels)
+    if (
+      known?.declaration.type !== type ||
+      given.length !== declared.length ||
+      !declared.every((one) => given.includes(one))
+    )
+      throw new Error(
+        `metric ${name}: found a ${type} with labels ${given.join(', ')}; expected what a wing declares: ${known?.declaration.type ?? 'nothing'} with ${declared.join(', ')}`,
+      )
+    const key = declared.map((label) => JSON.stringify(labels[label])).join(' ')
+    const there = known.series.get(key)
+    if (there !== undefined) return there
+    const made: Series = { labels, value: 0, count: 0, buckets: BUCKETS.map(() => 0) }
+    known.series.set(key, made)
+    return made
+  }
+}
+
+function spread(name: string, { labels, value, count, buckets }: Series): readonly string[] {
+  return [
+    ...BUCKETS.map((most, index) => line(`${name}_bucket`, { ...labels, le: String(most) }, buckets[index] ?? 0)),
+    line(`${name}_bucket`, { ...labels, le: '+Inf' }, count),
+    line(`${name}_sum`, labels, value),
+    line(`${name}_count`, labels, count),
+  ]
+}
+
+function line(name: string, labels: Labels, value: number): string {
+  const told = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+  return `${name}${told.length === 0 ? '' : `{${told.join(',')}}`} ${value}`
+}
+
+/** Source: Prometheus, "Exposition formats": label values. */
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+
+import { countingHearing } from '../../../../activities/chaos/metrics/hearing.ts'
+
+function hearing() {
+  const told: string[] = []
+  const clock = { ms: 100_000 }
+  const metrics = {
+    count: (name: string, labels: object = {}) => void told.push(`${name} ${JSON.stringify(labels)}`),
+    observe: (name: string, seconds: number) => void told.push(`${name} ${seconds}`),
+  }
+  const heard = countingHearing({ metrics, now: () => new Date(clock.ms), defaultDurationMs: 60_000 })
+  return { told, clock, heard }
+}
+
+const at = (ms: number) => new Date(ms).toISOString()
+
+function written(controller: string, before: object, status: object, metadata: object = {}) {
+  const after = { metadata: { name: 'x', namespace: 'shop', creationTimestamp: at(40_000), ...metadata }, status }
+  return { controller, before: before as Readonly<Record<string, unknown>>, after }
+}
+
+describe('the counting of Disruptions', () => {
+  it('counts each change of a status when it is written, and what does not change not again', () => {
+    const { told, heard } = hearing()
+    const originalSpec = { cpuPressure: {}, dns: {}, triggers: { inject: { offset: '30s' } } }
+    const injected = { injectionStatus: 'Injected', targetInjections: { a: {} }, injectedTargetsCount: 1, originalSpec }
+    heard.statusWritten?.(written('disruption', { injectionStatus: 'NotInjected' }, injected))
+    heard.statusWritten?.(written('disruption', injected, injected))
+    // It has lost a target and got another.
+    heard.statusWritten?.(written('disruption', { ...injected, injectionStatus: 'PartiallyInjected' }, injected))
+    heard.statusWritten?.(written('disruption', injected, { ...injected, isStuckOnRemoval: true }))
+    const clean = { ...injected, isStuckOnRemoval: false, cleanedAt: at(100_000) }
+    heard.statusWritten?.(
+      written('disruption', { ...injected, isStuckOnRemoval: true }, clean, { deletionTimestamp: at(95_000) }),
+    )
+    heard.statusWritten?.(written('disruption', clean, clean))
+    expect(told).toEqual([
+      'chaos_controller_inject_duration 30',
+      'chaos_controller_disruptions_stuck_on_removal {"namespace":"shop"}',
+      'chaos_controller_cleanup_duration 5',
+      'chaos_controller_disruption_completed_duration 60',
+      'chaos_controller_disruptions_count {"disruption_kind":"cpu-pressure"}',
+      'chaos_controller_disruptions_count {"disruption_kind":"dns-disruption"}',
+    ])
+  })
+
+  it('counts passes, and how long those took that began here', () => {
+    const { told, heard, clock } = hearing()
+    heard.passBegan?.({ controller: 'disruption', workflowID: 'w' })
+    clock.ms += 250
+    heard.passEnded?.({ controller: 'disruption', workflowID: 'w' })
+    heard.passEnded?.({ controller: 'disruption', workflowID: 'of another worker' })
+    heard.passEnded?.({ controller: 'disruptionCron', workflowID: 'c' })
+    expect(told).toEqual([
+      ...['chaos_controller_reconcile {}', 'chaos_controller_reconcile_duration 0.25', 'chaos_controller_reconcile {}'],
+    ])
+  })
+
+  it('counts what crons and rollouts make, and when their targets are missing', () => {
+    const { told, heard } = hearing()
+    const [missing, history] = [{ targetResourcePreviouslyMissing: at(1) }, [{ name: 'a', createdAt: at(2) }]]
+    heard.statusWritten?.(written('disruptionCron', {}, missing))
+    heard.statusWritten?.(written('disruptionCron', missing, { history }))
+    heard.statusWritten?.(
+      written('disruptionCron', { history }, { history, lastSkippedTime: at(3), lastScheduleTime: at(3) }),
+    )
+    heard.statusWritten?.(written('disruptionRollout', {}, { lastScheduleTime: at(3) }))
+    heard.eventRecorded?.({ controller: 'disruptionCron', namespace: 'shop', reason: 'DisruptionCronTargetMissing' })
+    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'CreateFailed' })
+    expect(told).toEqual([
+      'chaos_cron_controller_schedule_target_missing {"namespace":"shop"}',
+      'chaos_cron_controller_schedule_missing_target_found {"namespace":"shop"}',
+      'chaos_cron_controller_schedule_disruption_scheduled {"namespace":"shop"}',
+      'chaos_rollout_controller_schedule_disruption_scheduled {"namespace":"shop"}',
+      'chaos_cron_controller_schedule_missing_target_deleted {"namespace":"shop"}',
+      'chaos_controller_pods_created {"namespace":"shop","status":"failed"}',
+    ])
+  })
+})

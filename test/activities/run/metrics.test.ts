@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+
+import { Metrics } from '../../../activities/run/metrics.ts'
+
+const TABLE = {
+  starts: { type: 'counter', help: 'Starts.' },
+  made: { type: 'counter', help: 'Made.', labels: ['namespace', 'status'] },
+  there: { type: 'gauge', help: 'There.', labels: ['name'] },
+  took: { type: 'histogram', help: 'Took.' },
+} as const
+
+function metrics(at = { ms: 0 }, failures: unknown[] = []) {
+  const made = new Metrics({ now: () => new Date(at.ms), failed: (error) => failures.push(error) })
+  made.declare(TABLE)
+  return made
+}
+
+describe('what a process counts', () => {
+  it('is told as Prometheus reads it', async () => {
+    const counted = metrics()
+    counted.count('made', { namespace: 'a "b"\\\n', status: 'succeed' })
+    counted.count('made', { namespace: 'a "b"\\\n', status: 'succeed' }, 2)
+    counted.observe('took', 0.2)
+    counted.observe('took', 9000)
+    counted.measure(() => Promise.resolve([{ name: 'there', labels: { name: 'x' }, value: 3 }]))
+    expect((await counted.text()).split('\n')).toEqual([
+      ...['# HELP starts Starts.', '# TYPE starts counter', 'starts 0'],
+      ...['# HELP made Made.', '# TYPE made counter', 'made{namespace="a \\"b\\"\\\\\\n",status="succeed"} 3'],
+      ...['# HELP there There.', '# TYPE there gauge', 'there{name="x"} 3'],
+      ...['# HELP took Took.', '# TYPE took histogram'],
+      ...['0.01', '0.05', '0.1'].map((le) => `took_bucket{le="${le}"} 0`),
+      ...['0.5', '1', '5', '10', '30', '60', '300', '1800', '7200'].map((le) => `took_bucket{le="${le}"} 1`),
+      ...['took_bucket{le="+Inf"} 2', 'took_sum 9000.2', 'took_count 2', ''],
+    ])
+  })
+
+  it('is measured no more often than every ten seconds, and is left out where nobody knows it', async () => {
+    const [at, failures]: [{ ms: number }, unknown[]] = [{ ms: 0 }, []]
+    const counted = metrics(at, failures)
+    let asked = 0
+    counted.measure(() => Promise.resolve([{ name: 'there', labels: { name: 'x' }, value: ++asked }]))
+    counted.measure(() => Promise.reject(new Error('away')))
+    expect(await counted.text()).toContain('there{name="x"} 1')
+    at.ms = 9_999
+    expect(await counted.text()).toContain('there{name="x"} 1')
+    at.ms = 10_000
+    expect(await counted.text()).toContain('there{name="x"} 2')
+    expect(failures.map(String)).toEqual(['Error: away', 'Error: away'])
+  })
+
+  it('is nothing that no wing declares', () => {
+    expect(() => metrics().count('other')).toThrow('metric other: found a counter')
+    expect(() => metrics().count('made', { namespace: 'x' })).toThrow(
+      'expected what a wing declares: counter with namespace, status',
+    )
+    expect(() => metrics().count('took')).toThrow('metric took')
+    expect(() => metrics().declare(TABLE)).toThrow('metric starts: expected a name of its own')
+  })
+})

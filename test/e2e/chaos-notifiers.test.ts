@@ -1,0 +1,182 @@
+// Who is told of Disruptions outside of the cluster: a webhook and Slack, both an HTTP server of the test's own. Source: spec/chaos.md 2.14, 2.15.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporal } from '@temporalio/proto'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { ChaosKubelet } from '../support/chaos/kubelet.ts'
+import { Receiver } from '../support/chaos/receiver.ts'
+import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+
+const SECRETS = { header: 'planted-header-secret', path: 'planted-path-secret', token: 'planted-bot-token' }
+const receiver = await Receiver.start()
+const chaos = useChaos('notifiers', ['shop'], (folder: string) => {
+  const [tokenFilepath, headersFilepath] = [join(folder, 'slack-token'), join(folder, 'headers')]
+  writeFileSync(tokenFilepath, `${SECRETS.token}\n`)
+  writeFileSync(headersFilepath, `X-Secret: ${SECRETS.header}\n`)
+  return {
+    notifiers: {
+      common: { clusterName: 'test-cluster', attempts: 3, retryInterval: '100ms' },
+      http: {
+        ...{ headers: ['X-Plain: plain'], headersFilepath },
+        disruption: { enabled: true, url: `${receiver.url}/hook/${SECRETS.path}` },
+      },
+      slack: { enabled: true, tokenFilepath, apiURL: `${receiver.url}/api/`, mirrorSlackChannelId: 'C0MIRROR' },
+    },
+  }
+})
+const shop = () => chaos.of('shop')
+let kubelet: ChaosKubelet
+beforeAll(async () => {
+  kubelet = new ChaosKubelet(shop().cluster.kube)
+  await shop().makeNode('n1')
+})
+afterAll(async () => await receiver.close())
+beforeEach(() => {
+  receiver.answering = (_, response) => response.end('{"ok":true}')
+})
+
+interface Document {
+  readonly data: { readonly id: string; readonly attributes: Readonly<Record<string, unknown>> }
+}
+
+function told(made: KubeObject) {
+  return receiver.received
+    .filter(({ path }) => path.startsWith('/hook/'))
+    .map(({ headers, body }) => ({ headers, ...(body as Document).data }))
+    .filter(({ id, attributes }) => id === made.metadata.uid && isMeant(String(attributes['event_reason'])))
+}
+
+/** A look that comes before the pod is seen finds none. */
+const isMeant = (reason: string) => reason !== 'NoTargetsFound'
+
+/** Of each notice once: it comes at least once. */
+const reasonsOf = (made: KubeObject) =>
+  [
+    ...new Map(
+      told(made).map(({ headers, attributes }) => [headers['idempotency-key'], attributes['event_reason']]),
+    ).values(),
+  ].sort()
+
+const posted = (...texts: readonly string[]) => {
+  const posts = receiver.received.filter(({ path }) => path === '/api/chat.postMessage')
+  const bodies = new Set(posts.map(({ body }) => JSON.stringify(body)))
+  return [...bodies].filter(
+    (body) => isMeant(/event `(\w+)`/.exec(body)?.[1] ?? '') && texts.every((text) => body.includes(text)),
+  )
+}
+
+async function disturbed(name: string, spec: object = {}): Promise<KubeObject> {
+  await shop().runPod(name, { labels: { app: name }, node: 'n1' })
+  return await shop().disrupt(name, { selector: { app: name }, count: 1, duration: '10m', cpuPressure: {}, ...spec })
+}
+
+async function ended(name: string, made: KubeObject): Promise<void> {
+  await shop().remove(name)
+  await vi.waitFor(async () => {
+    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
+    expect(await kubelet.pods(made)).toEqual([])
+  }, PATIENT)
+  await shop().gone(name)
+}
+
+describe('the notifiers of Disruptions', () => {
+  it('are told each event once, with what it is about, by the names that their users know', async () => {
+    const made = await disturbed('web', {
+      reporting: { slackChannel: 'web-team', purpose: 'to see what breaks', minNotificationType: 'Completion' },
+    })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('web', { injectionStatus: 'Injected' })
+    await ended('web', made)
+    await vi.waitFor(
+      () => expect(reasonsOf(made)).toEqual(['ChaosPodCreated', 'Cleaned', 'Created', 'Finished']),
+      PATIENT,
+    )
+    const [first] = told(made)
+    expect(first?.headers).toMatchObject({ 'x-plain': 'plain', 'x-secret': SECRETS.header })
+    expect(told(made).find(({ attributes }) => attributes['event_reason'] === 'Finished')?.attributes).toMatchObject({
+      ...{ name: 'web', namespace: shop().cluster.namespace, cluster: 'test-cluster', targets_count: 1 },
+      ...{ notification_type: 'Completion', notification_title: "Disruption 'web' is over." },
+      event_message: "Disruption 'web' emitted the event Finished: everything is undone",
+    })
+    await vi.waitFor(() => expect(posted('web-team')).toHaveLength(1), PATIENT)
+    expect(posted('web-team')).toEqual(posted('web-team', 'Finished'))
+    await vi.waitFor(() => expect(posted('C0MIRROR', '*Name:*\\nweb"')).toHaveLength(4), PATIENT)
+    const [post] = receiver.received.filter(({ path }) => path === '/api/chat.postMessage')
+    expect(post?.headers.authorization).toBe(`Bearer ${SECRETS.token}`)
+  })
+
+  it('hold nothing up, and lose nothing silently, while nobody answers', async () => {
+    receiver.answering = ({ path }, response) => {
+      if (path.startsWith('/hook/')) response.writeHead(503).end('no')
+      // Slack never answers.
+    }
+    const made = await disturbed('mute')
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('mute', { injectionStatus: 'Injected' })
+    const failed = async () => {
+      const events = await shop().events('Disruption', 'mute')
+      const failed = events.filter(({ reason }) => reason === 'NotificationFailed').map(({ message }) => message)
+      return failed.filter((message) => message.startsWith('notifier http') && !message.includes('NoTargetsFound'))
+    }
+    const why = (reason: string) =>
+      `notifier http (http) could not be told of ${reason}, and is not any more: http at ${new URL(receiver.url).host} answers 503; expected 2xx`
+    const all = ['ChaosPodCreated', 'Created']
+    await vi.waitFor(async () => expect((await failed()).sort()).toEqual(all.map(why)), PATIENT)
+    expect(reasonsOf(made)).toEqual(all)
+    for (const reason of all)
+      expect(told(made).filter(({ attributes }) => attributes['event_reason'] === reason)).toHaveLength(3)
+    receiver.answering = (_, response) => response.end('{"ok":true}')
+    await ended('mute', made)
+  })
+
+  it('are told by the next worker what the killed one had to tell', async () => {
+    let isAway = true
+    receiver.answering = (_, response) => {
+      // The worker waits for an answer when it is killed.
+      if (!isAway) response.end('{"ok":true}')
+    }
+    const made = await disturbed('killed')
+    const ofPod = () => told(made).filter(({ attributes }) => attributes['event_reason'] === 'ChaosPodCreated')
+    await vi.waitFor(() => expect(ofPod()).toHaveLength(1), PATIENT)
+    await chaos.tenants.pawl.kill('worker')
+    isAway = false
+    await chaos.tenants.pawl.startWorker()
+    await vi.waitFor(() => expect(ofPod().length).toBeGreaterThanOrEqual(2), PATIENT)
+    const keys = ofPod().map(({ headers }) => headers['idempotency-key'])
+    expect(keys[1]).toBe(keys[0])
+    await ended('killed', made)
+  })
+
+  it('leave no secret in histories, the journal, or the log', async () => {
+    const { client, db } = chaos.tenants.pawl
+    const texts: string[] = []
+    // Temporal lists what has begun a little later.
+    await vi.waitFor(async () => {
+      const found: string[] = []
+      for await (const { workflowId } of client.workflow.list({ query: `WorkflowType = '${NOTICE_RUN}'` })) {
+        const history = await client.workflow.getHandle(workflowId).fetchHistory()
+        found.push(Buffer.from(temporal.api.history.v1.History.encode(history).finish()).toString('latin1'))
+      }
+      expect(found.some((text) => text.includes('ChaosPodCreated') && text.includes('answers 503'))).toBe(true)
+      texts.push(...found)
+    }, PATIENT)
+    const tables = await sql<{
+      name: string
+    }>`select tablename as name from pg_tables where schemaname = 'public'`.execute(db)
+    for (const { name } of tables.rows) {
+      const rows = await sql<{
+        text: string | null
+      }>`select json_agg(t)::text as text from ${sql.table(name)} t`.execute(db)
+      texts.push(rows.rows[0]?.text ?? '')
+    }
+    texts.push(chaos.tenants.pawl.log('worker'))
+    for (const text of texts) for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret)
+  })
+})

@@ -1,0 +1,80 @@
+// What becomes of the targets of a Disruption, as it is told on that: seen in the status of pods and nodes, which the test tells. Source: spec/chaos.md 1.10.
+
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+
+import { ChaosKubelet } from '../support/chaos/kubelet.ts'
+import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+
+const chaos = useChaos('observer', ['shop'])
+const shop = () => chaos.of('shop')
+let kubelet: ChaosKubelet
+beforeAll(async () => {
+  vi.setConfig({ testTimeout: 90_000 })
+  kubelet = new ChaosKubelet(shop().cluster.kube)
+  for (const name of ['n1', 'n2']) await shop().makeNode(name)
+})
+
+describe('a Disruption', () => {
+  it.each([
+    { what: 'that follows its targets', staticTargeting: false },
+    { what: 'whose targets were drawn once', staticTargeting: true },
+  ])('$what tells when one of them gets into trouble, and out of it', async ({ staticTargeting }) => {
+    const name = staticTargeting ? 'watched-static' : 'watched'
+    await run(name, name, 'n1')
+    const spec = { selector: { app: name }, count: 1, staticTargeting, cpuPressure: {} }
+    const made = await shop().disrupt(name, spec)
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until(name, { injectionStatus: 'Injected' })
+    const container = { name: 'app', image: 'app', imageID: '', containerID: 'containerd://1', ready: true }
+    const waiting = { state: { waiting: { reason: 'CrashLoopBackOff' } }, restartCount: 3 }
+    await shop().tell('pods', name, { containerStatuses: [{ ...container, ...waiting }] })
+    const told = async () => {
+      const events = await shop().events('Disruption', name)
+      return events
+        .filter(({ reason }) => !reason.endsWith('Created') && reason !== 'NoTargetsFound')
+        .map(({ type, reason, message }) => [type, reason, message])
+    }
+    const restarts = ['Warning', 'TargetPodTooManyRestarts', `target ${name}: container app was restarted 3 times`]
+    const warning = ['Warning', 'TargetPodContainersInWarningState', `target ${name}: container app: CrashLoopBackOff`]
+    await vi.waitFor(async () => expect((await told()).sort()).toEqual([warning, restarts]), PATIENT)
+    await shop().until(name, {
+      targetStates: { [name]: { restarts: { app: 3 }, warnings: ['TargetPodContainersInWarningState'] } },
+    })
+    await shop().tell('pods', name, { containerStatuses: [{ ...container, state: { running: {} }, restartCount: 3 }] })
+    const recovered = [
+      'Normal',
+      'RecoveredWarningStateInTargetPod',
+      `target ${name}: nothing is wrong with it any more`,
+    ]
+    await vi.waitFor(async () => expect((await told()).sort()).toEqual([recovered, warning, restarts]), PATIENT)
+    await shop().until(name, { targetStates: { [name]: { restarts: { app: 3 } } } })
+    await shop().remove(name)
+    for (const one of await kubelet.pods(made)) await kubelet.end(one)
+    await shop().gone(name)
+  })
+
+  it('tells when a node that it disturbs is short of something', async () => {
+    await shop().labelNode('n2', { disk: 'slow' })
+    const made = await shop().disrupt('short-node', {
+      ...{ level: 'node', count: 1, cpuPressure: {}, selector: { disk: 'slow' } },
+    })
+    await kubelet.untilPods(made, 1)
+    const conditions = (is: string) => ({
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'MemoryPressure', status: is, reason: 'KubeletHasInsufficientMemory' },
+      ],
+    })
+    await shop().tell('nodes', 'n2', conditions('True'))
+    const reasons = async () => await shop().reasons('Disruption', 'short-node')
+    await vi.waitFor(async () => expect(await reasons()).toContain('TargetNodeUnderMemoryPressure'), PATIENT)
+    await shop().tell('nodes', 'n2', conditions('False'))
+    await vi.waitFor(async () => expect(await reasons()).toContain('RecoveredWarningStateInTargetNode'), PATIENT)
+    await shop().remove('short-node')
+    for (const one of await kubelet.pods(made)) await kubelet.end(one)
+    await shop().gone('short-node')
+  })
+})
+
+const run = async (name: string, app: string, node: string) => await shop().runPod(name, { labels: { app }, node })

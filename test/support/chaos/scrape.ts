@@ -1,0 +1,20 @@
+// What a worker answers Prometheus.
+
+/** Lines of text, as they were served. */
+export type Scraped = string
+
+/** @param log of the worker, which says where it serves. */
+export async function metricsOf(log: string): Promise<Scraped> {
+  const address = [...log.matchAll(/"health":"([^"]+)"/g)].at(-1)?.[1]
+  if (address === undefined) throw new Error('the log of the worker does not say where its health is served')
+  const answer = await fetch(`http://${address}/metrics`)
+  if (!answer.ok) throw new Error(`GET /metrics answers ${answer.status}`)
+  return await answer.text()
+}
+
+/** Undefined: there is no such line. @param labels as they stand between the braces. */
+export function valueOf(scraped: Scraped, name: string, labels = ''): number | undefined {
+  const start = labels === '' ? `${name} ` : `${name}{${labels}} `
+  const line = scraped.split('\n').find((one) => one.startsWith(start))
+  return line === undefined ? undefined : Number(line.slice(start.length))
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+
+import {
+  observeTargetStates,
+  type SeenTarget,
+  type TargetStates,
+} from '../../../../workflows/chaos/disruption/observation.ts'
+import { nodeTrouble, podTrouble, type Trouble } from '../../../../workflows/chaos/disruption/trouble.ts'
+
+function seen(name: string, trouble?: Trouble, more: Partial<SeenTarget> = {}): SeenTarget {
+  return { name, version: `${name}/1`, trouble, isDisturbed: false, isKnown: true, ...more }
+}
+
+/** What is told when one target is seen so, one after the other. */
+function course(steps: readonly (Trouble | undefined)[], more: Partial<SeenTarget> = {}) {
+  let states: TargetStates = {}
+  return steps.map((trouble, index) => {
+    const result = observeTargetStates([seen('a', trouble, { isKnown: index > 0, ...more })], states, 'Pod')
+    states = result.states
+    return result.news.map(({ reason }) => reason)
+  })
+}
+
+const CONTAINERS = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
+const POD = { warnings: { TargetPodInWarningState: 'phase Failed' } } as const
+
+describe('what is told of targets', () => {
+  it('is each trouble once, and that it is over when nothing is left of it', () => {
+    expect(
+      course([
+        undefined,
+        CONTAINERS,
+        CONTAINERS,
+        { ...CONTAINERS, warnings: { ...CONTAINERS.warnings, ...POD.warnings } },
+        POD,
+        undefined,
+        undefined,
+        CONTAINERS,
+      ]),
+    ).toEqual([
+      ...[[], ['TargetPodContainersInWarningState'], [], ['TargetPodInWarningState'], []],
+      ...[['RecoveredWarningStateInTargetPod'], [], ['TargetPodContainersInWarningState']],
+    ])
+  })
+
+  it('is that a container was restarted more than twice since it was looked at first, or was told of last', () => {
+    const restarts = (app: number) => ({ restarts: { app } })
+    expect(course([restarts(5), restarts(7), restarts(8), restarts(10), restarts(11)])).toEqual([
+      ...[[], [], ['TargetPodTooManyRestarts'], [], ['TargetPodTooManyRestarts']],
+    ])
+    expect(course([undefined, restarts(3)])).toEqual([[], ['TargetPodTooManyRestarts']])
+  })
+
+  it('is a change of readiness, as a warning before it is disturbed alone', () => {
+    const unready = { isUnready: true } as const
+    expect(course([undefined, unready, unready, undefined])).toEqual([
+      ...[[], ['TargetReadinessProbeChangeBeforeDisruption'], [], ['RecoveredWarningStateInTargetPod']],
+    ])
+    expect(course([undefined, unready, undefined], { isDisturbed: true })).toEqual([
+      ...[[], ['ReadinessProbeChangeDuringDisruption'], []],
+    ])
+    expect(course([unready, unready, undefined, unready])).toEqual([
+      ...[[], [], [], ['TargetReadinessProbeChangeBeforeDisruption']],
+    ])
+  })
+
+  it('is one event for many, which names the first of them', () => {
+    const all = Array.from({ length: 7 }, (_, index) => seen(`web-${index}`, CONTAINERS))
+    const { news, states } = observeTargetStates(all, {}, 'Pod')
+    expect(news).toEqual([
+      {
+        ...{ type: 'Warning', reason: 'TargetPodContainersInWarningState' },
+        message: `7 targets ${[0, 1, 2, 3, 4].map((index) => `web-${index}: container app: Error`).join('; ')}; and 2 more`,
+        occasion: all.map(({ version }) => version).join(' '),
+      },
+    ])
+    expect(Object.keys(states)).toHaveLength(7)
+  })
+
+  it('is nothing of a target that is well, nor is anything kept of it', () => {
+    expect(observeTargetStates([seen('a'), seen('b', undefined, { isKnown: false })], {}, 'Node')).toEqual({
+      ...{ states: {}, news: [] },
+    })
+  })
+})
+
+describe('the trouble of a pod', () => {
+  const status = (container: object, more: object = {}) => ({
+    status: { phase: 'Running', containerStatuses: [{ name: 'app', restartCount: 0, ...container }], ...more },
+  })
+  const of = (pod: object) => podTrouble(pod)
+
+  it.each([
+    ['runs', status({ state: { running: {} } }), undefined],
+    ['has completed', status({ state: { terminated: { reason: 'Completed', exitCode: 0 } } }), undefined],
+    ['is being created', status({ state: { waiting: { reason: 'ContainerCreating' } } }), undefined],
+    ['has no status', {}, undefined],
+    [
+      'fails again and again',
+      status({ state: { waiting: { reason: 'CrashLoopBackOff' } }, restartCount: 4 }),
+      { restarts: { app: 4 }, warnings: { TargetPodContainersInWarningState: 'container app: CrashLoopBackOff' } },
+    ],
+    [
+      'is evicted',
+      { status: { phase: 'Failed', reason: 'Evicted' } },
+      { warnings: { TargetPodInWarningState: 'phase Failed, Evicted' } },
+    ],
+    [
+      'runs and is not ready',
+      status({ state: { running: {} } }, { conditions: [{ type: 'Ready', status: 'False' }] }),
+      { isUnready: true },
+    ],
+  ])('that %s is told', (_, pod, expected) => {
+    expect(of(pod)).toEqual(expected)
+  })
+})
+
+describe('the trouble of a node', () => {
+  const of = (...conditions: readonly object[]) =>
+    nodeTrouble({ status: { conditions } } as Parameters<typeof nodeTrouble>[0])
+
+  it('is what its conditions say', () => {
+    const well = { type: 'Ready', status: 'True' }
+    expect(of(well, { type: 'MemoryPressure', status: 'False' })).toBeUndefined()
+    expect(of(well, { type: 'MemoryPressure', status: 'True', reason: 'Low' })?.warnings).toEqual({
+      TargetNodeUnderMemoryPressure: 'MemoryPressure is True (Low)',
+    })
+    expect(
+      of(well, { type: 'DiskPressure', status: 'True' }, { type: 'NetworkUnavailable', status: 'True' })?.warnings,
+    ).toEqual({
+      ...{
+        TargetNodeUnderDiskPressure: 'DiskPressure is True',
+        TargetNodeUnavailableNetwork: 'NetworkUnavailable is True',
+      },
+    })
+    expect(of({ type: 'Ready', status: 'Unknown' }, { type: 'PIDPressure', status: 'True' })?.warnings).toEqual({
+      TargetNodeInWarningState: 'Ready is Unknown, PIDPressure is True',
+    })
+  })
+})

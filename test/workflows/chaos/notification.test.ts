@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+
+import {
+  authorOf,
+  httpDocument,
+  isAllowed,
+  notificationType,
+  type Occurrence,
+} from '../../../workflows/chaos/notification.ts'
+import { slackMessage } from '../../../workflows/chaos/slack-message.ts'
+
+function occurrence(more: Partial<Occurrence> = {}): Occurrence {
+  return {
+    ...{ kind: 'Disruption', namespace: 'shop', name: 'slow', uid: 'u1', type: 'Normal', atMs: 1_764_000_000_123 },
+    ...{ reason: 'Finished', message: 'everything is undone', object: undefined },
+    ...more,
+  }
+}
+
+describe('a notification', () => {
+  it.each([
+    ['Warning', 'StuckOnRemoval', 'Warning'],
+    ['Normal', 'RecoveredWarningStateInTargetPod', 'Success'],
+    ['Normal', 'RecoveredWarningStateInTargetNode', 'Success'],
+    ['Normal', 'DurationOver', 'Completion'],
+    ['Normal', 'GCOver', 'Completion'],
+    ['Normal', 'Finished', 'Completion'],
+    ['Normal', 'ChaosPodCreated', 'Info'],
+  ] as const)('of a %s event %s is %s', (type, reason, expected) => {
+    expect(notificationType({ type, reason })).toBe(expected)
+  })
+
+  it('is for those who want to hear as little as it is, from Success on where nothing is said', () => {
+    expect(isAllowed('Info', '')).toBe(false)
+    expect(isAllowed('Success', undefined)).toBe(true)
+    expect(isAllowed('Info', 'Info')).toBe(true)
+    expect(isAllowed('Completion', 'Warning')).toBe(false)
+    expect(isAllowed('Warning', 'Warning')).toBe(true)
+  })
+
+  it('names who made it, or the cron of which it is, and an address only where the name is one', () => {
+    const by = (annotations: object) => authorOf({ metadata: { annotations } })
+    const UserInfo = JSON.stringify({ username: 'ann@example.com', groups: ['dev'] })
+    expect(by({ UserInfo })).toEqual({ username: 'ann@example.com', email: 'ann@example.com', groups: ['dev'] })
+    const cron = { UserInfo, 'chaos.datadoghq.com/user': 'bob', 'chaos.datadoghq.com/user-groups': '["ops"]' }
+    expect(by(cron)).toEqual({ username: 'bob', email: '', groups: ['ops'] })
+    expect(by({ UserInfo: 'no JSON' })).toEqual({ username: '', email: '', groups: [] })
+    expect(authorOf(undefined)).toEqual({ username: '', email: '', groups: [] })
+  })
+
+  it('is a document of JSON:API with the whole object', () => {
+    const object = {
+      apiVersion: 'chaos.datadoghq.com/v1beta1',
+      metadata: {
+        ...{ name: 'slow', managedFields: [{}] },
+        annotations: { UserInfo: '{"username":"ann@example.com","groups":[]}' },
+      },
+      status: { targetInjections: { a: {}, b: {} } },
+    }
+    const { data } = httpDocument(occurrence({ object }), 'one')
+    expect(data).toEqual({
+      ...{ type: 'http_notifier_events', id: 'u1' },
+      attributes: {
+        ...{ name: 'slow', namespace: 'shop', cluster: 'one', involved_object_kind: 'Disruption' },
+        ...{ notification_title: "Disruption 'slow' is over.", notification_type: 'Completion' },
+        ...{ event_reason: 'Finished', timestamp: 1_764_000_000_123_000_000, targets_count: 2 },
+        event_message: "Disruption 'slow' emitted the event Finished: everything is undone",
+        ...{ manifest: data.attributes.manifest, disruption: data.attributes.manifest, disruption_name: 'slow' },
+        ...{ username: 'ann@example.com', user_groups: '[]', user_email: 'ann@example.com' },
+      },
+    })
+    expect(JSON.parse(data.attributes.manifest)).toEqual({
+      ...object,
+      kind: 'Disruption',
+      metadata: { name: 'slow', annotations: object.metadata.annotations },
+    })
+  })
+
+  it('leaves out of a long object what is said of each target, and of one that is longer still all but its name', () => {
+    const long = (more: object) => ({ metadata: { name: 'slow' }, spec: {}, status: { runCount: 1, ...more } })
+    const manifest = (object: object) => {
+      const { data } = httpDocument(occurrence({ object }), '')
+      return JSON.parse(data.attributes.manifest) as { readonly status?: object }
+    }
+    expect(manifest(long({ targets: ['x'.repeat(200_000)] })).status).toEqual({ runCount: 1 })
+    expect(manifest(long({ other: 'x'.repeat(200_000) }))).toEqual({
+      ...{ kind: 'Disruption', metadata: { namespace: 'shop', name: 'slow', uid: 'u1' } },
+    })
+  })
+
+  it('is told to Slack in blocks, where no text of a user mentions anybody', () => {
+    const object = { spec: { reporting: { purpose: 'to see <!channel> & more' } } }
+    const { text, blocks } = slackMessage(occurrence({ object, message: '<@U1> went' }), '')
+    expect(text).toBe("Disruption 'slow' is over.")
+    const told = JSON.stringify(blocks)
+    expect(told).toContain('*Purpose:*\\nto see &lt;!channel&gt; &amp; more')
+    expect(told).toContain('*Cluster:*\\nn/a')
+    expect(told).toContain('> Disruption `slow` emitted the event `Finished`: &lt;@U1&gt; went')
+  })
+})

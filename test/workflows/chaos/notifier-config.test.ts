@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+
+import { problemText } from '../../../workflows/kit/index.ts'
+import { readNotifierConfig } from '../../../workflows/chaos/notifier-config.ts'
+
+const read = (notifiers: object) => readNotifierConfig({ controller: { notifiers } })
+const problems = (notifiers: object) => read(notifiers).problems.map(problemText)
+
+describe('the configuration of notifiers', () => {
+  it('tells nobody where none is switched on', () => {
+    expect(readNotifierConfig(undefined)).toEqual({
+      ...{ config: { clusterName: '', attempts: 12, retryMs: 1000, noop: false }, problems: [] },
+    })
+    const off = { http: { disruption: { enabled: false, url: 'http://x' } }, slack: { enabled: false } }
+    expect(read(off).config).toEqual(readNotifierConfig(undefined).config)
+  })
+
+  it('is read by the names that users know', () => {
+    const { config, problems: wrong } = read({
+      common: { clusterName: 'one', attempts: 3, retryInterval: '2s' },
+      http: {
+        ...{ headers: ['A: b:c'], headersFilepath: '/etc/headers' },
+        ...{ authURL: 'https://auth/token', authHeaders: ['X: y'], authTokenPath: 'data.token' },
+        disruption: { enabled: true, url: 'https://one/hook?x=1' },
+        disruptionCron: { enabled: true, url: 'http://two' },
+      },
+      slack: { enabled: true, tokenFilepath: '/etc/token', mirrorSlackChannelId: 'C1' },
+    })
+    expect(wrong).toEqual([])
+    expect(config).toEqual({
+      ...{ clusterName: 'one', attempts: 3, retryMs: 2000, noop: false },
+      http: {
+        ...{ disruptionURL: 'https://one/hook?x=1', disruptionCronURL: 'http://two', headers: ['A: b:c'] },
+        headersFilepath: '/etc/headers',
+        auth: { url: 'https://auth/token', headers: ['X: y'], tokenPath: 'data.token' },
+      },
+      slack: { apiURL: 'https://slack.com/api/', tokenFilepath: '/etc/token', mirrorSlackChannelId: 'C1' },
+    })
+  })
+
+  it('takes one URL for Disruptions as it was written before there were crons', () => {
+    expect(read({ http: { enabled: true, url: 'http://one' } }).config.http?.disruptionURL).toBe('http://one')
+  })
+
+  it('refuses what Pawl cannot do', () => {
+    expect(problems({ datadog: { enabled: true } })).toEqual([
+      'controller.notifiers.datadog.enabled: found true, expected false: Pawl sends no events to Datadog; http and slack tell of them',
+    ])
+  })
+
+  it('says what is missing or wrong, and repeats nothing that may be a secret', () => {
+    const found = problems({
+      common: { attempts: 0 },
+      http: {
+        disruption: { enabled: true },
+        disruptionCron: { enabled: true, url: 'https://user:secret@host' },
+        headers: ['secret', 'Na me: secret', 'X: sec\nret'],
+        authURL: ['secret'],
+      },
+      slack: { enabled: true, apiURL: 'ftp://slack', mirrorSlackChannelId: 'C1' },
+    })
+    const url = 'http:// or https:// with a host, and no user'
+    expect(found).toEqual([
+      `controller.notifiers.http.disruption.url: found nothing, expected ${url}`,
+      `controller.notifiers.http.disruptionCron.url: found a user, expected ${url}`,
+      'controller.notifiers.http.authURL: found a list, expected a text',
+      'controller.notifiers.http.headers[0]: found no colon, expected name: value',
+      'controller.notifiers.http.headers[1]: found a name that no header has, expected name: value',
+      'controller.notifiers.http.headers[2]: found a value that no header has, expected name: value',
+      `controller.notifiers.slack.apiURL: found what is no such URL, expected ${url}`,
+      'controller.notifiers.slack: found none of the three, expected tokenFilepath, the file with the token of a bot, or webhookURL or webhookURLFilepath',
+      'controller.notifiers.slack.mirrorSlackChannelId: found no tokenFilepath beside it, expected tokenFilepath: a webhook has its one channel',
+      'controller.notifiers.common.attempts: found 0, expected a whole number from 1 to 1000',
+    ])
+    expect(found.join()).not.toContain('secret')
+  })
+})

@@ -1,0 +1,76 @@
+// Reads parts of the configuration file, and says what is wrong with a field: its path, what was found and what was expected. What is not there is as the
+// reader says; nobody asks about fields that Pawl does not have.
+
+import type { Problem } from '../kit/index.ts'
+import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
+
+export interface Section {
+  section(field: string): Section
+  flag(field: string, otherwise: boolean): boolean
+  number(field: string, otherwise: number): number
+  text(field: string, otherwise: string): string
+  /** In milliseconds. */
+  duration(field: string, otherwise: number): number
+  texts(field: string): readonly string[]
+  /** As `text` and `texts`, of what nobody is to read in a log: of a wrong one only the type is told. */
+  secret(field: string): string
+  secrets(field: string): readonly string[]
+  textMap(field: string): Readonly<Record<string, string>>
+  records(field: string): readonly object[]
+}
+
+/** The part at a path, '' for the whole; what is wrong with its fields is added to the problems. */
+export function sectionIn(problems: Problem[], at: string, value: unknown): Section {
+  const pathOf = (field: string) => (at === '' ? field : `${at}.${field}`)
+  const wrong = (field: string, found: string, expected: string) => {
+    problems.push({ field: field === '' ? at : pathOf(field), found, expected })
+  }
+  const fields = isFields(value) ? value : {}
+  if (!isFields(value)) wrong('', quoted(value), 'fields')
+  const readerOf =
+    (told: (found: unknown) => string) =>
+    <T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T => {
+      const found = Object.hasOwn(fields, field) ? fields[field] : undefined
+      if (isNothing(found)) return otherwise
+      if (isOne(found)) return found as T
+      wrong(field, told(found), expected)
+      return otherwise
+    }
+  const read = readerOf(quoted)
+  const readSecret = readerOf((found) => (Array.isArray(found) ? 'a list' : `a ${typeof found}`))
+  return {
+    section: (field) => sectionIn(problems, pathOf(field), isNothing(fields[field]) ? {} : fields[field]),
+    flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
+    number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
+    text: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'string', 'a text'),
+    duration(field, otherwise) {
+      const found = read<unknown>(field, undefined, (one) => durationMs(one) !== undefined, EXPECTED_DURATION)
+      return durationMs(found) ?? otherwise
+    },
+    texts: (field) => read(field, [], (one) => isListOf(one, isText), 'a list of texts'),
+    secret: (field) => readSecret(field, '', isText, 'a text'),
+    secrets: (field) => readSecret(field, [], (one) => isListOf(one, isText), 'a list of texts'),
+    textMap: (field) =>
+      read(field, {}, (one) => isFields(one) && Object.values(one).every(isText), 'fields with texts'),
+    records: (field) => read(field, [], (one) => isListOf(one, isFields), 'a list of objects'),
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** Of a document: an empty one is nothing. */
+export function isNothing(value: unknown): value is undefined | null {
+  return value === undefined || value === null
+}
+
+function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isOne)
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(value).slice(0, 60)
+}

@@ -1,0 +1,70 @@
+// Tells what becomes of the targets while they are disturbed: an optional feature of the operators (`enableObserver`). Source: spec/chaos.md 1.10.
+//
+//   T1. What choosing has read is looked at, and nothing is read beside it; with static targeting, which reads nothing, what the selectors select.
+//   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
+
+import { action, done } from '../../kit/index.ts'
+import { kindNamesOf } from '../contract.ts'
+import { observeTargetStates, type TargetStates } from './observation.ts'
+import type { Target } from './observed.ts'
+import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
+
+// What one step of a pass reads and another one looks at (T1).
+const seenIn = new WeakMap<DisruptionPass, readonly Target[]>()
+
+/** Remembers what was read in this pass. */
+export function sawTargets(pass: DisruptionPass, found: readonly Target[]): readonly Target[] {
+  seenIn.set(pass, found)
+  return found
+}
+
+/** What was read in this pass, by name; undefined: nothing was. */
+export function seenTargetsIn(pass: DisruptionPass): ReadonlyMap<string, Target> | undefined {
+  const seen = seenIn.get(pass)
+  return seen && new Map(seen.map((target) => [target.metadata.name, target]))
+}
+
+export const observeTargets = action<DisruptionPass>('observeTargets', async (pass) => {
+  const { act, status, target } = pass
+  const { targets = [], targetStates: before = {} } = statusIn(pass)
+  const former = target.status?.targets ?? []
+  const names = new Set([...targets, ...former])
+  if (!configOf(pass).controller.enableObserver || names.size === 0) return done
+  const ofNodes = isOfNodes(specOf(pass))
+  // A node that fails on purpose is in no trouble.
+  if (ofNodes && specOf(pass).nodeFailure !== undefined) return done
+  const found = (await foundIn(pass, ofNodes)).filter(({ metadata }) => names.has(metadata.name))
+  const disturbed = disturbedIn(pass)
+  const seen = found.map(({ metadata, trouble }) => {
+    const { name, uid, resourceVersion } = metadata
+    const isKnown = former.includes(name)
+    return { name, trouble, version: `${uid}/${resourceVersion}`, isDisturbed: disturbed.has(name), isKnown }
+  })
+  const { states, news } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
+  await Promise.all(news.map(async (one) => await act.event(one)))
+  // T2. Of one that is no target any more nothing is kept.
+  const kept = Object.fromEntries(Object.entries(states).filter(([name]) => targets.includes(name)))
+  if (Object.keys(kept).length > 0 || Object.keys(before).length > 0) status.targetStates = writable(kept)
+  return done
+})
+
+async function foundIn(pass: DisruptionPass, ofNodes: boolean): Promise<readonly Target[]> {
+  return seenIn.get(pass) ?? (await pass.refresh(ofNodes ? 'candidateNodes' : 'candidatePods'))
+}
+
+/** With a chaos pod of each kind that is ready. */
+function disturbedIn(pass: DisruptionPass): ReadonlySet<string> {
+  const kinds = kindNamesOf(specOf(pass))
+  const ready = pass.state.chaosPods.filter(({ isReady }) => isReady)
+  const does = new Set(ready.map(({ target, does: kind }) => `${kind} ${target}`))
+  return new Set(ready.map(({ target }) => target).filter((name) => kinds.every((kind) => does.has(`${kind} ${name}`))))
+}
+
+function writable(states: TargetStates) {
+  return Object.fromEntries(
+    Object.entries(states).map(([name, { restarts, warnings }]) => [
+      name,
+      { ...(restarts && { restarts: { ...restarts } }), ...(warnings && { warnings: [...warnings] }) },
+    ]),
+  )
+}

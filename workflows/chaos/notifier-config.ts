@@ -1,0 +1,186 @@
+// Whom the operators of a cluster want to be told of Disruptions: `controller.notifiers` of the configuration file, by the names that users of
+// chaos-controller know. Apart from the rest of the file, because it has secrets: it goes to who sends, and never into a pass, a history or a log. Pure.
+// Source: spec/chaos.md 2.14, 2.15.
+//
+//   N1. What Pawl cannot do is refused, not passed over: who has asked to be told would wait for it in vain.
+//   N2. No problem repeats a value that may be a secret.
+//   N3. Files with secrets are named here, and read by who sends.
+
+import type { Problem } from '../kit/index.ts'
+import { isNothing, type Section, sectionIn } from './config-section.ts'
+
+export interface HttpNotifierConfig {
+  /** Of Disruptions; undefined: those are not told. */
+  readonly disruptionURL?: string
+  readonly disruptionCronURL?: string
+  /** `name: value` each. */
+  readonly headers: readonly string[]
+  /** With one of these on each line. */
+  readonly headersFilepath?: string
+  /** Asked for a bearer token before each request. */
+  readonly auth?: {
+    readonly url: string
+    readonly headers: readonly string[]
+    /** Where the token is in the JSON of the answer, such as `data.token`; undefined: the answer is the token. */
+    readonly tokenPath?: string
+  }
+}
+
+export interface SlackNotifierConfig {
+  /** With the token of a bot, which posts to channels and writes to people. */
+  readonly tokenFilepath?: string
+  /** Where its methods are. */
+  readonly apiURL: string
+  /** A channel that is told everything. */
+  readonly mirrorSlackChannelId?: string
+  /** An incoming webhook, which is told everything and needs no token: the URL, or the file that has it. */
+  readonly webhookURL?: string
+  readonly webhookURLFilepath?: string
+}
+
+export interface NotifierConfig {
+  readonly clusterName: string
+  readonly attempts: number
+  readonly retryMs: number
+  /** Lines in the worker's log. */
+  readonly noop: boolean
+  readonly http?: HttpNotifierConfig
+  readonly slack?: SlackNotifierConfig
+}
+
+// With waits of 1, 2, 4 ... seconds and at most five minutes: 24 minutes.
+const USUAL = { attempts: 12, retryMs: 1000 }
+const SLACK_API = 'https://slack.com/api/'
+
+/** @param document what the file holds, parsed; undefined for an empty one. */
+export function readNotifierConfig(document: unknown): {
+  readonly config: NotifierConfig
+  readonly problems: readonly Problem[]
+} {
+  const problems: Problem[] = []
+  const root = sectionIn(problems, '', isNothing(document) ? {} : document)
+    .section('controller')
+    .section('notifiers')
+  const reading = { problems, at: 'controller.notifiers' }
+  const common = root.section('common')
+  const http = httpOf(root.section('http'), reading)
+  const slack = slackOf(root.section('slack'), reading)
+  const config: NotifierConfig = {
+    clusterName: common.text('clusterName', ''),
+    attempts: atLeastOne(common.number('attempts', USUAL.attempts), reading),
+    retryMs: common.duration('retryInterval', USUAL.retryMs),
+    noop: root.section('noop').flag('enabled', false),
+    ...(http !== undefined && { http }),
+    ...(slack !== undefined && { slack }),
+  }
+  // N1
+  if (root.section('datadog').flag('enabled', false))
+    problems.push({
+      ...{ field: `${reading.at}.datadog.enabled`, found: 'true' },
+      expected: 'false: Pawl sends no events to Datadog; http and slack tell of them',
+    })
+  return { config, problems }
+}
+
+interface Reading {
+  readonly problems: Problem[]
+  readonly at: string
+}
+
+function httpOf(section: Section, reading: Reading): HttpNotifierConfig | undefined {
+  const { problems, at } = reading
+  const urls = {
+    // The second is what it was called before there were crons; of crons both spellings are known.
+    disruptionURL: urlOf(section.section('disruption')) ?? urlOf(section),
+    disruptionCronURL: urlOf(section.section('disruptionCron')) ?? urlOf(section.section('disruptioncron')),
+  }
+  const told = Object.entries(urls).filter((entry): entry is [keyof typeof urls, string] => entry[1] !== undefined)
+  if (told.length === 0) return undefined
+  for (const [name, url] of told) checkURL(problems, `${at}.http.${name.slice(0, -'URL'.length)}.url`, url)
+  const headersFilepath = section.text('headersFilepath', '')
+  const auth = authOf(section, reading)
+  return {
+    ...Object.fromEntries(told),
+    headers: headersIn(section, 'headers', reading),
+    ...(headersFilepath !== '' && { headersFilepath }),
+    ...(auth !== undefined && { auth }),
+  }
+}
+
+function authOf(section: Section, reading: Reading): HttpNotifierConfig['auth'] {
+  const [url, tokenPath] = [section.secret('authURL'), section.text('authTokenPath', '')]
+  if (url === '') return undefined
+  checkURL(reading.problems, `${reading.at}.http.authURL`, url)
+  return { url, headers: headersIn(section, 'authHeaders', reading), ...(tokenPath !== '' && { tokenPath }) }
+}
+
+/** Undefined where it is not switched on. */
+function urlOf(section: Section): string | undefined {
+  return section.flag('enabled', false) ? section.secret('url') : undefined
+}
+
+function slackOf(section: Section, { problems, at }: Reading): SlackNotifierConfig | undefined {
+  if (!section.flag('enabled', false)) return undefined
+  const given = {
+    tokenFilepath: section.text('tokenFilepath', ''),
+    mirrorSlackChannelId: section.text('mirrorSlackChannelId', ''),
+    webhookURL: section.secret('webhookURL'),
+    webhookURLFilepath: section.text('webhookURLFilepath', ''),
+  }
+  const apiURL = section.text('apiURL', SLACK_API)
+  checkURL(problems, `${at}.slack.apiURL`, apiURL)
+  if (given.webhookURL !== '') checkURL(problems, `${at}.slack.webhookURL`, given.webhookURL)
+  if (given.tokenFilepath === '' && given.webhookURL === '' && given.webhookURLFilepath === '')
+    problems.push({
+      ...{ field: `${at}.slack`, found: 'none of the three' },
+      expected: 'tokenFilepath, the file with the token of a bot, or webhookURL or webhookURLFilepath',
+    })
+  if (given.tokenFilepath === '' && given.mirrorSlackChannelId !== '')
+    problems.push({
+      ...{ field: `${at}.slack.mirrorSlackChannelId`, found: 'no tokenFilepath beside it' },
+      expected: 'tokenFilepath: a webhook has its one channel',
+    })
+  const set = Object.entries(given).filter(([, value]) => value !== '')
+  return { apiURL: apiURL.endsWith('/') ? apiURL : `${apiURL}/`, ...Object.fromEntries(set) }
+}
+
+/** What is wrong with a header, by its place; N2. */
+export function headerProblem(header: string): string | undefined {
+  const [, name, value] = /^([^:]*):(.*)$/s.exec(header) ?? []
+  if (name === undefined || value === undefined) return 'no colon'
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim())) return 'a name that no header has'
+  // What HTTP takes for the end of a header would begin another one.
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'a value that no header has'
+}
+
+export const EXPECTED_HEADER = 'name: value'
+
+function headersIn(section: Section, name: string, { problems, at }: Reading): readonly string[] {
+  const headers = section.secrets(name)
+  headers.forEach((header, index) => {
+    const found = header === '' ? undefined : headerProblem(header)
+    if (found !== undefined) problems.push({ field: `${at}.http.${name}[${index}]`, found, expected: EXPECTED_HEADER })
+  })
+  return headers
+}
+
+function atLeastOne(attempts: number, { problems, at }: Reading): number {
+  if (attempts >= 1 && attempts <= 1000) return attempts
+  problems.push({
+    ...{ field: `${at}.common.attempts`, found: String(attempts), expected: 'a whole number from 1 to 1000' },
+  })
+  return USUAL.attempts
+}
+
+function checkURL(problems: Problem[], field: string, url: string): void {
+  const found = urlProblem(url)
+  if (found !== undefined) problems.push({ field, found, expected: 'http:// or https:// with a host, and no user' })
+}
+
+/** What is wrong with where a notifier sends to; N2. The sandbox of passes has no URL, and nobody there asks. */
+export function urlProblem(url: string): string | undefined {
+  if (url === '') return 'nothing'
+  const [, authority] = /^https?:\/\/([^/?#\\]+)(?:[/?#][^\s]*)?$/i.exec(url) ?? []
+  if (authority === undefined) return 'what is no such URL'
+  return authority.includes('@') ? 'a user' : undefined
+}
