@@ -5,17 +5,28 @@ import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disru
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
 import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
+import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
 import { textOf } from '../../workflows/chaos/json-fields.ts'
-import { type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
-import { configFrom } from './wing.ts'
+import { cloudWarnings, type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
+import { NoRanges } from './cloud/published-ranges.ts'
+import { configFrom, rangesFor } from './wing.ts'
 
 /** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
 export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules {
   const path = textOf(flags['chaos-config'])
-  const rules: DisruptionRules = { kube, config: configFrom(path === '' ? undefined : path), now: Date.now }
+  const config = configFrom(path === '' ? undefined : path)
+  // What is used as it was is said by the workers, which use it.
+  const publishedRanges = rangesFor(config, () => undefined)
+  const cloudHosts = async (services: CloudServices) =>
+    await publishedRanges.hostsOf(services).catch((error: unknown) => {
+      if (!(error instanceof NoRanges)) throw error
+      return { unknown: error.message }
+    })
+  const rules: DisruptionRules = { kube, config, cloudHosts, now: Date.now }
   return {
     validate: (request) => problemsOf(rules, request),
+    warnings: async (request) => (request.kind.kind === disruptionKind.kind ? await cloudWarnings(rules, request) : []),
     metadata: async (request) =>
       request.kind.kind === disruptionKind.kind ? await metadataProblems(rules, request) : [],
     mutate(mutation, request) {

@@ -10,6 +10,8 @@ import type { chaosWing } from '../../workflows/chaos/wing.ts'
 import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { ActivityWing, OpenWing } from '../wing.ts'
+import type { CloudParts } from './cloud/find-hosts.ts'
+import { PublishedRanges } from './cloud/published-ranges.ts'
 import { measureGauges } from './metrics/gauges.ts'
 import { countingHearing } from './metrics/hearing.ts'
 import { openNotifiers } from './notifiers/open.ts'
@@ -21,12 +23,22 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
     const notifiers = openNotifiers(notifierConfigFrom(path), deps.log)
     return {
       activities: {},
+      parts: {
+        publishedRanges: rangesFor(config, deps.log.warn.bind(deps.log)),
+      } satisfies CloudParts,
       settings: config as unknown as JsonValue,
       notifiers,
       ...countingIn(deps, config),
       close: () => Promise.resolve(),
     }
   },
+}
+
+export function rangesFor(
+  { cloudProviders: config }: ChaosConfig,
+  warn: (details: object, message: string) => void,
+): PublishedRanges {
+  return new PublishedRanges({ config, now: Date.now, warn })
 }
 
 /** What is counted, where somebody asks. */

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -15,6 +15,7 @@ import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
 import { letGoCommand } from '../../workflows/chaos/let-go-command.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
+import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
@@ -24,7 +25,11 @@ const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathnam
 const EXAMPLES = readdirSync(EXAMPLE_FOLDER).filter((file) =>
   /^kind: Disruption$/m.test(readFileSync(join(EXAMPLE_FOLDER, file), 'utf8')),
 )
-const chaos = useChaos('disruption', ['shop'])
+const lists = await PublishedLists.start()
+afterAll(async () => await lists.close())
+const chaos = useChaos('disruption', ['shop'], undefined, {
+  ...{ aws: { ipRangesURL: lists.url('aws') }, gcp: { ipRangesURL: lists.url('gcp') } },
+})
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {
@@ -79,6 +84,37 @@ describe('a Disruption', () => {
     await shop().gone('both')
     expect(await shop().reasons('Disruption', 'both')).toEqual(expect.arrayContaining(['Cleaned', 'Finished']))
     expect(await kubelet.pods(made)).toEqual([])
+  })
+
+  it('tells its chaos pods the addresses of a cloud’s services, and what keeps it from that (B24)', async () => {
+    await run('cloud-1', 'cloud', 'n1')
+    lists.instead.set('/gcp', 503)
+    const gcp = [{ service: 'Google' }]
+    const kinds = { network: { drop: 30, cloud: { aws: [{ service: 'S3', flow: 'egress' }], gcp } }, cpuPressure: {} }
+    const made = await shop().disrupt('cloud', { selector: { app: 'cloud' }, count: 1, duration: '10m', ...kinds })
+    // What has no need of it goes on.
+    expect((await kubelet.untilPods(made, 1)).map(keyOf)).toEqual(['cpu-pressure cloud-1'])
+    await vi.waitFor(async () => {
+      const told = (await shop().events('Disruption', 'cloud')).map(({ message }) => message)
+      expect(told).toContainEqual(
+        expect.stringMatching(
+          /^spec.network.cloud: cloudProviders.gcp.ipRangesURL at 127.0.0.1:\d+ answers 503, expected 200$/,
+        ),
+      )
+    }, PATIENT)
+    lists.instead.clear()
+    await run('cloud-2', 'cloud', 'n1')
+    await shop().patch('cloud', { count: 2 })
+    const pods = await kubelet.untilPods(made, 4)
+    const { args } = pods.find((pod) => keyOf(pod) === 'network-disruption cloud-1')?.spec.containers[0] ?? { args: [] }
+    const hosts = args.filter((_, index) => args[index - 1] === '--hosts')
+    expect(hosts).toEqual([
+      ...['3.5.140.0/22;0;;egress;;;100', '52.219.0.0/20;0;;egress;;;100'],
+      ...['8.8.4.0/24;0;;;;;100', '34.0.0.0/15;0;;;;;100'],
+    ])
+    await shop().remove('cloud')
+    for (const pod of pods) await kubelet.end(pod)
+    await shop().gone('cloud')
   })
 
   it('is stuck while a chaos pod could not clean up, and goes on by itself when somebody has taken that away', async () => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { installCrds, setUpWings } from '../../worker/dev/pawl-parts.ts'
 import { FINALIZER } from '../../workflows/chaos/contract.ts'
+import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { configFile } from '../support/chaos/config-file.ts'
 import type { LsObject } from '../support/cluster.ts'
 import { kubectlAs } from '../support/kubectl-as.ts'
@@ -30,7 +31,9 @@ const folder = mkdtempSync(join(tmpdir(), 'pawl-chaos-webhook-'))
 const servers = inject('servers')
 const alice = kubectlAs(servers, NAME, ALICE)
 // Pods of other tests are in the same cluster: that threshold is tried where it is sure to be reached.
+const lists = await PublishedLists.start()
 const CONFIG = {
+  cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { enabled: false } },
   controller: {
     ...{ defaultDuration: '5m', maxDuration: '2h', disabledDisruptions: ['disk-pressure'] },
     safeMode: { environment: 'test', permittedUserGroups: ['ops', 'system:masters'], clusterThreshold: 100 },
@@ -54,6 +57,7 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(async () => {
   await stage.close()
+  await lists.close()
   rmSync(folder, { recursive: true })
 })
 
@@ -106,6 +110,23 @@ describe('a Disruption', () => {
     const unsafe = { ...HOSTS, count: 100, unsafeMode: { disableCountTooLarge: true } }
     const { stderr } = await alice.both('apply', '-f', written(disruption('hundred', unsafe)))
     expect(stderr).toContain('Warning: spec.count is 100, which means 100 targets')
+  })
+
+  it('is about services of clouds that are there, as far as anybody can say, and not about too many of their addresses', async () => {
+    const s3 = { aws: [{ service: 'S3' }] }
+    await create('of-cloud', { network: { drop: 1, cloud: s3 } })
+    expect(await refused('no-cloud', { network: { drop: 1, cloud: { aws: [{ service: 's3' }] } } })).toMatch(
+      /spec\.network\.cloud\.aws\[0\]\.service:.* found "s3", expected one of S3, EC2/,
+    )
+    const hosts = Array.from({ length: 2047 }, () => ({ host: '10.0.0.1' }))
+    expect(await refused('too-many', { network: { drop: 1, hosts, cloud: s3 } })).toContain(
+      'found hosts, Services and services of clouds of 2049 filters, expected at most 2048',
+    )
+    const unknown = { network: { drop: 1, cloud: { gcp: [{ service: 'Google' }] } } }
+    const { stderr } = await alice.both('apply', '-f', written(disruption('off-cloud', unknown)))
+    expect(stderr).toContain(
+      'Warning: spec.network.cloud: the addresses of gcp are not known: cloudProviders.gcp is off',
+    )
   })
 
   it('is about Services that are there, with the ports that they have', async () => {

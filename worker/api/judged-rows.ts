@@ -5,7 +5,6 @@ import type { ExportedRows, Row } from '../../activities/journal/read/exported-j
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
-import type { Ground, Rights } from './judged.ts'
 import { tellable } from './told-texts.ts'
 import { UNSEEN } from './unseen.ts'
 
@@ -13,16 +12,19 @@ const NOTHING: ExportedRows = {
   ...{ job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] },
 }
 
-/** @param seen those of the objects that the user may get, by uid. */
+/** What one user may see. */
+interface Sight {
+  readonly maySee: (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
+  /** Those of the objects that he may get, by uid. */
+  readonly seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  /** Whoever may see them. */
+  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+}
+
 export function ofRows(
   questions: Questions,
-  { placesOfRuns }: Ground,
-  rights: Rights,
-  seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>,
+  { maySee, seen, placesOfRuns }: Sight,
 ): Pick<Questions, 'exportedRows' | 'eventsAt'> {
-  const maySee = async (place: GroupKind & { readonly namespace: string }) =>
-    (await rights.fits(place, place.namespace)) && (await rights.may('get', place, place.namespace))
-
   const placed = async (rows: readonly Row[]): Promise<readonly Row[]> => {
     const judgements = await Promise.all(
       rows.map(async (row) => {

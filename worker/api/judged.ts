@@ -162,7 +162,7 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
     },
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await seenOnly(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await seenOnly(uids)),
-    ...ofRows(questions, ground, rights, seen),
+    ...ofRows(questions, { maySee: seeing(rights), seen, placesOfRuns: ground.placesOfRuns }),
   }
 }
 
@@ -175,10 +175,14 @@ function seenOf({ placesOf }: Ground, rights: Rights) {
   }
 }
 
+function seeing(rights: Rights): (place: GroupKind & { readonly namespace: string }) => Promise<boolean> {
+  return async (place) =>
+    (await rights.fits(place, place.namespace)) && (await rights.may('get', place, place.namespace))
+}
+
 /** What of visible rows tells of others (J3). */
 function cutting({ placesOfRuns }: Ground, rights: Rights) {
-  const maySee = async (place: GroupKind & { readonly namespace: string }) =>
-    (await rights.fits(place, place.namespace)) && (await rights.may('get', place, place.namespace))
+  const maySee = seeing(rights)
   /** Each workflow ID as it may be told to who looks from a namespace. */
   const runsFrom = async (workflowIDs: readonly string[], uid: string, namespace: string | undefined) => {
     const places = await placesOfRuns(workflowIDs)

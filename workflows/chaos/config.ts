@@ -5,6 +5,7 @@
 //   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
 //       another program's as well. What it says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
 
+import { type Cloud, CLOUDS } from './cloud.ts'
 import type { JsonValue, Problem } from '../kit/index.ts'
 import { isNothing, type Section, sectionIn } from './config-section.ts'
 
@@ -78,6 +79,11 @@ export interface ChaosConfig {
     readonly cpu: string
     readonly memory: string
   }
+  readonly cloudProviders: {
+    readonly pullIntervalMs: number
+    /** Where each publishes the addresses of its services; of one that is off there is none. */
+    readonly urls: Readonly<Partial<Record<Cloud, string>>>
+  }
 }
 
 /** The only namespace of chaos pods that the roles of the wing are made for. */
@@ -119,6 +125,14 @@ export const DEFAULT_CONFIG: ChaosConfig = {
   handler: {
     ...{ enabled: false, image: 'chaos-handler', timeoutMs: MINUTE, maxTimeoutMs: HOUR, cpu: '100m', memory: '100Mi' },
   },
+  cloudProviders: {
+    pullIntervalMs: 24 * HOUR,
+    urls: {
+      aws: 'https://ip-ranges.amazonaws.com/ip-ranges.json',
+      gcp: 'https://www.gstatic.com/ipranges/goog.json',
+      datadog: 'https://ip-ranges.datadoghq.com/',
+    },
+  },
 }
 
 /** What the operators have set; what passes of a worker without the wing's file go by is the default. */
@@ -137,6 +151,7 @@ export function readChaosConfig(document: unknown): {
     controller: controllerOf(root.section('controller')),
     injector: injectorOf(root.section('injector')),
     handler: handlerOf(root.section('handler')),
+    cloudProviders: cloudProvidersOf(root.section('cloudProviders'), problems),
   }
   if (config.injector.chaosNamespace !== CHAOS_NAMESPACE)
     problems.push({
@@ -219,6 +234,24 @@ function handlerOf(section: Section): ChaosConfig['handler'] {
     cpu: resources.text('cpu', usual.cpu),
     memory: resources.text('memory', usual.memory),
   }
+}
+
+function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['cloudProviders'] {
+  const usual = DEFAULT_CONFIG.cloudProviders
+  const isOff = section.flag('disableAll', false)
+  const urls = CLOUDS.flatMap((cloud) => {
+    const own = section.section(cloud)
+    const url = own.text('ipRangesURL', usual.urls[cloud] ?? '')
+    if (isOff || !own.flag('enabled', true)) return []
+    if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return [[cloud, url] as const]
+    problems.push({
+      field: `cloudProviders.${cloud}.ipRangesURL`,
+      found: JSON.stringify(url).slice(0, 60),
+      expected: 'a URL of HTTP, such as that of the list which the cloud publishes',
+    })
+    return []
+  })
+  return { pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs), urls: Object.fromEntries(urls) }
 }
 
 function off(ms: number): number | undefined {

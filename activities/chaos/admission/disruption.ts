@@ -2,6 +2,7 @@
 //
 //   A1. Nothing is read for what is refused without.
 //   A2. Of one that is there only the count may change, so safety nets alone are asked again.
+//   A3. Where a list of addresses cannot be had now, its services are not judged: the Disruption is taken with a warning, and asks again when it begins.
 
 import type { FurtherRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import type { Namespace } from '../../../workflows/kit/kind/kubernetes/v1.ts'
@@ -9,17 +10,21 @@ import { type ChaosConfig, CHAOS_NAMESPACE } from '../../../workflows/chaos/conf
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
 import type { Disruption } from '../../../workflows/chaos/disruption/kind.ts'
+import { filterProblems } from '../../../workflows/chaos/disruption/rules/network.ts'
 import { namespaceView } from '../../../workflows/chaos/emergency-stop.ts'
 import { finalizerProblems } from '../../../workflows/chaos/disruption/rules/changes.ts'
 import { policyProblems } from '../../../workflows/chaos/disruption/rules/policy.ts'
 import { safetyNetProblems } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'
 import { namedServices, serviceProblems } from '../../../workflows/chaos/disruption/rules/services.ts'
 import { stopProblems } from '../../../workflows/chaos/disruption/rules/stop.ts'
+import { type CloudHosts, type CloudServices, hasCloud } from '../../../workflows/chaos/cloud.ts'
 import { populationFor } from './population.ts'
 
 export interface DisruptionRules {
   readonly kube: ObjectReader
   readonly config: ChaosConfig
+  /** What services of clouds stand for; `unknown`: nobody can say now, and why. */
+  readonly cloudHosts: (services: CloudServices) => Promise<CloudHosts | { readonly unknown: string }>
   readonly now: () => number
 }
 
@@ -30,7 +35,10 @@ export async function disruptionProblems(rules: DisruptionRules, request: Furthe
   const policy = policyProblems(rules.config, { object, groups: user.groups, nowMs: rules.now() })
   // A1
   if (policy.length > 0) return policy
-  const found = await Promise.all([stops(rules, request), services(rules, request), netProblems(rules, request)])
+  const found = await Promise.all([
+    ...[stops(rules, request), services(rules, request), netProblems(rules, request)],
+    cloudProblems(rules, request),
+  ])
   return found.flat()
 }
 
@@ -76,6 +84,26 @@ async function services({ kube }: DisruptionRules, { object, signal }: FurtherRe
     problems.push(...found.flat())
   }
   return problems
+}
+
+/** A3 */
+async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: FurtherRequest): Promise<readonly Problem[]> {
+  const { network } = (object as Disruption).spec
+  if (!hasCloud(network?.cloud)) return []
+  const found = await cloudHosts(network?.cloud ?? {})
+  if ('unknown' in found) return []
+  if ('hosts' in found) return filterProblems(fieldsOf(network), 'spec.network', found.hosts.length)
+  return [found.problem]
+}
+
+/** What a Disruption that is taken may lack when it is carried out. */
+export async function cloudWarnings(
+  { cloudHosts }: Pick<DisruptionRules, 'cloudHosts'>,
+  { object }: Pick<FurtherRequest, 'object'>,
+): Promise<readonly string[]> {
+  const cloud = (object as Disruption).spec.network?.cloud
+  const found = hasCloud(cloud) ? await cloudHosts(cloud ?? {}) : undefined
+  return found !== undefined && 'unknown' in found ? [`spec.network.cloud: ${found.unknown}`] : []
 }
 
 async function netProblems(

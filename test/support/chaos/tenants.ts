@@ -40,6 +40,7 @@ export function useChaos<const Name extends string>(
   name: string,
   names: readonly Name[],
   controller: (folder: string) => object = () => ({}),
+  cloudProviders: object = {},
 ): ChaosTenants<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   // After what the tests of the file have started in it.
@@ -47,7 +48,9 @@ export function useChaos<const Name extends string>(
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
-  const config = configFile(folder, { controller: { finalizerDeletionDelay: '0s', ...controller(folder) } })
+  const config = configFile(folder, {
+    ...{ controller: { finalizerDeletionDelay: '0s', ...controller(folder) }, cloudProviders },
+  })
   const tenants = useTenants(name, names, undefined, {
     wings: ['chaos'],
     bridgeFlags: ofBoth,

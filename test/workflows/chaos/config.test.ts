@@ -14,6 +14,20 @@ describe("the operators' configuration", () => {
     }
   })
 
+  it('says where clouds publish their addresses', () => {
+    const aws = { enabled: true, ipRangesURL: 'http://mirror.example.com/aws.json' }
+    const { config, problems: found } = readChaosConfig({
+      cloudProviders: { pullInterval: '1h', aws, gcp: { enabled: false } },
+    })
+    expect(found).toEqual([])
+    const { datadog } = DEFAULT_CONFIG.cloudProviders.urls
+    expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls: { aws: aws.ipRangesURL, datadog } })
+    expect(readChaosConfig({ cloudProviders: { disableAll: true, aws } }).config.cloudProviders.urls).toEqual({})
+    expect(problems({ cloudProviders: { aws: { ipRangesURL: 'file:///etc/passwd' } } })).toEqual([
+      'cloudProviders.aws.ipRangesURL: found "file:///etc/passwd", expected a URL of HTTP, such as that of the list which the cloud publishes',
+    ])
+  })
+
   it('has the names that users of chaos-controller know, and passes over what Pawl does not have', () => {
     const { config, problems: found } = readChaosConfig({
       controller: {

@@ -16,6 +16,7 @@ import { targetLabel } from './chaos-pod-name.ts'
 import { injectorArgs } from './injector-args.ts'
 import type { DisruptionSpec } from './kind.ts'
 import type { Target, TargetContainer } from './observed.ts'
+import type { NetworkHost } from './schema/network.ts'
 import type { DisruptionTimes } from './times.ts'
 
 /** Longer than the injector's own deadline, which is to be the one that ends it. Source: spec/chaos.md 1.3. */
@@ -30,6 +31,8 @@ export interface ChaosPodInput {
   readonly spec: DisruptionSpec
   readonly config: ChaosConfig
   readonly times: DisruptionTimes
+  /** What the services of clouds stand for. */
+  readonly cloudHosts: readonly NetworkHost[]
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -41,22 +44,11 @@ export interface NoChaosPod {
 }
 
 export function chaosPod(input: ChaosPodInput): { readonly pod: WantedObject } | { readonly problem: NoChaosPod } {
-  const { kind, target, spec } = input
+  const { target, spec } = input
   const isOfNode = spec.level === 'node'
   const chosen = isOfNode ? { containers: [] } : containersOf(target, spec)
   if ('problem' in chosen) return chosen
-  if (kind === 'network-disruption' && hasCloud(spec))
-    return {
-      problem: {
-        reason: 'CreateFailed',
-        message: 'spec.network.cloud: found services of a cloud, expected hosts: their addresses are not known to Pawl',
-      },
-    }
   return { pod: podOf(input, chosen.containers) }
-}
-
-function hasCloud({ network }: DisruptionSpec): boolean {
-  return Object.values(network?.cloud ?? {}).some((services) => Array.isArray(services) && services.length > 0)
 }
 
 /** Those that are asked for, or all; init containers only where a pod is disturbed before it starts. */
@@ -80,11 +72,11 @@ function containersOf(
 }
 
 function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): WantedObject {
-  const { name, kind, target, disruption, spec, times, now, config } = input
+  const { name, kind, target, disruption, spec, times, now, config, cloudHosts } = input
   const { injector } = config
   const [targetName, label] = [target.metadata.name, targetLabel(target.metadata.name)]
   const place = { name: targetName, node: target.node, ip: target.ip }
-  const args = injectorArgs({ kind, spec, disruption, target: place, containers, times, config: injector })
+  const args = injectorArgs({ kind, spec, disruption, target: place, containers, times, cloudHosts, config: injector })
   const left = Math.max(0, times.end - now)
   return {
     apiVersion: 'v1',

@@ -4,6 +4,7 @@ import { defineLevel } from '../../kit/index.ts'
 import { CHAOS_NAMESPACE } from '../config.ts'
 import { FINALIZER } from '../contract.ts'
 import { type Disruption, disruptionKind } from './kind.ts'
+import { clouds } from './find-cloud-hosts.ts'
 import { disruptionQueries, type DisruptionState } from './pass.ts'
 import { cleanUp, disrupt } from './plan.ts'
 
@@ -17,6 +18,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   onDelete: cleanUp,
   // Only workers with the wing ask it: others lack its configuration.
   settings: { queue: 'chaos' },
+  activities: clouds,
   writes: [
     { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE], verbs: ['create', 'patch', 'delete'] },
     { kind: `${disruptionKind.apiVersion}/${disruptionKind.kind}`, verbs: ['delete'] },

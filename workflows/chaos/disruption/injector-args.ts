@@ -7,7 +7,7 @@ import { kindFieldsOf, type InjectorKindName, INJECTOR_KINDS } from '../contract
 import type { AllowedHost, ChaosConfig } from '../config.ts'
 import { goDurationOfMs, normalGoDuration } from '../go-duration.ts'
 import type { DisruptionSpec } from './kind.ts'
-import type { NetworkDisruption } from './schema/network.ts'
+import type { NetworkDisruption, NetworkHost } from './schema/network.ts'
 import { instantText } from '../instant.ts'
 import type { DisruptionTimes } from './times.ts'
 
@@ -22,17 +22,24 @@ export interface InjectorCall {
   /** None at level node. */
   readonly containers: readonly { readonly name: string; readonly id: string }[]
   readonly times: DisruptionTimes
+  /** What the services of clouds stand for. */
+  readonly cloudHosts: readonly NetworkHost[]
   readonly config: ChaosConfig['injector']
 }
 
 export function injectorArgs(call: InjectorCall): readonly string[] {
   const { kind, spec, times } = call
   return [
-    ...kindArgs(kind, spec),
+    ...kindArgs(kind, withHosts(spec, call.cloudHosts)),
     ...commonArgs(call),
     ...(kind === 'network-disruption' ? networkExtras(call) : []),
     ...['--deadline', instantText(times.end + DEADLINE_PAD_MS)],
   ]
+}
+
+function withHosts(spec: DisruptionSpec, more: readonly NetworkHost[]): DisruptionSpec {
+  if (more.length === 0) return spec
+  return { ...spec, network: { ...spec.network, hosts: [...(spec.network?.hosts ?? []), ...more] } }
 }
 
 /** Subcommand and flags; undefined fields are those of another kind. */

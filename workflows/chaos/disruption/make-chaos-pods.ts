@@ -5,18 +5,21 @@
 //       makes what is not. What had been injected and is made again is another run, with other names.
 //   M2. What cannot be made for one target keeps the others from nothing.
 
-import { action, done } from '../../kit/index.ts'
+import { action, done, later, type Outcome } from '../../kit/index.ts'
 import { type InjectorKindName, kindNamesOf } from '../contract.ts'
 import { chaosPodName } from './chaos-pod-name.ts'
 import { chaosPod } from './chaos-pod.ts'
 import { letGo } from './end-chaos-pods.ts'
+import { findCloudHosts } from './find-cloud-hosts.ts'
 import type { TargetInjections } from './kind.ts'
 import { seenTargetsIn } from './observe-targets.ts'
 import type { Target } from './observed.ts'
+import type { NetworkHost } from './schema/network.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
 
 /** What has less time left is not begun. Source: spec/chaos.md 2.4. */
 const LEAST_MS = 1000
+const ASK_CLOUD_AGAIN_MS = 60_000
 
 export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass) => {
   await removeSurplus(pass)
@@ -38,7 +41,7 @@ export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass
     status.targetInjections = planned(pass, missing, run)
     // M1
     await pass.save()
-    await make(pass, missing)
+    return await make(pass, missing)
   }
   return done
 })
@@ -92,9 +95,17 @@ function planned(pass: DisruptionPass, missing: readonly Wanted[], run: number):
   return Object.fromEntries(entries)
 }
 
-async function make(pass: DisruptionPass, missing: readonly Wanted[]): Promise<void> {
+async function make(pass: DisruptionPass, missing: readonly Wanted[]): Promise<Outcome> {
   const found = await targetsOf(pass, [...new Set(missing.map(({ target }) => target))])
-  await Promise.all(missing.map(async (wanted) => await makeOne(pass, wanted, found.get(wanted.target))))
+  const takesHosts = missing.some(({ kind }) => kind === 'network-disruption')
+  const cloud = takesHosts ? await findCloudHosts(pass) : { hosts: [] }
+  const isHeldUp = 'problem' in cloud
+  if (isHeldUp) await pass.act.event({ type: 'Warning', reason: 'CreateFailed', message: cloud.problem })
+  // M2
+  const possible = isHeldUp ? missing.filter(({ kind }) => kind !== 'network-disruption') : missing
+  const cloudHosts = isHeldUp ? [] : cloud.hosts
+  await Promise.all(possible.map(async (wanted) => await makeOne(pass, wanted, found.get(wanted.target), cloudHosts)))
+  return isHeldUp ? later(ASK_CLOUD_AGAIN_MS) : done
 }
 
 async function targetsOf(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
@@ -104,14 +115,19 @@ async function targetsOf(pass: DisruptionPass, names: readonly string[]): Promis
   return new Map(found.map((target) => [target.metadata.name, target]))
 }
 
-async function makeOne(pass: DisruptionPass, { target, kind }: Wanted, found: Target | undefined): Promise<void> {
+async function makeOne(
+  pass: DisruptionPass,
+  { target, kind }: Wanted,
+  found: Target | undefined,
+  cloudHosts: readonly NetworkHost[],
+): Promise<void> {
   // It has gone since it was chosen: the next pass chooses again.
   if (found === undefined || found.node === '') return
   const { act } = pass
   const name = statusIn(pass).targetInjections?.[target]?.[kind]?.injectorPodName
   if (name === undefined) return
   const made = chaosPod({
-    ...{ name, kind, target: found, disruption: pass.target.metadata, spec: specOf(pass) },
+    ...{ name, kind, target: found, disruption: pass.target.metadata, spec: specOf(pass), cloudHosts },
     ...{ config: configOf(pass), times: timesIn(pass), now: pass.now.getTime() },
   })
   if ('problem' in made) {

@@ -25,6 +25,7 @@ function args(kind: InjectorKindName, spec: Partial<DisruptionSpec>, more: objec
     target: { name: 'p1', node: 'n1', ip: '10.1.2.3' },
     containers: [{ name: 'app', id: 'containerd://abc' }],
     ...{ times: { createPods: INJECT, inject: INJECT, end: END }, config: DEFAULT_CONFIG.injector },
+    cloudHosts: [],
     ...more,
   }).join(' ')
 }
@@ -41,6 +42,16 @@ const NETWORK =
 describe('what an injector is told', () => {
   it('of a network (G1, G3)', () => {
     expect(args('network-disruption', { network })).toBe([NETWORK, COMMON, SINCE, DNS, DEADLINE].join(' '))
+  })
+
+  it('of the addresses that services of clouds stand for, behind its own hosts (B24)', () => {
+    const cloudHosts = [
+      { host: '3.5.0.0/19', flow: 'egress' as const },
+      { host: '3.6.0.0/19', connState: 'new' as const },
+    ]
+    expect(args('network-disruption', { network }, { cloudHosts })).toContain(
+      '--hosts 10.0.0.0/8;80;tcp;;;;100 --hosts 3.5.0.0/19;0;;egress;;;100 --hosts 3.6.0.0/19;0;;;new;;100 --metrics-sink',
+    )
   })
 
   it('of rehearsals, of the beginning of a pod, and of pulses (G2)', () => {

@@ -44,7 +44,13 @@ export function filterEstimate(network: JsonFields, cloudRanges: number): number
 export function filterProblems(network: JsonFields, at: string, cloudRanges: number): readonly Problem[] {
   const count = filterEstimate(network, cloudRanges)
   if (count <= MOST_FILTERS) return []
-  return [{ field: at, found: `hosts and services of ${count} filters`, expected: `at most ${MOST_FILTERS}` }]
+  return [
+    {
+      field: at,
+      found: `hosts, Services and services of clouds of ${count} filters`,
+      expected: `at most ${MOST_FILTERS}`,
+    },
+  ]
 }
 
 const SHARE = [0, 100] as const

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { findHosts } from '../../../../activities/chaos/cloud/find-hosts.ts'
+import { PublishedRanges } from '../../../../activities/chaos/cloud/published-ranges.ts'
+import type { ActivityContext } from '../../../../workflows/kit/index.ts'
+import { PublishedLists } from '../../../support/chaos/published-lists.ts'
+
+let lists: PublishedLists
+let ms = 0
+const warnings: string[] = []
+beforeEach(async () => {
+  lists = await PublishedLists.start()
+  ms = 0
+  warnings.length = 0
+})
+afterEach(async () => await lists.close())
+
+function ranges(urls: Readonly<Record<string, string>> = { aws: lists.url('aws') }): PublishedRanges {
+  const config = { pullIntervalMs: 1000, urls }
+  return new PublishedRanges({ config, now: () => ms, warn: (_details, message) => void warnings.push(message) })
+}
+
+describe('the addresses that a cloud publishes', () => {
+  it('are asked for once, whoever wants them, and again when they are old', async () => {
+    const known = ranges()
+    const all = await Promise.all([known.of('aws'), known.of('aws')])
+    expect(all.map((one) => one.get('EC2'))).toEqual([['3.5.140.0/22'], ['3.5.140.0/22']])
+    ms = 999
+    await known.of('aws')
+    expect(lists.asked.get('/aws')).toBe(1)
+    ms = 1000
+    await known.of('aws')
+    expect(lists.asked.get('/aws')).toBe(2)
+  })
+
+  it.each([
+    ['answers otherwise', 503, / answers 503, expected 200$/],
+    ['has no JSON', 'nonsense', / gives no list: SyntaxError$/],
+    ['has another form', '{"prefixes": []}', / gives no list of the form that aws publishes$/],
+  ])('are used as they were where the server %s, and told to be missing before', async (_, instead, told) => {
+    const [known, fresh] = [ranges(), ranges()]
+    await known.of('aws')
+    lists.instead.set('/aws', instead)
+    ms = 5000
+    expect((await known.of('aws')).get('EC2')).toEqual(['3.5.140.0/22'])
+    expect(warnings).toEqual(['addresses of a cloud are used as they were'])
+    await expect(fresh.of('aws')).rejects.toThrow(told)
+    lists.instead.clear()
+    expect((await fresh.of('aws')).size).toBe(2)
+  })
+
+  it('are told to be missing where nobody answers, without what the URL has beside its host', async () => {
+    const url = 'http://user:opensesame@127.0.0.1:1/list'
+    await expect(ranges({ aws: url }).of('aws')).rejects.toThrow(
+      'cloudProviders.aws.ipRangesURL at 127.0.0.1:1 gives no list: ECONNREFUSED',
+    )
+  })
+
+  it('are an answer for a pass, also where there is none', async () => {
+    const context = { parts: { publishedRanges: ranges() } } as unknown as ActivityContext
+    const ask = async (cloud: object) => await findHosts({ cloud }, context)
+    expect(await ask({ aws: [{ service: 'EC2' }] })).toEqual({ hosts: [{ host: '3.5.140.0/22' }] })
+    expect(await ask({ gcp: [{ service: 'Google' }] })).toEqual({
+      problem: 'spec.network.cloud: the addresses of gcp are not known: cloudProviders.gcp is off',
+    })
+    expect(await ask({ aws: [{ service: 'ec2' }] })).toMatchObject({
+      problem: expect.stringContaining('"ec2"') as unknown,
+    })
+  })
+})

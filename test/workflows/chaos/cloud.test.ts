@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+
+import { type Cloud, cloudHosts, hasCloud, rangesIn } from '../../../workflows/chaos/cloud.ts'
+import { problemText } from '../../../workflows/kit/index.ts'
+import { AWS, DATADOG, GCP } from '../../support/chaos/published-lists.ts'
+
+const published = new Map<Cloud, ReturnType<typeof rangesIn>>([
+  ['aws', rangesIn('aws', AWS)],
+  ['gcp', rangesIn('gcp', GCP)],
+  ['datadog', rangesIn('datadog', DATADOG)],
+])
+
+describe('a list that a cloud publishes', () => {
+  it('has of each service its ranges of IPv4, each once', () => {
+    expect(Object.fromEntries(published.get('aws') ?? [])).toEqual({
+      S3: ['3.5.140.0/22', '52.219.0.0/20'],
+      EC2: ['3.5.140.0/22'],
+    })
+    expect(Object.fromEntries(published.get('gcp') ?? [])).toEqual({ Google: ['8.8.4.0/24', '34.0.0.0/15'] })
+    expect(Object.fromEntries(published.get('datadog') ?? [])).toEqual({
+      agents: ['3.233.144.0/20'],
+      synthetics: ['3.18.172.189/32', '3.18.188.104/32'],
+    })
+  })
+
+  it.each([
+    null,
+    [],
+    'text',
+    { prefixes: 3 },
+    { prefixes: [{ ip_prefix: 'x;y', ipv4Prefix: '1.2.3.4' }] },
+    { agents: { prefixes_ipv4: [1] } },
+  ])('that is %j is none', (document) => {
+    for (const cloud of ['aws', 'gcp', 'datadog'] as const) expect(rangesIn(cloud, document).size).toBe(0)
+  })
+})
+
+describe('services of clouds', () => {
+  it('are hosts, disturbed as the spec says', () => {
+    const aws = [{ service: 'EC2', protocol: 'tcp' as const, flow: 'egress' as const, connState: 'new' as const }]
+    expect(cloudHosts({ aws, gcp: [{ service: 'Google' }] }, published)).toEqual({
+      hosts: [
+        { host: '3.5.140.0/22', protocol: 'tcp', flow: 'egress', connState: 'new' },
+        { host: '8.8.4.0/24' },
+        { host: '34.0.0.0/15' },
+      ],
+    })
+    expect([hasCloud(undefined), hasCloud({ aws: [] }), hasCloud({ aws })]).toEqual([false, false, true])
+  })
+
+  it('are refused by name, with those that there are', () => {
+    const found = cloudHosts({ aws: [{ service: 'S3' }, { service: 's4' }] }, published)
+    expect('problem' in found && problemText(found.problem)).toBe(
+      'spec.network.cloud.aws[1].service: found "s4", expected one of S3, EC2',
+    )
+  })
+})

@@ -1,0 +1,101 @@
+// The addresses that clouds publish of their services, each in a form of its own. Pure: who asks for them is activities/chaos/cloud/.
+// Source: spec/chaos.md 1.5 (`cloud`), 2.14 (`cloudProviders`).
+//
+//   N1. Only IPv4: nothing else is disrupted (docs/injector.md).
+//   N2. A range twice, as lists have it for several regions, is one.
+
+import type { Problem } from '../kit/index.ts'
+import { fieldsOf, listOf, textOf } from './json-fields.ts'
+
+export const CLOUDS = ['aws', 'gcp', 'datadog'] as const
+export type Cloud = (typeof CLOUDS)[number]
+
+/** Which of its packets are disturbed. */
+interface Packets {
+  readonly protocol?: 'tcp' | 'udp' | ''
+  readonly flow?: 'egress' | 'ingress' | ''
+  readonly connState?: string
+}
+
+/** `spec.network.cloud` */
+export type CloudServices = Partial<Readonly<Record<Cloud, readonly (Packets & { readonly service: string })[]>>>
+
+/** As in `spec.network.hosts`. */
+export type CloudHost = Packets & { readonly host: string }
+
+/** The only service that Google's list has: all of it. */
+const GOOGLE = 'Google'
+
+/** By service, in the order of the list. Empty: the document is no such list. */
+export function rangesIn(cloud: Cloud, document: unknown): ReadonlyMap<string, readonly string[]> {
+  const ranges = new Map<string, Set<string>>()
+  for (const [service, range] of PUBLISHED[cloud](document)) {
+    // N1
+    if (!/^\d{1,3}(\.\d{1,3}){3}\/\d{1,2}$/.test(range)) continue
+    const known = ranges.get(service) ?? new Set()
+    // N2
+    ranges.set(service, known.add(range))
+  }
+  return new Map([...ranges].map(([service, found]) => [service, [...found]]))
+}
+
+type Published = Iterable<readonly [service: string, range: string]>
+
+const PUBLISHED: Readonly<Record<Cloud, (document: unknown) => Published>> = {
+  aws: (document) =>
+    listOf(fieldsOf(document)['prefixes']).map((one) => {
+      const { service, ip_prefix: range } = fieldsOf(one)
+      return [textOf(service), textOf(range)]
+    }),
+  gcp: (document) => listOf(fieldsOf(document)['prefixes']).map((one) => [GOOGLE, textOf(fieldsOf(one)['ipv4Prefix'])]),
+  datadog: (document) =>
+    Object.entries(fieldsOf(document)).flatMap(([service, one]) =>
+      listOf(fieldsOf(one)['prefixes_ipv4']).map((range) => [service, textOf(range)] as const),
+    ),
+}
+
+export function hasCloud(cloud: CloudServices | undefined): boolean {
+  return CLOUDS.some((name) => (cloud?.[name] ?? []).length > 0)
+}
+
+/** Which clouds it names services of. */
+export function cloudsIn(cloud: CloudServices | undefined): readonly Cloud[] {
+  return CLOUDS.filter((name) => (cloud?.[name] ?? []).length > 0)
+}
+
+export type CloudHosts = { readonly hosts: readonly CloudHost[] } | { readonly problem: Problem }
+
+/** What the services stand for: hosts, or what is wrong with one of them. @param published of each cloud that is named. */
+export function cloudHosts(
+  services: CloudServices,
+  published: ReadonlyMap<Cloud, ReadonlyMap<string, readonly string[]>>,
+): CloudHosts {
+  const hosts: CloudHost[] = []
+  for (const cloud of cloudsIn(services))
+    for (const [index, { service, protocol, flow, connState }] of (services[cloud] ?? []).entries()) {
+      const known = published.get(cloud)
+      const ranges = known?.get(service)
+      if (ranges === undefined)
+        return {
+          problem: {
+            field: `spec.network.cloud.${cloud}[${index}].service`,
+            found: JSON.stringify(service),
+            expected: `one of ${named([...(known?.keys() ?? [])])}`,
+          },
+        }
+      const how = {
+        ...(protocol !== undefined && { protocol }),
+        ...(flow !== undefined && { flow }),
+        ...(connState !== undefined && { connState }),
+      }
+      hosts.push(...ranges.map((host) => ({ host, ...how })))
+    }
+  return { hosts }
+}
+
+const MOST_NAMED = 40
+
+function named(services: readonly string[]): string {
+  const more = services.length - MOST_NAMED
+  return `${services.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
