@@ -142,6 +142,8 @@ function claimsOf(measured: Measured): readonly Claim[] {
   const { plan, liveMiB: memory } = measured
   const writes = writesOf(measured)
   const which = targetingOf(plan)
+  // What was refused, since somebody else was quicker, is no write.
+  const refused = measured.requests.conflicts / plan.disruptions
   const most = memory.before * MEMORY_LIMIT + MEMORY_SLACK_MIB
   return [
     {
@@ -157,7 +159,7 @@ function claimsOf(measured: Measured): readonly Claim[] {
     {
       sentence: `${which}: at most ${MOST_OF_CHAOS_POD} writes of a chaos pod`,
       found: figure(writes.chaosPod),
-      isKept: writes.chaosPod <= MOST_OF_CHAOS_POD,
+      isKept: writes.chaosPod - refused <= MOST_OF_CHAOS_POD,
     },
     {
       sentence: `${which}: the worker holds at most ${figure(most)} MiB afterwards`,
