@@ -12,26 +12,10 @@ import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
+import type { Ground, Rights, Verb } from './ground.ts'
 import { ofRows } from './judged-rows.ts'
 import { placeOfText, tellable } from './told-texts.ts'
 import { UNSEEN, UNSEEN_PLACE } from './unseen.ts'
-
-export type Verb = 'get' | 'list'
-
-/** What one user may do. */
-export interface Rights {
-  /** @param namespace empty: in all, or of a kind that lies in none. */
-  readonly may: (verb: Verb, kind: GroupKind, namespace: string) => Promise<boolean>
-  /** Whether objects of the kind can lie there; false for a kind that the API server does not have. */
-  readonly fits: (kind: GroupKind, namespace: string) => Promise<boolean>
-}
-
-/** What the journal says of where things are. */
-export interface Ground {
-  readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  readonly namespacesOf: (kind: GroupKind, most: number) => Promise<readonly string[]>
-}
 
 /** The user has to be told no. */
 export class Refused extends Error {}

@@ -3,7 +3,7 @@
 import type { KubeClient } from '../../activities/kube/client.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
 import { createBriefCache } from './brief-cache.ts'
-import type { Rights } from './judged.ts'
+import type { Rights } from './ground.ts'
 import type { Resources } from './resources.ts'
 import type { User } from './users.ts'
 

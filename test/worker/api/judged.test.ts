@@ -3,7 +3,8 @@ import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/as
 import type { PlacedObject } from '../../../activities/journal/read/places.ts'
 import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
-import { type Ground, judged, MOST_NAMESPACES, type Rights } from '../../../worker/api/judged.ts'
+import type { Ground, Rights } from '../../../worker/api/ground.ts'
+import { judged, MOST_NAMESPACES } from '../../../worker/api/judged.ts'
 import { UNSEEN, UNSEEN_PLACE } from '../../../worker/api/unseen.ts'
 import { BEGIN, job, object } from '../cli/ask/build-node.ts'
 
