@@ -4,7 +4,8 @@ import { basename, join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { HOSTED, importCycles, importViolations, rowOf, runtimeClosure, TABLE } from './architecture/import-table.ts'
+import { importCycles, runtimeClosure } from './architecture/import-graph.ts'
+import { HOSTED, importViolations, rowOf, TABLE } from './architecture/import-table.ts'
 import { foreignWords, isEngine } from './architecture/engine-words.ts'
 import { builtIn } from '../worker/server/registry.ts'
 import { readKindFolders } from '../worker/server/kind-folders.ts'

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createKubeClient } from '../../activities/kube/client.ts'
 import { describeMachine, load } from './machine.ts'
 import { type Options, readOptions, USAGE } from './options.ts'
-import { takeProfiles } from './profile.ts'
+import { CREATION, type ProfiledWork, takeProfiles } from './profile.ts'
 import { type Say, startProgress } from './progress.ts'
 import { writeReport } from './report.ts'
 import type { LoneScenario, Scenario, ScenarioResult } from './scenario.ts'
@@ -40,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
   const profile =
     options.profileSeconds === undefined
       ? { sections: [], failures: [] }
-      : await onSet({ options, say, interrupt, forProfile: true }, (stage) => runProfile(stage))
+      : await profiled(scenario, { options, say, interrupt, forProfile: true })
   const failures = [...result.failures, ...profile.failures]
   const report = writeReport({
     scenario: options.scenario,
@@ -68,16 +68,18 @@ interface Setting {
   readonly say: Say
   readonly interrupt: Interruption
   readonly forProfile: boolean
+  /** Of a scenario. */
   readonly wings?: string | undefined
+  readonly prepare?: Scenario['prepare']
 }
 
 /** Does the work on a set, which is closed afterwards (B1). */
 async function onSet<Result>(
-  { options, say, interrupt, forProfile, wings }: Setting,
+  { options, say, interrupt, forProfile, wings, prepare }: Setting,
   work: (stage: Stage) => Promise<Result>,
 ): Promise<Result> {
   const { dataDir, temporalStore } = options
-  const set = await openSet({ dataDir, temporalStore, forProfile, wings, signal: interrupt.signal, say })
+  const set = await openSet({ dataDir, temporalStore, forProfile, wings, prepare, signal: interrupt.signal, say })
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
   try {
     return await Promise.race([work({ set, kube, options, say }), set.failure, interrupt.happened])
@@ -88,8 +90,10 @@ async function onSet<Result>(
 }
 
 async function runOne(scenario: Scenario | LoneScenario, setting: Setting): Promise<Measured> {
-  if (!('runAlone' in scenario))
-    return await onSet({ ...setting, wings: scenario.wings }, (stage) => runScenario(scenario, stage))
+  if (!('runAlone' in scenario)) {
+    const { wings, prepare } = scenario
+    return await onSet({ ...setting, wings, prepare }, (stage) => runScenario(scenario, stage))
+  }
   const { options, say, interrupt } = setting
   const work = scenario.runAlone(options, say, interrupt.happened)
   // B1
@@ -113,10 +117,18 @@ async function runScenario(scenario: Scenario, stage: Stage): Promise<Measured> 
   return { result, yardsticks: { before, after: await measureYardsticks(stage) } }
 }
 
+type Profiles = Pick<ScenarioResult, 'failures'> & { readonly sections: readonly string[] }
+
+/** Of what the scenario wants to have looked at, or of what all others have in common. */
+async function profiled(scenario: Scenario | LoneScenario, setting: Setting): Promise<Profiles> {
+  const { wings, prepare, profiled: work = CREATION } = 'runAlone' in scenario ? {} : scenario
+  return await onSet({ ...setting, wings, prepare }, (stage) => runProfile(stage, work))
+}
+
 /** Profiles that fail take no figures with them. */
-async function runProfile(stage: Stage): Promise<{ sections: readonly string[]; failures: readonly string[] }> {
+async function runProfile(stage: Stage, work: ProfiledWork): Promise<Profiles> {
   try {
-    return { sections: await takeProfiles(stage, (stage.options.profileSeconds ?? 0) * 1000), failures: [] }
+    return { sections: await takeProfiles(stage, work, (stage.options.profileSeconds ?? 0) * 1000), failures: [] }
   } catch (error) {
     return { sections: [], failures: [error instanceof Error ? error.message : String(error)] }
   }

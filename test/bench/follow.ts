@@ -1,16 +1,24 @@
-// Follows the Installations of a load through list and watch, as `kubectl get --watch` does.
+// Follows objects of one kind through list and watch, as `kubectl get --watch` does: the Installations of a load, if nothing else is said.
 //
 //   F1. A watch that ends is begun anew after a list; what is missing in the list counts as deleted.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readMessages } from '../../activities/kube/watch-stream.ts'
 import { API, type LsObject } from '../support/cluster.ts'
 
 /** @param at of performance.now(). */
 export type Listener = (object: LsObject, isDeleted: boolean, at: number) => void
 
+/** What is followed, by its resource. */
+export interface Followed {
+  readonly apiVersion: string
+  readonly plural: string
+}
+
+const INSTALLATIONS: Followed = { apiVersion: API, plural: 'installations' }
 const SILENCE_LIMIT_MS = 120_000
 const PAUSE_MS = 100
 
@@ -25,16 +33,15 @@ export class Follower {
   #version = ''
   #lastAt = performance.now()
 
-  private constructor(kube: KubeClient, namespaces: readonly string[]) {
+  private constructor(kube: KubeClient, namespaces: readonly string[], followed: Followed) {
     this.#kube = kube
     this.#namespaces = new Set(namespaces)
     // One stream for all: of the only namespace, or of the whole cluster, of which the rest is dropped.
-    const only = namespaces.length === 1 ? `/namespaces/${namespaces[0] ?? ''}` : ''
-    this.#path = `/apis/${API}${only}/installations`
+    this.#path = resourcePath(followed, namespaces.length === 1 ? namespaces[0] : undefined)
   }
 
-  static async open(kube: KubeClient, namespaces: readonly string[]): Promise<Follower> {
-    const follower = new Follower(kube, namespaces)
+  static async open(kube: KubeClient, namespaces: readonly string[], followed = INSTALLATIONS): Promise<Follower> {
+    const follower = new Follower(kube, namespaces, followed)
     await follower.#list()
     follower.#ended = follower.#follow()
     return follower

@@ -46,7 +46,8 @@ export const USAGE = `usage: npm run bench -- [SCENARIO] [options]
   --timeout SECONDS     per operation (${DEFAULTS.timeoutSeconds})
   --data-dir DIR        measure a running pawl dev instead of a set of its own
   --temporal-store S    ${STORES.join(' or ')}, as pawl dev has them (${STORES[0]})
-  --profile SECONDS     afterwards, CPU profiles of bridge and worker and the statements of PostgreSQL during 100x5
+  --profile SECONDS     afterwards, CPU profiles of bridge and worker and the statements of PostgreSQL during 100x5,
+                        or of what the scenario has
   --no-yardsticks       leave out what shows how fast the machine is
   --record              make the figures of these rows the baseline in test/bench/; needs the yardsticks
   --out FILE            the report, which goes to standard output, too (${DEFAULTS.out})

@@ -1,5 +1,4 @@
-// Where the time goes: CPU profiles of bridge and worker, their threads, and the statements of PostgreSQL, while 100x5 mock items
-// are created. Afterwards and apart from what is measured, because looking costs time.
+// Where the time goes: CPU profiles of bridge and worker, their threads, and the statements of PostgreSQL, while something is done. Afterwards and apart from what is measured, because looking costs time.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -19,35 +18,67 @@ const PARTS = ['bridge', 'worker'] as const
 /** A thread that was busy for less than this is left out. */
 const LITTLE_MS = 200
 
-/** Profiles the creation, at most for so long; sections of the report. */
-export async function takeProfiles({ set, kube, options, say }: Stage, limitMs: number): Promise<readonly string[]> {
-  say('profile: warm-up')
-  const warmUp = await Load.open(kube, WARM_UP, set)
-  for (const operation of OPERATIONS) await warmUp.run(operation, options)
-  await warmUp.close()
+/** What is looked at, once it is warm. */
+export interface ProfiledWork {
+  /** `100x5 mock, create` */
+  readonly title: string
+  /** @returns what is to be looked at, which gives what did not complete, and what is to be done when nobody looks any more. */
+  readonly open: (stage: Stage) => Promise<{
+    readonly run: () => Promise<readonly string[]>
+    readonly close: () => Promise<void>
+  }>
+}
 
-  const load = await Load.open(kube, PROFILED, set)
+export const CREATION: ProfiledWork = {
+  title: '100x5 mock, create',
+  async open({ kube, set, options }) {
+    const warmUp = await Load.open(kube, WARM_UP, set)
+    for (const operation of OPERATIONS) await warmUp.run(operation, options)
+    await warmUp.close()
+    const load = await Load.open(kube, PROFILED, set)
+    return {
+      async run() {
+        const { missing, failed } = await load.run('create', options)
+        return [...missing, ...failed]
+      },
+      async close() {
+        await load.run('delete', options)
+        await load.close()
+      },
+    }
+  },
+}
+
+/** Profiles the work, at most for so long; sections of the report. */
+export async function takeProfiles(
+  stage: Stage,
+  { title, open }: ProfiledWork,
+  limitMs: number,
+): Promise<readonly string[]> {
+  const { set, say } = stage
+  say('profile: warm-up')
+  const work = await open(stage)
   try {
     const counted = await resetStatements(set.databaseUrl).then(
       () => true,
       () => false,
     )
     const watched = await Promise.all(PARTS.map((part) => watchPart(set, part)))
-    say('profile: 100x5 mock, create')
-    const course = load.run('create', options)
+    say(`profile: ${title}`)
+    const begin = performance.now()
+    const course = work.run()
     await Promise.race([course, sleep(limitMs)])
     const found = await Promise.all(watched.map((end) => end()))
     const statements = counted
       ? statementsText(await readStatements(set.databaseUrl))
       : 'pg_stat_statements is not there.'
-    const { wallMs, missing, failed } = await course
-    if (missing.length + failed.length > 0)
-      throw new Error(`profile: found ${missing.length} unfinished and ${failed.length} failed, expected none`)
-    const title = `## Profile of 100x5 mock, create\n\nIt took ${figure(wallMs / 1000)} s with the profilers on. What a thread was busy for is by the clock: where\ncores are few, more than its CPU. \`(program)\` is native code, such as Temporal's core;\nthe thread \`v8:ProfEvntProc\` is the profiler's own.`
-    return [title, ...found.flat(), `### PostgreSQL: statements by time\n\n${statements}`]
+    const wrong = await course
+    const wallMs = performance.now() - begin
+    if (wrong.length > 0) throw new Error(`profile: found ${wrong.length} that did not complete, expected none`)
+    const head = `## Profile of ${title}\n\nIt took ${figure(wallMs / 1000)} s with the profilers on. What a thread was busy for is by the clock: where\ncores are few, more than its CPU. \`(program)\` is native code, such as Temporal's core;\nthe thread \`v8:ProfEvntProc\` is the profiler's own.`
+    return [head, ...found.flat(), `### PostgreSQL: statements by time\n\n${statements}`]
   } finally {
-    await load.run('delete', options)
-    await load.close()
+    await work.close()
   }
 }
 

@@ -10,10 +10,14 @@ export type Size = (typeof SIZES)[number]
 export const SCALE_PARTS = ['throughput', 'items', 'most-items', 'levels', 'wakes', 'growth', 'idle', 'turns'] as const
 export type ScalePart = (typeof SCALE_PARTS)[number]
 
+/** How Disruptions have their targets chosen. */
+export const TARGETINGS = ['dynamic', 'static'] as const
+export type Targeting = (typeof TARGETINGS)[number]
+
 export interface ScenarioOptions {
   /** latency: how many Installations one after the other. */
   readonly count: number
-  /** scale */
+  /** scale, disruptions */
   readonly size: Size
   /** scale */
   readonly parts: readonly ScalePart[]
@@ -27,6 +31,8 @@ export interface ScenarioOptions {
   readonly seed: number | undefined
   /** faults: how many Pawls side by side. */
   readonly lanes: number
+  /** disruptions */
+  readonly targetings: readonly Targeting[]
   /** All of them: whether a load comes first that is not measured. Without it, times say nothing. */
   readonly warmUp: boolean
 }
@@ -42,18 +48,20 @@ export const SCENARIO_FLAGS = {
   faults: { type: 'string' },
   seed: { type: 'string' },
   lanes: { type: 'string' },
+  targeting: { type: 'string' },
   'no-warm-up': { type: 'boolean' },
 } as const
 
 export const SCENARIO_USAGE = `options of single scenarios:
   --count N             latency: Installations one after the other (${DEFAULTS.count})
-  --size S              scale: ${SIZES.join(', ')} (${DEFAULTS.size}); small is a tenth of full, tiny a hundredth
+  --size S              scale, disruptions: ${SIZES.join(', ')} (${DEFAULTS.size}); small is a tenth of full, tiny a hundredth
   --parts LIST          scale: ${SCALE_PARTS.join(', ')} (all)
   --plot FILE           scale: draw the growth, e.g. docs/performance-growth.svg
   --minutes N           soak: how long (${DEFAULTS.minutes}); 2 is a short form
   --faults N            faults: how many strike (${DEFAULTS.faults})
   --seed N              faults: to repeat a run's chance (another one each time)
   --lanes N             faults: how many Pawls live through them side by side (${DEFAULTS.lanes})
+  --targeting LIST      disruptions: ${TARGETINGS.join(', ')} (both)
   --no-warm-up          all of these: only to see that it works
 `
 
@@ -64,11 +72,12 @@ export function readScenarioOptions(
   values: Readonly<Partial<Record<TextFlag, string>> & { 'no-warm-up'?: boolean }>,
 ): ScenarioOptions {
   const { count = DEFAULTS.count, size = DEFAULTS.size, minutes = DEFAULTS.minutes, parts, plot } = values
-  const { faults = DEFAULTS.faults, lanes = DEFAULTS.lanes, seed } = values
+  const { faults = DEFAULTS.faults, lanes = DEFAULTS.lanes, seed, targeting } = values
   return {
     count: positive('count', count),
     size: oneOf('size', size, SIZES),
-    parts: parts === undefined ? SCALE_PARTS : parts.split(',').map((part) => oneOf('parts', part.trim(), SCALE_PARTS)),
+    parts: someOf('parts', parts, SCALE_PARTS),
+    targetings: someOf('targeting', targeting, TARGETINGS),
     plot: plot === undefined ? undefined : resolve(plot),
     minutes: positive('minutes', minutes),
     faults: positive('faults', faults),
@@ -76,6 +85,11 @@ export function readScenarioOptions(
     lanes: positive('lanes', lanes),
     warmUp: values['no-warm-up'] !== true,
   }
+}
+
+/** Without the flag all. */
+function someOf<Name extends string>(flag: string, text: string | undefined, all: readonly Name[]): readonly Name[] {
+  return text === undefined ? all : text.split(',').map((name) => oneOf(flag, name.trim(), all))
 }
 
 function oneOf<Name extends string>(flag: string, text: string, all: readonly Name[]): Name {

@@ -1,6 +1,8 @@
 // What a scenario of the bench is and gives back. One file per scenario; scenarios.ts lists them.
 
+import type { Servers } from '../../worker/dev/servers.ts'
 import type { Options } from './options.ts'
+import type { ProfiledWork } from './profile.ts'
 import type { Say } from './progress.ts'
 import type { Stage } from './stage.ts'
 import type { YardsticksOfRun } from './yardsticks.ts'
@@ -11,6 +13,10 @@ export interface Scenario {
   /** Of its own set; undefined: those that `pawl dev` serves by itself. */
   readonly wings?: string | undefined
   readonly run: (stage: Stage) => Promise<ScenarioResult>
+  /** Makes the set ready, once all of its parts run. It has to be the bench's own then. */
+  readonly prepare?: ((servers: Servers) => Promise<void>) | undefined
+  /** What `--profile` looks at. Default: the creation of Installations. */
+  readonly profiled?: ProfiledWork
 }
 
 /** One that brings its servers and its Pawls along: a set beside it would do the same work. */

@@ -1,6 +1,7 @@
 // The scenarios by name.
 
 import { ask } from './ask.ts'
+import { disruptionFaults } from './disruption-faults.ts'
 import { disruptions } from './disruptions.ts'
 import { faults } from './faults.ts'
 import { latency } from './latency.ts'
@@ -17,6 +18,7 @@ export const SCENARIOS: ReadonlyMap<string, Scenario | LoneScenario> = new Map<s
   ['two', two],
   ['soak', soak],
   ['faults', faults],
-  ['disruptions', disruptions],
   ['ask', ask],
+  ['disruptions', disruptions],
+  ['disruption-faults', disruptionFaults],
 ])

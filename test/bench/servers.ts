@@ -13,6 +13,7 @@ import { readState, type DevState } from '../../worker/dev/state.ts'
 import { PartRestarts, type Restart } from './part-restarts.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Say } from './progress.ts'
+import type { Scenario } from './scenario.ts'
 import { countStatements } from './statements.ts'
 
 /** Disruptions that are undone do not stay for the sake of their metrics. */
@@ -43,19 +44,22 @@ export interface SetOptions {
   readonly forProfile: boolean
   /** Of one of the bench's own, as the flag has them. */
   readonly wings?: string | undefined
+  readonly prepare?: Scenario['prepare']
   readonly signal: AbortSignal
   readonly say: Say
 }
 
 export async function openSet(options: SetOptions): Promise<BenchSet> {
   if (options.dataDir === undefined) return await startSet(options)
+  if (options.prepare !== undefined)
+    throw new Error(`--data-dir: found ${options.dataDir}, expected none: this scenario needs a set of its own`)
   const state = await readState(options.dataDir)
   if (state === undefined) throw new Error(`nothing runs for ${options.dataDir}, expected pawl dev to`)
   const never = new Promise<never>(() => undefined)
   return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
-async function startSet({ temporalStore, forProfile, wings, signal, say }: SetOptions): Promise<BenchSet> {
+async function startSet({ temporalStore, forProfile, wings, prepare, signal, say }: SetOptions): Promise<BenchSet> {
   // Each process listens to an inspector on a port of its own, once it is told to.
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
@@ -66,9 +70,12 @@ async function startSet({ temporalStore, forProfile, wings, signal, say }: SetOp
     })
   try {
     const dev = await (forProfile ? startForProfile(start) : start())
+    await prepare?.(dev.servers)
     for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
     const described = await describeSet(dev.state)
-    const restarts = new PartRestarts(dev.servers, described.processes, described.logFile)
+    // As they run now: some may have been started anew.
+    const parts = dev.servers.parts.map(({ spec, identity }) => ({ name: spec.name, pid: identity.pid }))
+    const restarts = new PartRestarts(dev.servers, parts, described.logFile)
     const { processes, failure } = restarts
     const restart = (names: readonly string[]) => restarts.restart(names)
     return { ...described, processes, isOwn: true, failure, restart, stop: () => dev.stop() }

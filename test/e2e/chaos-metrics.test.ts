@@ -56,7 +56,7 @@ describe('two workers that serve Disruptions', () => {
       valueOf(first ?? '', 'chaos_controller_disruption_ongoing_duration', `${ofShop},name="one"`),
     ).toBeGreaterThan(0)
 
-    const [stuck] = await kubelet.pods(made[0]!)
+    const [stuck] = await kubelet.pods(made[0])
     await kubelet.exit(stuck!, 1)
     for (const name of names) await shop().remove(name)
     await shop().until('one', { isStuckOnRemoval: true })

@@ -200,3 +200,24 @@ describe('what a pass observes', () => {
     expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }])
   })
 })
+
+describe('the target, in later steps of a pass', () => {
+  const query: LevelQuery = { ...maps, query: { kind: 'v1/ConfigMap', name: '${target.spec.ref}', lazy: true } }
+  const refresh = async (version?: string) =>
+    await act.refreshLevel({ ...base, ...(version !== undefined && { version }), state: 'one', query })
+  const gets = () => api.requests.filter((request) => request === 'GET shops/shop').length
+
+  it('is not read again while this process knows it as new as the pass does', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a' } }))
+    const observed = await act.observeLevel({ ...base, queries: {} })
+    const version = observed?.target.metadata.resourceVersion ?? ''
+    const before = gets()
+    expect(await refresh(version)).toMatchObject({ found: { data: { key: 'value' } } })
+    expect(gets()).toBe(before)
+    // Somebody else has written what the pass has seen; runs of a former worker do not say what they have.
+    await refresh(String(Number(version) + 1))
+    await refresh()
+    expect(gets()).toBe(before + 2)
+  })
+})

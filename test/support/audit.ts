@@ -54,6 +54,16 @@ export function auditedWrites(path: string, mark: number, namespace: string): Au
     })
 }
 
+/** What workers have asked for since the mark, watches not counted: the verb and the request, as it was sent. */
+export function auditedReads(path: string, mark: number): string[] {
+  return linesAfter(path, mark)
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ stage, verb, userAgent }) => {
+      return stage === 'ResponseComplete' && userAgent === 'pawl-worker' && (verb === 'get' || verb === 'list')
+    })
+    .map(({ verb, requestURI }) => `${verb} ${requestURI}`)
+}
+
 /** How many requests of an account created something of the resource since the mark. */
 export function auditedCreations(path: string, mark: number, resource: string, username: string): number {
   const events = linesAfter(path, mark).map((line) => JSON.parse(line) as AuditEvent)

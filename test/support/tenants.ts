@@ -48,6 +48,13 @@ export class Tenants<Name extends string> {
     return this.#proxies
   }
 
+  /** Of their cluster. */
+  get auditLogPath(): string {
+    const path = this.#servers?.auditLogPath
+    if (path === undefined) throw new Error('the tenants are set up by beforeAll')
+    return path
+  }
+
   async setUp(
     name: string,
     shared: TestServers,

@@ -32,6 +32,7 @@ import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { fitStates, refuseTooLarge } from './fit-states.ts'
 import { followedKind, nameOf } from './kinds.ts'
+import { rememberTarget, targetOf } from './known-target.ts'
 import { isMarkedBy } from './ownership.ts'
 import { readable } from './readable.ts'
 import { type Selected, selectObjects } from './select-objects.ts'
@@ -52,12 +53,13 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     await deps.journal.touch(input.by)
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid !== input.subject.uid) return undefined
+    rememberTarget(deps, found)
     return await observe(deps, input, found)
   },
 
-  /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
-  async refreshLevel({ by, subject, target: kind, state, query, narrowed = {} }) {
-    const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
+  /** Reads one state again, of the target as the pass knows it, or as it is by now. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
+  async refreshLevel({ by, subject, target: kind, version, state, query, narrowed = {} }) {
+    const target = await targetOf(deps, { subject, target: kind, version })
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',

@@ -16,6 +16,7 @@ import { controllerOf } from '../controllers.ts'
 import { apply, create } from './apply.ts'
 import { tell } from './event.ts'
 import { followedKind, nameOf } from './kinds.ts'
+import { targetOf } from './known-target.ts'
 import { patchObserved, release } from './patch.ts'
 import { readable } from './readable.ts'
 import { about, send, writerOf } from './send.ts'
@@ -77,7 +78,7 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
     }
     const watched = followedKind(deps, target)
     const { namespace, name } = subject
-    const current = await readObject(deps, watched, namespace, name)
+    const current = await targetOf(deps, { subject, target, version })
     const patch = current === undefined ? 'superseded' : next(current)
     if (current === undefined || patch === 'superseded') return undefined
     if (patch === 'done') return readable(current, target)
@@ -100,7 +101,7 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
   const { by, subject, target, version } = input
   const watched = followedKind(deps, target)
   const { namespace, name } = subject
-  const current = await readObject(deps, watched, namespace, name)
+  const current = await targetOf(deps, { subject, target, version })
   const patch = current?.metadata.uid === subject.uid ? statusPatch(input, current) : undefined
   if (current === undefined || patch === undefined) return current?.metadata.resourceVersion
   const answer = await send(deps, writerOf(by, 'status'), {

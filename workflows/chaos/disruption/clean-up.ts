@@ -3,12 +3,13 @@
 //
 //   C1. It is clean when no chaos pod with its labels is left, whoever made it.
 //   C2. What cannot clean is told, with the way out; it holds the Disruption until somebody has taken it away.
+//   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
 import { action, again, done, type Outcome, sequential } from '../../kit/index.ts'
-import { endChaosPods, letGo } from './end-chaos-pods.ts'
+import { endChaosPods, letGo, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
-import { configOf, type DisruptionPass, statusIn } from './pass.ts'
+import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
 import { takeOver } from './take-over.ts'
 import { sayInjection } from './tell-injection.ts'
 import { instantMs, instantText } from '../instant.ts'
@@ -22,9 +23,19 @@ const deleteChaosPods = action<DisruptionPass>('deleteChaosPods', async (pass): 
   await Promise.all(alive.map(async (pod) => await act.remove(pod)))
   // What had not begun, or has ended already, goes at once.
   if (alive.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
-  sayInjection(pass)
+  // C3
+  if (!injectionStatusIn(pass).startsWith('Previously') || isStuckNews(pass)) sayInjection(pass)
   return done
 })
+
+/** Which of them are stuck is said of each target. */
+function isStuckNews(pass: DisruptionPass): boolean {
+  const { targetInjections = {} } = statusIn(pass)
+  const said = Object.values(targetInjections).some((kinds) =>
+    Object.values(kinds).some(({ injectionStatus }) => injectionStatus === 'IsStuckOnRemoval'),
+  )
+  return said || stuckPodsIn(pass).size > 0
+}
 
 const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Promise<Outcome> => {
   const left = await leftIn(pass)
@@ -42,6 +53,7 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
   const { finalizerDeletionDelayMs: delayMs } = configOf(pass).controller
   const cleaned = instantMs(statusIn(pass).cleanedAt)
   if (cleaned === undefined) {
+    sayInjection(pass)
     status.cleanedAt = instantText(now.getTime())
     if (statusIn(pass).isStuckOnRemoval === true) status.isStuckOnRemoval = false
     await act.event({ type: 'Normal', reason: 'Cleaned', message: 'no chaos pod is left' })
@@ -56,6 +68,13 @@ export const cleanUp = sequential(takeOver, endChaosPods, deleteChaosPods, await
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
-  const own = pass.state.chaosPods.length === 0 ? [] : await pass.refresh('chaosPods')
-  return own.length > 0 ? own : await pass.refresh('labelledChaosPods')
+  const { chaosPods } = pass.state
+  // Our finalizer is on them; whoever else takes it off wakes the next pass.
+  const cleaning = chaosPods.filter((pod) => pod.isHeld && pod.phase === 'Running' && !wasReleased(pass, pod))
+  if (cleaning.length > 0) return chaosPods
+  const [own, labelled] = await Promise.all([
+    chaosPods.length === 0 ? [] : pass.refresh('chaosPods'),
+    pass.refresh('labelledChaosPods'),
+  ])
+  return own.length > 0 ? own : labelled
 }

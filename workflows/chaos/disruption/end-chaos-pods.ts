@@ -21,6 +21,8 @@ export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Pr
   const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.target)) }))
   const released = ended.filter(({ end }) => end === 'release')
   await Promise.all(released.map(async ({ pod }) => await act.release(pod, CHAOS_POD_FINALIZER)))
+  const before = releasedIn.get(pass) ?? []
+  releasedIn.set(pass, new Set([...before, ...released.map(({ pod }) => pod.metadata.uid)]))
   const stuck = ended.filter(({ end }) => end === 'stuck').map(({ pod }) => pod)
   stuckIn.set(pass, new Set(stuck.map(({ metadata }) => metadata.name)))
   if (statusIn(pass).isStuckOnRemoval === true || stuck.length > 0) status.isStuckOnRemoval = stuck.length > 0
@@ -28,8 +30,14 @@ export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Pr
   return released.length
 }
 
-// What one step of a pass finds and another one writes.
+// What one step of a pass finds and another one writes, or asks for.
 const stuckIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
+const releasedIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
+
+/** Whether this pass has taken our finalizer off. */
+export function wasReleased(pass: DisruptionPass, { metadata }: ChaosPod): boolean {
+  return releasedIn.get(pass)?.has(metadata.uid) === true
+}
 
 /** The names of the chaos pods that this pass has found unable to clean. */
 export function stuckPodsIn(pass: DisruptionPass): ReadonlySet<string> {

@@ -13,6 +13,7 @@ import { chaosPod } from './chaos-pod.ts'
 import { letGo } from './end-chaos-pods.ts'
 import { findCloudHosts } from './find-cloud-hosts.ts'
 import type { TargetInjections } from './kind.ts'
+import { seenTargetsIn } from './observe-targets.ts'
 import type { Target } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
@@ -109,6 +110,8 @@ async function make(pass: DisruptionPass, missing: readonly Wanted[]): Promise<O
 }
 
 async function targetsOf(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
+  const seen = seenTargetsIn(pass)
+  if (seen !== undefined && names.every((name) => seen.has(name))) return seen
   const found = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
   return new Map(found.map((target) => [target.metadata.name, target]))
 }

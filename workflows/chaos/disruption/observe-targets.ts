@@ -18,6 +18,12 @@ export function sawTargets(pass: DisruptionPass, found: readonly Target[]): read
   return found
 }
 
+/** What was read in this pass, by name; undefined: nothing was. */
+export function seenTargetsIn(pass: DisruptionPass): ReadonlyMap<string, Target> | undefined {
+  const seen = seenIn.get(pass)
+  return seen && new Map(seen.map((target) => [target.metadata.name, target]))
+}
+
 export const observeTargets = action<DisruptionPass>('observeTargets', async (pass) => {
   const { act, status, target } = pass
   const { targets = [], targetStates: before = {} } = statusIn(pass)

@@ -32,6 +32,9 @@ export interface LevelTarget extends LevelResource {
   readonly projection?: readonly Path[]
 }
 
+/** As it travels with every call. */
+export type SentTarget = Pick<LevelTarget, keyof LevelResource | 'statusSubresource'>
+
 export interface LevelDefinition<State, Target> {
   /** Of the controller, its workflow and its field manager (`pawl-<name>`): small first letter, then letters and digits. */
   readonly name: string
@@ -156,6 +159,15 @@ export function resourceOf(
     isWithoutNamespace(apiVersion, kind) ||
     (own !== undefined && target.withoutNamespace === true)
   return { apiVersion, kind, plural, ...(isGlobal && { withoutNamespace: true }) }
+}
+
+/** What activities need of a target's kind: its schema is some 30 kB, and goes along with no call. */
+export function sentTarget({ apiVersion, kind, plural, withoutNamespace, statusSubresource }: LevelTarget): SentTarget {
+  return {
+    ...{ apiVersion, kind, plural },
+    ...(withoutNamespace !== undefined && { withoutNamespace }),
+    ...(statusSubresource !== undefined && { statusSubresource }),
+  }
 }
 
 /** Whether two kinds are the same but for their version. */

@@ -1,6 +1,6 @@
 // What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it.
 
-import type { LevelResource, LevelTarget } from './define-level.ts'
+import type { LevelResource, SentTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
 import type { JsonObject } from './level.ts'
 import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
@@ -23,7 +23,7 @@ export interface LevelQuery extends LevelResource {
 interface LevelInput {
   readonly by: By
   readonly subject: Subject
-  readonly target: LevelTarget
+  readonly target: SentTarget
 }
 
 export interface ObserveInput extends LevelInput {
@@ -41,6 +41,8 @@ export interface Observed {
 }
 
 export interface RefreshInput extends LevelInput {
+  /** Of the target, as the pass knows it; absent in the inputs of former runs. */
+  readonly version?: string
   readonly state: string
   readonly query: LevelQuery
   readonly narrowed?: Narrowed

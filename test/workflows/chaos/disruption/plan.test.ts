@@ -214,6 +214,7 @@ describe('a pass over a Disruption that is being deleted', () => {
     const {
       written,
       ended,
+      outcome,
       status: said,
     } = await pass({
       ...{ metadata: deleted, status, settings: PROMPT },
@@ -221,7 +222,7 @@ describe('a pass over a Disruption that is being deleted', () => {
     })
     expect(written).toEqual(['remove Pod chaos-slow-a'])
     expect(said).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
-    expect(ended).toBe('Deleted')
+    expect([ended, outcome.againMs]).toEqual([undefined, 10_000])
   })
 
   it('holds the Disruption while one is left, also one that is not its own', async () => {

@@ -3,7 +3,7 @@
 //   P1. What a Secret holds is neither read into the history nor taken from an action.
 //   P2. Nothing is written where the controller does not declare it (write-places.ts).
 
-import { type LevelController, type LevelResource, resourceOf } from '../define-level.ts'
+import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../define-level.ts'
 import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level-acts.ts'
 import type { LevelActivities } from '../level-activities.ts'
 import { CHANGED } from '../next-pass.ts'
@@ -17,7 +17,7 @@ import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
 export interface Acting {
   readonly by: By
   readonly subject: Subject
-  readonly target: LevelController['target']
+  readonly target: SentTarget
 }
 
 export function actsOf(controller: LevelController, base: Acting): LevelActs {

@@ -4,7 +4,7 @@
 //   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
 //   P3. A lazy state is there after `refresh`; who asks for it before has a bug.
 
-import { type AnyLevelPass, type LevelController, resourceOf } from '../define-level.ts'
+import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../define-level.ts'
 import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
 import type { JsonObject } from '../level.ts'
@@ -35,7 +35,7 @@ export async function runSteps(controller: LevelController, step: Step<AnyLevelP
 
 function passOf(controller: LevelController, { subject, by, observed }: Seen): AnyLevelPass {
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const base = { by, subject, target: controller.target }
+  const base = { by, subject, target: sentTarget(controller.target) }
   const queries = queriesOf(controller)
   const state = stateOf(controller, observed)
   const status: AnyLevelPass['status'] = {}
@@ -61,7 +61,8 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
     async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
-      const { found } = await refreshLevel({ ...base, state: name, query, ...(narrowed && { narrowed }) })
+      const version = current.metadata.resourceVersion
+      const { found } = await refreshLevel({ ...base, version, state: name, query, ...(narrowed && { narrowed }) })
       Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
       return found
     },

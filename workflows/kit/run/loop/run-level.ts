@@ -9,7 +9,7 @@
 //   V6. Where the controller bounds its passes, each asks for its turn first, and observes after that: what was seen before a long wait is old. A run whose
 //       turn it is not gives its workflow task back and waits for a signal, so that those who have a turn find a free worker.
 
-import type { LevelController } from '../define-level.ts'
+import { type LevelController, sentTarget } from '../define-level.ts'
 import type { JobInput } from '../job.ts'
 import { CALM_MS, type NextPass } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
@@ -39,7 +39,8 @@ export async function runLevel(controller: LevelController, input: JobInput): Pr
 
 function levelCourse(controller: LevelController, { subject, cause }: JobInput): Course<PassReport> {
   const { takeTurn, settleLevel, endLevel } = insistentActivities<LevelJournal>(LEVEL_TOLD)
-  const { target, settings } = controller
+  const { settings } = controller
+  const target = sentTarget(controller.target)
   let hurried = 0
   return {
     // V6
@@ -69,7 +70,7 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
 }
 
 async function runPass(controller: LevelController, subject: Subject, by: By): Promise<PassReport> {
-  const base = { by, subject, target: controller.target }
+  const base = { by, subject, target: sentTarget(controller.target) }
   const { observeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller) }))
   if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
@@ -100,7 +101,9 @@ async function runDeletion(controller: LevelController, seen: Seen): Promise<Pas
   return 'outcome' in released ? { outcome: released.outcome, result: undefined } : GONE
 }
 
-async function finalize({ target, finalizer = '' }: LevelController, seen: Seen, guarded: boolean) {
+async function finalize(controller: LevelController, seen: Seen, guarded: boolean) {
+  const { finalizer = '' } = controller
+  const target = sentTarget(controller.target)
   const { finalizeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const { by, subject } = seen
   const version = seen.observed.target.metadata.resourceVersion

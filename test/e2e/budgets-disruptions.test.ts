@@ -1,0 +1,137 @@
+// What a Disruption of one pod costs: writes from the API server's audit log and from the journal, and what is listed. The figures that they are held to
+// are those of docs/performance.md.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+import { type AuditedWrite, auditedReads, auditedWrites, auditMark } from '../support/audit.ts'
+import { ChaosKubelet } from '../support/chaos/kubelet.ts'
+import { PlayedAgent } from '../support/chaos/played-agent.ts'
+import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
+
+const MOST_OF_DISRUPTION = 6
+/** Create, finalizer, delete. */
+const MOST_OF_CHAOS_POD = 3
+const COUNT = 5
+const NETWORK = { drop: 30 }
+
+const chaos = useChaos('budgets-disruptions', ['shop'])
+const shop = () => chaos.of('shop')
+let agent: PlayedAgent
+
+beforeAll(async () => {
+  vi.setConfig({ testTimeout: 120_000 })
+  const { kubeconfigPath } = chaos.tenants.pawl.options.servers
+  agent = PlayedAgent.start({ kubeconfigPath, folder: chaos.folder, nodes: 'played' })
+  for (const name of ['played', 'slow']) await shop().makeNode(name)
+  // Of others, which nobody disturbs.
+  for (let index = 0; index < COUNT; index++) await shop().runPod(`other-${index}`, { labels: {}, node: 'played' })
+})
+afterAll(async () => {
+  await agent.stop()
+})
+
+describe.each([
+  { targeting: 'dynamic', spec: {} },
+  { targeting: 'static', spec: { staticTargeting: true } },
+])('Disruptions of one pod each, with $targeting targeting', ({ targeting, spec }) => {
+  it('keep within their budget from creation to end, and list nothing that they do not select', async () => {
+    const names = Array.from({ length: COUNT }, (_, index) => `${targeting}-${index}`)
+    for (const name of names) await shop().runPod(name, { labels: { app: name }, node: 'played' })
+    const mark = auditMark(chaos.tenants.auditLogPath)
+    for (const name of names)
+      await shop().disrupt(name, { selector: { app: name }, count: 1, network: NETWORK, ...spec })
+    for (const name of names) await shop().until(name, { injectionStatus: 'Injected' })
+    for (const name of names) await shop().remove(name)
+    for (const name of names) await shop().gone(name)
+
+    const { disruptions, pods } = storedWrites(mark)
+    expect(disruptions.map(({ object }) => object)).toEqual(names)
+    expect(disruptions.filter(({ writes }) => writes.length > MOST_OF_DISRUPTION)).toEqual([])
+    expect(pods).toHaveLength(COUNT)
+    expect(pods.filter(({ writes }) => writes.length > MOST_OF_CHAOS_POD)).toEqual([])
+    // The journal has them all, the last ones with the end of the pass.
+    for (const { object, writes } of [...disruptions, ...pods])
+      await vi.waitFor(async () => expect(await journaledWrites(object)).toBe(writes.length), PATIENT)
+    // Each list is narrowed to what is asked for.
+    const lists = auditedReads(chaos.tenants.auditLogPath, mark).filter((read) => read.startsWith('list '))
+    expect(lists.length).toBeGreaterThanOrEqual(COUNT)
+    expect(lists.filter((list) => !/[?&](?:label|field)Selector=[^&]/.test(list))).toEqual([])
+  })
+})
+
+describe('a Disruption whose chaos pod goes step by step', () => {
+  it('keeps within its budget, too: what its end looks like meanwhile is no write', async () => {
+    const kubelet = new ChaosKubelet(shop().cluster.kube)
+    await shop().runPod('slow', { labels: { app: 'slow' }, node: 'slow' })
+    const mark = auditMark(chaos.tenants.auditLogPath)
+    const made = await shop().disrupt('slow', { selector: { app: 'slow' }, count: 1, network: NETWORK })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('slow', { injectionStatus: 'Injected' })
+    await shop().remove('slow')
+    await shop().until('slow', { injectionStatus: 'PreviouslyInjected' })
+    // It has completed, and is let go of; its node takes it away when the pass that has done so is over, as another one shows.
+    await kubelet.exit(pod!, 0)
+    await vi.waitFor(async () => {
+      expect((await kubelet.pods(made))[0]?.metadata.finalizers).toBeUndefined()
+    }, PATIENT)
+    await kubelet.say(pod!, { message: 'its node takes its time' })
+    await anotherPassAfterRelease(pod!.metadata.name)
+    await kubelet.bury(pod!)
+    await shop().gone('slow')
+
+    const { disruptions, pods } = storedWrites(mark)
+    expect(disruptions.filter(({ writes }) => writes.length > MOST_OF_DISRUPTION)).toEqual([])
+    expect(disruptions).toHaveLength(1)
+    expect(pods.filter(({ writes }) => writes.length > MOST_OF_CHAOS_POD)).toEqual([])
+    expect(pods).toHaveLength(1)
+  })
+})
+
+/** Waits for the pass that follows the one that has let go of the chaos pod. */
+async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const releases = await chaos.tenants.pawl.db
+      .selectFrom('action')
+      .innerJoin('job', (join) =>
+        join.onRef('job.workflow_id', '=', 'action.workflow_id').onRef('job.run_id', '=', 'action.run_id'),
+      )
+      .select(['action.pass', 'job.passes'])
+      .where('action.name', '=', chaosPod)
+      .where('action.step', '=', 'release')
+      .execute()
+    expect(releases).toHaveLength(1)
+    for (const { pass, passes } of releases) expect(passes).toBeGreaterThan(pass)
+  }, PATIENT)
+}
+
+interface WritesOfObject {
+  /** Its name. */
+  readonly object: string
+  readonly writes: readonly AuditedWrite[]
+}
+
+/** What the server has stored for the worker since the mark, Kubernetes Events not counted. What it refused, since somebody else was quicker, it has not. */
+function storedWrites(mark: number) {
+  const stored = (namespace: string) =>
+    byObject(auditedWrites(chaos.tenants.auditLogPath, mark, namespace).filter(({ code }) => code < 300))
+  return { disruptions: stored('shop'), pods: stored(CHAOS_NAMESPACE) }
+}
+
+function byObject(writes: readonly AuditedWrite[]): readonly WritesOfObject[] {
+  const nameOf = ({ object }: AuditedWrite) => object.split(' ')[1] ?? ''
+  const names = [...new Set(writes.map(nameOf))].sort()
+  return names.map((object) => ({ object, writes: writes.filter((write) => nameOf(write) === object) }))
+}
+
+/** How many writes of the object the journal has, by its name. */
+async function journaledWrites(name: string): Promise<number> {
+  const { count } = await chaos.tenants.pawl.db
+    .selectFrom('action')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('name', '=', name)
+    .where('error', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
