@@ -1,7 +1,7 @@
 // The kind dns. Wire format: spec/chaos.md 1.6. Of its two spellings the object is stored; the list `spec.dns[]` of 2021 becomes one in the webhook
 // (rules/dns-list.ts), for a field that may be either has no schema at all.
 
-import { integer, list, oneOf, record, required, text, type ValueOf } from '../../../kit/index.ts'
+import { type Field, integer, type JsonValue, list, oneOf, record, required, text, type ValueOf } from '../../../kit/index.ts'
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SRV'] as const
 
@@ -30,10 +30,10 @@ const asObject = record('Answers questions for names with something else; at lev
 })
 
 /** Else the API server would empty the entries of a list, which it takes for unknown fields, before the webhook sees them. */
-export const dnsField: typeof asObject = {
+export const dnsField: Field<ValueOf<typeof asObject> & Readonly<Record<string, JsonValue>>> = {
   ...asObject,
   schema: { ...asObject.schema, 'x-kubernetes-preserve-unknown-fields': true },
 }
 
-export type DnsDisruption = ValueOf<typeof dnsField>
+export type DnsDisruption = ValueOf<typeof asObject>
 export type DnsRecord = ValueOf<typeof dnsRecord>
