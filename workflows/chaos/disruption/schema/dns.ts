@@ -1,7 +1,17 @@
 // The kind dns. Wire format: spec/chaos.md 1.6. Of its two spellings the object is stored; the list `spec.dns[]` of 2021 becomes one in the webhook
 // (rules/dns-list.ts), for a field that may be either has no schema at all.
 
-import { type Field, integer, type JsonValue, list, oneOf, record, required, text, type ValueOf } from '../../../kit/index.ts'
+import {
+  type Field,
+  integer,
+  type JsonValue,
+  list,
+  oneOf,
+  record,
+  required,
+  text,
+  type ValueOf,
+} from '../../../kit/index.ts'
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SRV'] as const
 
