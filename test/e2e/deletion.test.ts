@@ -238,6 +238,8 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     const { cluster } = stage
     await cluster.create(installation('forced-both', [waiting('slow'), { name: 'quick' }]), 'installations')
     await cluster.untilItems('forced-both', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    // The pass is over: one that finds its Execution gone, and the Installation still there, makes another, whose items run until they time out.
+    await cluster.until('installations', 'forced-both', (root) => root?.status?.phase === 'Progressing')
     for (const plural of ['executions', 'installations']) {
       await cluster.patch(plural, 'forced-both', { metadata: { finalizers: null } })
       await cluster.delete(plural, 'forced-both')

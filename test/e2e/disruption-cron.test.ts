@@ -222,7 +222,7 @@ describe('an example', () => {
   }
 })
 
-watchFields(chaos, 'shop', [disruptionCronFields, disruptionRolloutFields], [disruptionFields])
+watchFields(chaos, 'shop', { owners: [disruptionCronFields, disruptionRolloutFields], others: [disruptionFields] })
 
 interface Example {
   readonly kind: string

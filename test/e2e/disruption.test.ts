@@ -304,8 +304,15 @@ describe('a Disruption', () => {
       expect(new Set(does)).toEqual(new Set(isLater ? [] : kindNamesOf(example.spec)))
       expect((await shop().status(name)).injectionStatus).toBe('NotInjected')
     }, PATIENT)
-    for (const pod of await kubelet.pods(made)) await kubelet.ready(pod)
-    if (!isLater) await shop().until(name, { injectionStatus: 'Injected' })
+    const readied = new Set<string>()
+    // Its chaos pods are made one after the other.
+    if (!isLater)
+      await vi.waitFor(async () => {
+        const fresh = (await kubelet.pods(made)).filter((pod) => !readied.has(keyOf(pod)))
+        for (const pod of fresh) await kubelet.ready(pod)
+        for (const pod of fresh) readied.add(keyOf(pod))
+        expect(await shop().status(name)).toMatchObject({ injectionStatus: 'Injected' })
+      }, PATIENT)
     await shop().remove(name)
     for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
     await shop().gone(name)
@@ -354,7 +361,8 @@ describe('a Disruption', () => {
   })
 })
 
-watchFields(chaos, 'shop', [disruptionFields])
+// What is told of targets in trouble: disruption-observer.test.ts.
+watchFields(chaos, 'shop', { owners: [disruptionFields], elsewhere: ['Disruption status.targetStates: disruption'] })
 
 /** `pawl chaos`, as the admin. */
 async function pawl(...args: readonly string[]) {
