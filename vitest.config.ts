@@ -7,8 +7,8 @@ const servers = { globalSetup: ['test/support/servers.ts'] }
 // eslint-disable-next-line no-restricted-syntax -- vitest reads the default export
 export default defineConfig({
   test: {
-    // Two cores are usual, and most tests with servers wait for these more than they compute.
-    maxWorkers: 3,
+    // Two cores are usual; the servers want their share. Three files at a time were tried: nothing is won, both cores are busy with two.
+    maxWorkers: 2,
     // What is awaited may take long on a machine that others share; only a failure takes all of it.
     expect: { poll: { timeout: 20_000 } },
     // At the end the audit log of the whole run is read (test/support/rights-audit.ts); a process that is ended meanwhile would end well.
