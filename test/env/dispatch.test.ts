@@ -371,9 +371,9 @@ describe('the dispatcher', () => {
       return lease_until === null && due.getTime() >= before + 2000
     }
     await dispatch(isPutOff, atWork)
-    expect(atWork.settles(workflow_id)).toBe(true)
+    expect(atWork.settles(workflow_id).woken).toBe(true)
     await look()
-    expect(atWork.settles(workflow_id)).toBe(false)
+    expect(atWork.settles(workflow_id).woken).toBe(false)
     await dispatch(isQuiet, atWork)
     // A signal would have found no such run in Temporal.
     expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
