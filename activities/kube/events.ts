@@ -12,7 +12,7 @@ const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
 // Nobody waits long for what only repeats something.
-const PATIENCE = { requestMs: 5000, totalMs: 5000 }
+export const PATIENCE = { requestMs: 5000, totalMs: 5000 }
 
 type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
 
@@ -59,7 +59,7 @@ export async function writeEvent(
   told: KubeEvent,
 ): Promise<'recorded' | 'known' | 'unwritten'> {
   const { apiVersion, kind, name, uid } = involved
-  const hash = createHash('sha256').update(JSON.stringify(told.identity)).digest('hex')
+  const hash = identityHash(told.identity)
   const at = deps.now().toISOString()
   // Events on objects without namespace are in this one.
   const namespace = involved.namespace === '' ? 'default' : involved.namespace
@@ -85,6 +85,11 @@ export async function writeEvent(
     return 'unwritten'
   }
   return 'recorded'
+}
+
+/** Events with the same parts are one. */
+export function identityHash(identity: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(identity)).digest('hex')
 }
 
 /** What fits before the hash, and may stand before a dot. */

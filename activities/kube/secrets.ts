@@ -13,6 +13,11 @@ export const secretResource: WatchedKind = {
   unfollowed: true,
 }
 
+/** By its kind; whatever it is, it may lack it. */
+export function isSecret({ apiVersion, kind }: { readonly apiVersion?: unknown; readonly kind?: unknown }): boolean {
+  return apiVersion === secretResource.apiVersion && kind === secretResource.kind
+}
+
 /** The entries of a Secret, each in base64, or of a ConfigMap; undefined where it has none. The server has checked that they are texts. */
 export function entriesOf(object: KubeObject): Readonly<Record<string, string>> | undefined {
   return object['data'] as Readonly<Record<string, string>> | undefined

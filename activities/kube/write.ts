@@ -14,6 +14,7 @@ import type { KubeObject } from './client.ts'
 import { resourcePath } from './resource-path.ts'
 import { inParallel } from './in-parallel.ts'
 import { type StoredAs, storedAs } from './stored.ts'
+import { isSecret } from './secrets.ts'
 import { isReleased } from './views.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
@@ -162,6 +163,7 @@ function resultOf(answer: WriteAnswer | undefined): {
 function remember({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
   if (write === undefined) return
   const kind = groupKindOf(write.watched)
+  if (isSecret(write.watched)) return
   if (!Object.values(subjectKinds).some((one) => isSameGroupKind(one, kind))) return
   if (answer.result !== 'ok' && answer.result !== 'superseded') return
   const { uid } = answer.object.metadata

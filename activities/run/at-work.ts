@@ -39,7 +39,7 @@ interface Run {
   failedMs: number
   /** Versions of the wakes that came since it looked, and of those that came before, by their rows. */
   readonly noted: Map<string, number>
-  /** The journal's events behind them. */
+  /** The first of the journal's events behind them. */
   readonly events: Set<number>
   readonly seen: Map<string, number>
   /** Versions of the wakes that wait for the next signal, and of those that had one (A5). */
@@ -128,7 +128,7 @@ export class AtWork {
     run.failedMs = 0
     run.isWoken = run.noted.size > 0
     if (!run.isWoken) run.at = undefined
-    return { woken: run.isWoken, ...(run.events.size > 0 && { wokenBy: [...run.events].slice(0, MOST_TOLD) }) }
+    return { woken: run.isWoken, ...(run.events.size > 0 && { wokenBy: [...run.events] }) }
   }
 
   /** The run is about to be started (A5). */
@@ -153,7 +153,7 @@ export class AtWork {
     if (run.served.get(row) === version) return 'seen'
     if (run.at !== undefined && now < run.at + (run.calls.size > 0 ? LONGEST_CALL_MS : SURE_MS)) {
       if (run.isWoken) return later(run.waiting, row, version, now + SPACING_MS)
-      if (seq > 0) run.events.add(seq)
+      noteEvent(run, seq)
       return later(run.noted, row, version, now + SURE_MS)
     }
     const { signalledAt } = run
@@ -191,6 +191,11 @@ export class AtWork {
     this.#runs.set(workflowID, run)
     return run
   }
+}
+
+/** @param seq of the journal's event; 0: a due time. */
+function noteEvent({ events }: Run, seq: number): void {
+  if (seq > 0 && events.size < MOST_TOLD) events.add(seq)
 }
 
 /** A6. @param ms when it comes again at the soonest. */

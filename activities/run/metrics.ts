@@ -45,7 +45,8 @@ export class Metrics {
   readonly #known = new Map<string, Known>()
   readonly #measures: Measure[] = []
   readonly #options: MetricsOptions
-  #measured: { readonly atMs: number; readonly samples: Promise<readonly Sample[]> } | undefined
+  /** The newest; who asks while it goes on waits for it. */
+  #measured: { readonly samples: Promise<readonly Sample[]>; endedMs: number | undefined } | undefined
 
   constructor(options: MetricsOptions) {
     this.#options = options
@@ -100,9 +101,14 @@ export class Metrics {
   }
 
   async #samples(): Promise<readonly Sample[]> {
-    const atMs = this.#options.now().getTime()
-    if (this.#measured === undefined || atMs - this.#measured.atMs >= FRESH_MS)
-      this.#measured = { atMs, samples: this.#measureAll() }
+    const { now } = this.#options
+    const { endedMs } = this.#measured ?? { endedMs: -Infinity }
+    if (this.#measured === undefined || (endedMs !== undefined && now().getTime() - endedMs >= FRESH_MS)) {
+      const measured = { samples: this.#measureAll(), endedMs: undefined as number | undefined }
+      this.#measured = measured
+      await measured.samples
+      measured.endedMs = now().getTime()
+    }
     return await this.#measured.samples
   }
 

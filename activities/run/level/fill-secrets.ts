@@ -8,7 +8,7 @@ import { type By, type SecretGap, type SecretKey, type Subject } from '../../../
 import type { Deps } from '../../deps.ts'
 import { finalFailure, retryableFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { entriesOf } from '../../kube/secrets.ts'
+import { entriesOf, isSecret } from '../../kube/secrets.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { hearOf } from './send.ts'
 
@@ -58,7 +58,7 @@ function formsOf(values: readonly Buffer[]): readonly string[] {
 
 /** The data of a Secret, as the API server has it, from the texts that are wanted in it. */
 export function secretData({ stringData, ...object }: Readonly<Record<string, unknown>>) {
-  if (object['kind'] !== 'Secret' || object['apiVersion'] !== 'v1' || stringData === undefined) return undefined
+  if (!isSecret(object) || stringData === undefined) return undefined
   const entries = Object.entries(stringData as Readonly<Record<string, string | null>>)
   const inBase64 = (text: string | null) => (text === null ? null : Buffer.from(text).toString('base64'))
   const data = Object.fromEntries(entries.map(([key, text]) => [key, inBase64(text)]))

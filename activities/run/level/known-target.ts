@@ -10,6 +10,7 @@ import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { versionOf } from '../../kube/object-cache.ts'
 import { readObject } from '../../kube/read-family.ts'
+import { isSecret } from '../../kube/secrets.ts'
 import { followedKind } from './kinds.ts'
 
 export interface KnownTarget {
@@ -22,7 +23,7 @@ export interface KnownTarget {
 /** A pass has looked at it. */
 export function rememberTarget({ objects }: Pick<Deps, 'objects'>, target: KubeObject): void {
   // K2
-  if (target.apiVersion === 'v1' && target.kind === 'Secret') return
+  if (isSecret(target)) return
   objects.put(target)
 }
 

@@ -14,12 +14,14 @@ import {
   type Subject,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
-import { isNotFound } from '../../kube/errors.ts'
-import { writeEvent } from '../../kube/events.ts'
-import { resourcePath } from '../../kube/resource-path.ts'
+import { KubeError, retryableFailure } from '../../kube/errors.ts'
+import { identityHash, PATIENCE, writeEvent } from '../../kube/events.ts'
+import { hurried } from '../../kube/hurried-client.ts'
+import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
-import { toFailure } from './own-calls.ts'
+import type { Notifier, Receiver, ToldEvent } from '../notifier.ts'
+import { followedKind } from './kinds.ts'
+import { isCancellation, toFailure } from './own-calls.ts'
 
 const MOST_KNOWN = 10_000
 // Of workflows/kit/run/loop/notice.ts SILENCE_MS.
@@ -34,17 +36,17 @@ interface Told {
   readonly identity: readonly string[]
 }
 
-/** Starts the notices of an Event on the subject. Idempotent. @throws failures of Temporal, and of the API server. */
+/** Starts the notices of an Event on the subject. Idempotent. @throws failures of Temporal. */
 export async function notify(deps: Deps, { by, subject, target, event, identity }: Told): Promise<void> {
   const controller = controllerOf(by)
   const notifiers = deps.notices?.of(controller)
   if (deps.notices === undefined || notifiers === undefined || notifiers.all.length === 0) return
   const { known } = deps.notices
-  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)
+  const hash = identityHash(identity).slice(0, 32)
   if (known.has(hash)) return
   const told = { controller, subject, ...event, at: deps.now(), object: await read(deps, target, subject) }
   for (const notifier of notifiers.all)
-    for (const { name: receiver, payload } of notifier.receivers(told))
+    for (const { name: receiver, payload } of receiversOf(deps, notifier, told))
       await deps.notices.start({
         ...{ id: idOf(hash, notifier.name, receiver), controller, notifier: notifier.name, receiver },
         ...{ subject, apiVersion: target.apiVersion, reason: event.reason, payload, tries: notifiers.tries },
@@ -52,13 +54,26 @@ export async function notify(deps: Deps, { by, subject, target, event, identity 
   remember(known, hash)
 }
 
-/** Of an object that is gone the Event alone is told. */
-async function read({ kube }: Deps, target: LevelTarget, { namespace, name, uid }: Subject) {
+/** A notifier that meets a bug keeps the others, and the pass, from nothing. */
+function receiversOf({ log }: Deps, notifier: Notifier, told: ToldEvent): readonly Receiver[] {
   try {
-    const object = await kube.request<KubeObject>('GET', resourcePath(target, namespace, name))
-    return object.metadata.uid === uid ? object : undefined
+    return notifier.receivers(told)
   } catch (error) {
-    if (isNotFound(error)) return undefined
+    log.warn({ err: error, notifier: notifier.name, reason: told.reason }, 'a notifier cannot say whom it tells')
+    return []
+  }
+}
+
+/** As the pass has seen it. Of an object that is gone, or cannot be read now, the Event alone is told. */
+async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: Subject) {
+  const known = deps.objects.get(uid)
+  if (known !== undefined) return known
+  try {
+    const kube = hurried(deps.kube, PATIENCE)
+    const object = await readObject({ kube }, followedKind(deps, target), namespace, name)
+    return object?.metadata.uid === uid ? object : undefined
+  } catch (error) {
+    if (error instanceof KubeError) return undefined
     throw error
   }
 }
@@ -93,7 +108,7 @@ export const noticeActivities = (deps: Deps): NoticeActivities => ({
         )
       await notifier.send(notice, cancellationSignal())
     } catch (error) {
-      throw failureOf(error)
+      throw isCancellation(error) ? error : failureOf(error)
     } finally {
       clearInterval(beat)
     }
@@ -105,7 +120,7 @@ export const noticeActivities = (deps: Deps): NoticeActivities => ({
     const message = `notifier ${notifier} (${receiver}) could not be told of ${reason}, and is not any more: ${why}`
     const event = { type: 'Warning', reason: 'NotificationFailed', source: 'pawl', identity: [id], message } as const
     if ((await writeEvent(deps, { ...subject, apiVersion }, event)) !== 'unwritten') return
-    throw toFailure(new ActivityError('EventUnwritten', 'the Event could not be written', { retryable: true }), [])
+    throw retryableFailure('EventUnwritten', 'the Event could not be written')
   },
 })
 

@@ -116,7 +116,7 @@ function logOf(fields: object): ActionLog {
 }
 
 /** What the SDK takes for a call that was given up. Whatever else is thrown meanwhile may repeat what the call was given. */
-function isCancellation(error: unknown): boolean {
+export function isCancellation(error: unknown): boolean {
   return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError')
 }
 

@@ -5,6 +5,7 @@
 
 import type { JsonObject, LevelResource } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { isSecret } from '../../kube/secrets.ts'
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
@@ -17,7 +18,7 @@ export function readable(object: KubeObject, { apiVersion, kind }: LevelResource
   }
   const seen = { ...object, apiVersion, kind, metadata }
   // The API server gives every stored object a uid, a version and a creation time.
-  return (apiVersion === 'v1' && kind === 'Secret' ? withoutValues(seen) : seen) as unknown as JsonObject
+  return (isSecret({ apiVersion, kind }) ? withoutValues(seen) : seen) as unknown as JsonObject
 }
 
 function withoutValues(secret: Readonly<Record<string, unknown>>): object {

@@ -16,11 +16,6 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
    */
   async settleLevel({ by, subject, target, againMs, attempt, isOutside, fault }) {
     const told = fault === undefined || fault.reason === 'Changed' ? undefined : fault
-    // First of all: it may be repeated.
-    if (told !== undefined) {
-      const identity = [subject.uid, by.runID, told.reason, told.message]
-      await notify(deps, { by, subject, target, event: { type: 'Warning', ...told }, identity })
-    }
     await recordPass(deps, {
       workflowID: by.workflowID,
       runID: by.runID,
@@ -36,6 +31,11 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
     const controller = controllerOf(by)
     deps.hearing?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
     if (told === undefined) return
+    const identity = [subject.uid, by.runID, told.reason, told.message]
+    // Nothing waits for who is told: a pass that meets the fault again tells it again.
+    await notify(deps, { by, subject, target, event: { type: 'Warning', ...told }, identity }).catch((error: unknown) =>
+      deps.log.warn({ err: error, object: subject, reason: told.reason }, 'nobody could be notified of a fault'),
+    )
     const report = { operation: 'Reconcile', ...told }
     await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
   },

@@ -48,7 +48,7 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
     await release(deps, input)
   },
 
-  /** Records an event on the target; one that cannot be written changes nothing else. */
+  /** Records an event on the target; one that cannot be written changes nothing else. @throws failures of Temporal where somebody is told of it. */
   async eventLevel(input) {
     await tell(deps, input)
   },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { Metrics } from '../../../activities/run/metrics.ts'
+import { Metrics, type Sample } from '../../../activities/run/metrics.ts'
 
 const TABLE = {
   starts: { type: 'counter', help: 'Starts.' },
@@ -46,6 +46,25 @@ describe('what a process counts', () => {
     at.ms = 10_000
     expect(await counted.text()).toContain('there{name="x"} 2')
     expect(failures.map(String)).toEqual(['Error: away', 'Error: away'])
+  })
+
+  it('is measured once at a time, however long that takes', async () => {
+    const at = { ms: 0 }
+    const counted = metrics(at, [])
+    const tell: ((samples: readonly Sample[]) => void)[] = []
+    const told = new Promise<readonly Sample[]>((resolve) => tell.push(resolve))
+    let asked = 0
+    counted.measure(() => {
+      asked++
+      return told
+    })
+    const first = counted.text()
+    at.ms = 60_000
+    const second = counted.text()
+    tell[0]?.([{ name: 'there', labels: { name: 'x' }, value: 7 }])
+    expect(await first).toContain('there{name="x"} 7')
+    expect(await second).toContain('there{name="x"} 7')
+    expect(asked).toBe(1)
   })
 
   it('is nothing that no wing declares', () => {
