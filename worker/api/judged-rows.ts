@@ -12,9 +12,13 @@ const NOTHING: ExportedRows = {
   ...{ job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] },
 }
 
+type Judge = (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
+
 /** What one user may see. */
 interface Sight {
-  readonly maySee: (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
+  readonly maySee: Judge
+  /** And list all like it there. */
+  readonly mayList: Judge
   /** Those of the objects that he may get, by uid. */
   readonly seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
   /** Whoever may see them. */
@@ -23,13 +27,14 @@ interface Sight {
 
 export function ofRows(
   questions: Questions,
-  { maySee, seen, placesOfRuns }: Sight,
+  { maySee, mayList, seen, placesOfRuns }: Sight,
 ): Pick<Questions, 'exportedRows' | 'eventsAt'> {
-  const placed = async (rows: readonly Row[]): Promise<readonly Row[]> => {
+  /** By what they are about. */
+  const placed = async (rows: readonly Row[], may = maySee): Promise<readonly Row[]> => {
     const judgements = await Promise.all(
       rows.map(async (row) => {
         const { api_group: group, kind, namespace } = row
-        return await maySee({ group: text(group), kind: text(kind), namespace: text(namespace) })
+        return await may({ group: text(group), kind: text(kind), namespace: text(namespace) })
       }),
     )
     return rows.filter((_row, index) => judgements[index] === true)
@@ -58,12 +63,13 @@ export function ofRows(
       if (run === undefined || !(await maySee(run)) || !(await seen([uid])).has(uid)) return NOTHING
       const rows = await questions.exportedRows(workflowID, uid)
       const hosts = await seen(rows.hostedJobs.map((row) => text(row['uid'])))
+      const isOfRun = (row: Row) => [uid, ...hosts.keys()].includes(text(row['uid']))
       const kept = {
         hostedJobs: rows.hostedJobs.filter((row) => hosts.has(text(row['uid']))),
         ...{ writes: await placed(rows.writes), events: await withRuns(await placed(rows.events)) },
-        awaited: await placed(rows.awaited),
+        awaited: await placed(rows.awaited.filter(isOfRun)),
         // They name the run's own objects, and in their causes others.
-        wakes: rows.wakes.filter((row) => [uid, ...hosts.keys()].includes(text(row['uid']))),
+        wakes: rows.wakes.filter(isOfRun),
       }
       const unseen = Object.entries(kept).reduce(
         (sum, [name, left]) => sum + rows[name as keyof typeof kept].length - left.length,
@@ -74,7 +80,8 @@ export function ofRows(
         ...(unseen > 0 && { unseen }),
       }
     },
-    eventsAt: async (seqs, since) => await withRuns(await placed(await questions.eventsAt(seqs, since))),
+    // Numbers can be counted through (J4).
+    eventsAt: async (seqs, since) => await withRuns(await placed(await questions.eventsAt(seqs, since), mayList)),
   }
 }
 

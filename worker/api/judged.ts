@@ -146,7 +146,10 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
     },
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await seenOnly(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await seenOnly(uids)),
-    ...ofRows(questions, { maySee: seeing(rights), seen, placesOfRuns: ground.placesOfRuns }),
+    ...ofRows(questions, {
+      ...{ maySee: seeing(rights), seen, placesOfRuns: ground.placesOfRuns },
+      mayList: async (place) => (await seeing(rights)(place)) && (await rights.may('list', place, place.namespace)),
+    }),
   }
 }
 
