@@ -37,7 +37,9 @@ export interface CommandOption {
 export interface WingCommand {
   readonly name: string
   readonly description: string
-  /** Beside those that every such command has: `--reason`, `-o`, `-n` and where the cluster is. */
+  /** It does something, for which `--reason` may be given. */
+  readonly acts?: true
+  /** Beside those that every such command has: `-o`, `-n` and where the cluster is. */
   readonly options: readonly CommandOption[]
   readonly examples: readonly string[]
   /** Loads it, which is done when it is given only. A plain Error ends it with exit code 1; a `CommandUsageError` with 2. */

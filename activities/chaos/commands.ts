@@ -11,6 +11,7 @@ export const chaosCommands: readonly WingCommands[] = [
     commands: [
       {
         name: 'stop',
+        acts: true,
         description:
           'emergency stop: end all disruptions of a namespace, or of the cluster, and let none begin until pawl chaos resume; exit code 3 when one is stuck, 4 when time was not enough',
         options: [
@@ -29,6 +30,7 @@ export const chaosCommands: readonly WingCommands[] = [
       },
       {
         name: 'resume',
+        acts: true,
         description: 'lift the emergency stop of a namespace, or that of the cluster',
         options: [ALL],
         examples: ['pawl chaos resume -n shop', 'pawl chaos resume --all'],

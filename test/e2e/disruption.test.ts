@@ -33,7 +33,6 @@ const chaos = useChaos('disruption', ['shop'], undefined, {
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 90_000 })
   kubelet = new ChaosKubelet(shop().cluster.kube)
   for (const name of ['n1', 'n2']) await shop().makeNode(name)
   for (const name of ['shop-1', 'shop-2']) await run(name, 'shop', 'n1')
@@ -211,7 +210,7 @@ describe('a Disruption', () => {
     expect(await kubelet.pods(meanwhile)).toEqual([])
     expect(await shop().reasons('Disruption', 'meanwhile')).toContain('EmergencyStop')
     expect((await pawl('status', '-n', 'shop')).stdout).toBe(
-      'namespace shop is stopped: too many alerts (admin); lift it: pawl chaos resume -n shop\nno disruptions\n',
+      'namespace shop is stopped: too many alerts (admin); lift it: pawl chaos resume -n shop\nno disruptions in namespace shop\n',
     )
     expect(await pawl('resume', '-n', 'shop')).toMatchObject({
       ...{ code: 0, stderr: '' },
@@ -261,7 +260,9 @@ describe('a Disruption', () => {
       stdout: expect.stringContaining('\nnothing was disturbed\n') as string,
     })
     expect(await pawl('resume', '--all')).toMatchObject({ code: 0 })
-    expect((await pawl('status', '--all')).stdout).toBe('no emergency stop\nno disruptions\n')
+    expect((await pawl('status', '--all')).stdout).toBe(
+      'no emergency stop holds in the cluster\nno disruptions in the cluster\n',
+    )
   })
 
   it('disturbs nodes that are ready, when it is asked to, and draws them once with static targeting', async () => {

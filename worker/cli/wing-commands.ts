@@ -5,11 +5,10 @@ import { Command, Option } from 'commander'
 import { type CommandDone, CommandUsageError, type WingCommand, type WingCommands } from '../../activities/command.ts'
 import { COMMANDS } from '../../activities/commands.gen.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { shown } from './ask/texts.ts'
+import { linesText, withActFlags, withReason } from './act-flags.ts'
 import { withExamples } from './help.ts'
 import { asPerson, personName, type PersonFlags } from './person.ts'
 import { reasonIn } from './steer/open-object.ts'
-import { parseOneOf } from './usage.ts'
 import { yamlText } from './yaml-text.ts'
 
 const FORMATS = ['text', 'json', 'yaml'] as const
@@ -31,38 +30,23 @@ function groupOf({ name, summary, commands }: WingCommands): Command {
   return group
 }
 
-function commandOf({ name, description, options, examples, load }: WingCommand): Command {
+function commandOf({ name, description, options, examples, acts, load }: WingCommand): Command {
   const command = new Command(name).summary(description.split(';', 1)[0] ?? '').description(description)
-  for (const { flags, text, conflicts = [] } of options)
-    command.addOption(new Option(flags, text).conflicts([...conflicts]))
-  command
-    .option('--reason <text>', 'why, for those who look at it later')
-    .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
-    .option('-n, --namespace <name>', "the namespace (default: that of the kubeconfig's context)")
-    .option('--context <name>', 'context of the kubeconfig (default: its current one)')
-    .option('--kubeconfig <file>', 'the cluster and your account (default: $KUBECONFIG, else that of pawl dev)')
-    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
-    .action(async (flags: Flags) => {
-      process.exitCode = await runCommand(
-        load,
-        options.map(({ flags: one }) => longName(one)),
-        flags,
-      )
-    })
+  const own = options.map(({ flags, text, conflicts = [] }) => new Option(flags, text).conflicts([...conflicts]))
+  for (const option of own) command.addOption(option)
+  if (acts === true) withReason(command)
+  withActFlags(command, FORMATS, 'the namespace').action(async (flags: Flags) => {
+    process.exitCode = await runCommand(load, own, flags)
+  })
   return withExamples(command, ...(examples as [string, ...string[]]))
 }
 
-/** `--no-wait <x>` is `no-wait`. */
-function longName(flags: string): string {
-  return /--([a-z-]+)/.exec(flags)?.[1] ?? ''
-}
-
-async function runCommand(load: WingCommand['load'], names: readonly string[], flags: Flags): Promise<number> {
+async function runCommand(load: WingCommand['load'], own: readonly Option[], flags: Flags): Promise<number> {
   const why = reasonIn(flags.reason)
   const values = flags as unknown as Readonly<Record<string, string | true | undefined>>
-  const given = Object.fromEntries(names.map((name) => [name, values[camelCase(name)]]))
+  const given = Object.fromEntries(own.map((option) => [option.name(), values[option.attributeName()]]))
   const isText = flags.output === 'text'
-  const progress = (line: string) => (isText ? process.stdout : process.stderr).write(`${shown(line, LONGEST_LINE)}\n`)
+  const progress = (line: string) => (isText ? process.stdout : process.stderr).write(linesText([line]))
   return await asPerson(flags, async (kube, namespace) => {
     const { run } = await load()
     const who = await personName(kube)
@@ -74,14 +58,7 @@ async function runCommand(load: WingCommand['load'], names: readonly string[], f
   })
 }
 
-const LONGEST_LINE = 4000
-
 async function written({ lines, data }: CommandDone, output: Flags['output']): Promise<string> {
   if (output === 'json') return `${JSON.stringify(data, null, 2)}\n`
-  if (output === 'yaml') return await yamlText(data)
-  return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${shown(line, LONGEST_LINE)}\n`).join('')
-}
-
-function camelCase(name: string): string {
-  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return output === 'yaml' ? await yamlText(data) : linesText(lines)
 }

@@ -60,7 +60,8 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
       injectionStatus === 'IsStuckOnRemoval' ? [{ name: injectorPodName, target, does }] : [],
     ),
   )
-  const isStuck = isDeleting && status.isStuckOnRemoval === true
+  // Also one that is over, and not deleted.
+  const isStuck = status.isStuckOnRemoval === true
   return {
     ...{ uid, title: `${namespace}/${name}`, namespace, name, isDeleting, isStuck, stuckPods },
     injectionStatus: status.injectionStatus,

@@ -17,8 +17,8 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   const stuck = found.filter(({ isStuck }) => isStuck)
   return {
     lines: [
-      ...(stops.length === 0 ? ['no emergency stop'] : stops.map(stopLine)),
-      ...(found.length === 0 ? ['no disruptions'] : tableOf(found)),
+      ...(stops.length === 0 ? [`no emergency stop holds in ${place.title}`] : stops.map(stopLine)),
+      ...(found.length === 0 ? [`no disruptions in ${place.title}`] : tableOf(found)),
       ...stuck.flatMap(stuckLines),
     ],
     data: { stops, disruptions: found },

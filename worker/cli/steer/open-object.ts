@@ -11,8 +11,8 @@ import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { askableKinds, objectNamed } from '../ask/object-name.ts'
 import { nameOf, shown } from '../ask/texts.ts'
+import { linesText, withActFlags, withReason } from '../act-flags.ts'
 import { asPerson, personName, type PersonFlags } from '../person.ts'
-import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 
 export type Steering = NonNullable<JobModeController['steering']>
@@ -57,13 +57,7 @@ export function withSteerFlags(command: Command): Command {
 
 /** The flags alone. */
 export function withFlags(command: Command): Command {
-  return command
-    .option('--reason <text>', 'why, for those who look at it later')
-    .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
-    .option('-n, --namespace <name>', "the object's namespace (default: that of the kubeconfig's context)")
-    .option('--context <name>', 'context of the kubeconfig (default: its current one)')
-    .option('--kubeconfig <file>', 'the cluster and your account (default: $KUBECONFIG, else that of pawl dev)')
-    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+  return withActFlags(withReason(command), FORMATS, "the object's namespace")
 }
 
 /**
@@ -118,7 +112,7 @@ export async function written(told: readonly Told[], output: SteerFlags['output'
     case 'text': {
       const hints = new Set(told.flatMap(({ done }) => done.hints ?? []))
       const lines = [...told.flatMap(({ done }) => done.lines), ...hints]
-      return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${shown(line, 4000)}\n`).join('')
+      return linesText(lines)
     }
     case 'json':
       return `${JSON.stringify(data, null, 2)}\n`
