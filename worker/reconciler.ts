@@ -12,8 +12,6 @@ import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { AtWork } from '../activities/run/at-work.ts'
 import { Metrics } from '../activities/run/metrics.ts'
-import type { Wing } from '../workflows/kit/index.ts'
-import { WINGS } from '../workflows/wings.gen.ts'
 import { readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers, wingOf } from './server/registry.ts'
 import { loadOwnActivities } from './server/own-activities.ts'
@@ -25,7 +23,7 @@ import { createJournalClock } from './server/journal-clock.ts'
 import { switchedOff } from './server/switches.ts'
 import { createTroubles } from './server/troubles.ts'
 import { QUICK_DATABASE, tellHealth } from './server/tell-health.ts'
-import { wingsOn } from './server/wings.ts'
+import { metricsOf, wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
 import { connectToTemporal, followApiKey, watchTemporal } from './reconciler/connect.ts'
 import { Dispatcher, type DispatcherDeps } from './reconciler/dispatcher.ts'
@@ -50,8 +48,6 @@ const registry = createRegistry(added, wingsOn(given['wings']), switchedOff(give
 const { route, subjectKinds, modes, lanes, hosts, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, { names: [...controllers.keys()], queues: registry.queues })
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
-// What the wings say of themselves.
-const SAYING: Readonly<Record<string, Pick<Wing, 'metrics'>>> = WINGS
 const sealing = payloadConverter(settings.payloadKeyPath)
 const clock = createJournalClock()
 const now = () => clock.now()
@@ -76,7 +72,7 @@ async function openParts({ log, stopping, opened }: Frame) {
   const troubles = createTroubles()
   troubles.report('workers', new Error('they do not ask for tasks yet'))
   const metrics = new Metrics({ now, failed: (error) => log.warn({ err: error }, 'metrics could not be measured') })
-  for (const { metrics: declared } of settings.wings.map((wing) => SAYING[wing] ?? {})) metrics.declare(declared ?? {})
+  for (const declared of metricsOf(settings.wings)) metrics.declare(declared)
   const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
   opened(() => health.close())
   const db = openDatabase(settings.databaseUrl)

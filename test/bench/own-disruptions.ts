@@ -4,17 +4,19 @@
 //   D1. Only what the soak has started is named to an injector: processes of the crew, and children of the database server of its own set.
 //   D2. A Disruption has to be undone and gone before the next one is made.
 
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { KubeClient, KubeObject, ObjectList } from '../../activities/kube/client.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
+import { readObject } from '../../activities/kube/read-family.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 import { disruptionKind, type DisruptionStatus } from '../../workflows/chaos/disruption/kind.ts'
+import { identify, isRunning } from '../../worker/dev/process-identity.ts'
+import { inTime } from '../../worker/demo/in-time.ts'
 import type { Claim } from './claims.ts'
 import type { Crew } from './crew.ts'
 import type { JournalReader } from './journal-reader.ts'
+import { parentOf } from './processes.ts'
 import type { Stage } from './stage.ts'
 
 /** The wings of a set that can be disturbed so. */
@@ -75,7 +77,7 @@ export class OwnDisruptions {
     await kube.request('POST', resourcePath(disruptionKind, NAMESPACE), {
       body: { ...{ apiVersion: disruptionKind.apiVersion, kind: disruptionKind.kind }, metadata: { name }, spec },
     })
-    await inTime(`disruption ${name} ends process ${pid}`, ended)
+    await inTime(`disruption ${name} ends process ${pid}`, LIMIT_MS, ended)
     await this.#until(name, 'is Injected', (object) => statusOf(object).injectionStatus === 'Injected')
     await restore()
     await kube.request('DELETE', resourcePath(disruptionKind, NAMESPACE, name))
@@ -140,18 +142,9 @@ export class OwnDisruptions {
 
   async #until(name: string, what: string, isSo: (object: KubeObject | undefined) => boolean): Promise<void> {
     await retried(async () => {
-      if (!isSo(await readDisruption(this.#stage.kube, name)))
+      if (!isSo(await readObject(this.#stage, disruptionKind, NAMESPACE, name)))
         throw new Error(`after ${LIMIT_MS / 1000} s it is not so that disruption ${NAMESPACE}/${name} ${what}`)
     })
-  }
-}
-
-async function readDisruption(kube: KubeClient, name: string): Promise<KubeObject | undefined> {
-  try {
-    return await kube.request<KubeObject>('GET', resourcePath(disruptionKind, NAMESPACE, name))
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
   }
 }
 
@@ -173,34 +166,8 @@ async function retried(attempt: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function inTime(what: string, awaited: Promise<unknown>): Promise<void> {
-  let isSo = false
-  awaited.then(
-    () => (isSo = true),
-    () => undefined,
-  )
-  await retried(() => {
-    if (isSo) return Promise.resolve()
-    return Promise.reject(new Error(`after ${LIMIT_MS / 1000} s it is not so that ${what}`))
-  })
-}
-
 /** A process of somebody else may have its number as soon as it is gone. */
 async function untilGone(pid: number): Promise<void> {
-  const begun = startOf(pid)
-  while (begun !== undefined && startOf(pid) === begun) await sleep(POLL_MS)
-}
-
-const parentOf = (pid: number) => Number(fieldsOf(pid)?.[1])
-/** In ticks of the kernel. */
-const startOf = (pid: number) => fieldsOf(pid)?.[19]
-
-/** Of /proc/PID/stat, from the state on; undefined where it is gone. */
-function fieldsOf(pid: number): readonly string[] | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return undefined
-  }
+  const there = identify(pid)
+  while (there !== undefined && isRunning(there)) await sleep(POLL_MS)
 }

@@ -104,6 +104,11 @@ export function parseStat(pid: number, text: string | undefined): ProcessStat | 
   return { pid, parent: Number(fields[1]), cpuSeconds: ticks / TICKS_PER_SECOND }
 }
 
+/** Undefined for a process that has ended. */
+export function parentOf(pid: number): number | undefined {
+  return parseStat(pid, read(`/proc/${pid}/stat`))?.parent
+}
+
 function memoryMiB(members: readonly ProcessStat[]): number {
   let [own, file, shared, mark] = [0, 0, 0, 0]
   for (const { pid } of members) {

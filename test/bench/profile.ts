@@ -66,14 +66,14 @@ export async function takeProfiles(
     const watched = await Promise.all(PARTS.map((part) => watchPart(set, part)))
     say(`profile: ${title}`)
     const begin = performance.now()
-    const course = work.run()
+    let wallMs = NaN
+    const course = work.run().finally(() => (wallMs = performance.now() - begin))
     await Promise.race([course, sleep(limitMs)])
     const found = await Promise.all(watched.map((end) => end()))
     const statements = counted
       ? statementsText(await readStatements(set.databaseUrl))
       : 'pg_stat_statements is not there.'
     const wrong = await course
-    const wallMs = performance.now() - begin
     if (wrong.length > 0) throw new Error(`profile: found ${wrong.length} that did not complete, expected none`)
     const head = `## Profile of ${title}\n\nIt took ${figure(wallMs / 1000)} s with the profilers on. What a thread was busy for is by the clock: where\ncores are few, more than its CPU. \`(program)\` is native code, such as Temporal's core;\nthe thread \`v8:ProfEvntProc\` is the profiler's own.`
     return [head, ...found.flat(), `### PostgreSQL: statements by time\n\n${statements}`]

@@ -20,7 +20,6 @@ const shop = () => chaos.of('shop')
 let agent: PlayedAgent
 
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 120_000 })
   const { kubeconfigPath } = chaos.tenants.pawl.options.servers
   agent = PlayedAgent.start({ kubeconfigPath, folder: chaos.folder, nodes: 'played' })
   for (const name of ['played', 'slow']) await shop().makeNode(name)

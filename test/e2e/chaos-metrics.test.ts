@@ -10,8 +10,9 @@ const WORKERS = ['worker', 'second']
 const chaos = useChaos('metrics', ['shop'])
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
+// Here, for it counts for the tests that are found after it.
+vi.setConfig({ testTimeout: 180_000 })
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 180_000 })
   kubelet = new ChaosKubelet(shop().cluster.kube)
   await shop().makeNode('n1')
   await chaos.tenants.pawl.startWorker('second')

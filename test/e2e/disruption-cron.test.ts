@@ -24,7 +24,6 @@ const MERGE = 'application/merge-patch+json'
 const chaos = useChaos('disruption-cron', ['shop'])
 const shop = () => chaos.of('shop').cluster
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 90_000 })
   const labels = { app: 'web' }
   const containers = [{ name: 'app', image: 'web:1' }]
   await shop().kube.request('POST', DEPLOYMENTS, {

@@ -9,8 +9,9 @@ import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 const chaos = useChaos('disruption-ends', ['shop'], undefined, { proxied: true })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
+// Here, for it counts for the tests that are found after it.
+vi.setConfig({ testTimeout: 240_000 })
 beforeAll(() => {
-  vi.setConfig({ testTimeout: 240_000 })
   kubelet = new ChaosKubelet(shop().cluster.kube)
 })
 

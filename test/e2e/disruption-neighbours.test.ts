@@ -11,7 +11,6 @@ const [alice, mallory] = [() => chaos.of('alice'), () => chaos.of('mallory')]
 const SPEC = { selector: { app: 'web' }, count: '100%', network: { drop: 30 } }
 let kubelet: ChaosKubelet
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 90_000 })
   kubelet = new ChaosKubelet(alice().cluster.kube)
   await alice().makeNode('n1')
 })

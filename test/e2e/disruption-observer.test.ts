@@ -9,7 +9,6 @@ const chaos = useChaos('observer', ['shop'])
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 90_000 })
   kubelet = new ChaosKubelet(shop().cluster.kube)
   for (const name of ['n1', 'n2']) await shop().makeNode(name)
 })

@@ -21,7 +21,6 @@ const shop = () => chaos.of('shop')
 const children: ChildProcess[] = []
 
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 120_000 })
   await shop().makeNode(NODE)
   const log = openSync(join(chaos.folder, 'node-agent.log'), 'w')
   const { kubeconfigPath } = chaos.tenants.pawl.options.servers

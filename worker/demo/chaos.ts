@@ -10,6 +10,7 @@ import type { KubeClient, KubeObject, ObjectList } from '../../activities/kube/c
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { Bars } from './bars.ts'
+import { inTime } from './in-time.ts'
 import type { DemoSet } from './set.ts'
 import { type Ability, type Shop, ShopProcesses } from './shop-processes.ts'
 
@@ -82,6 +83,7 @@ async function slowDown(stage: Disturbed): Promise<string> {
   await follow(stage, 'slow-shop', (object) => statusOf(object) === 'Injected')
   await inTime(
     'the shop gets slow',
+    LIMIT_MS,
     bars.until((pages) => pages < usual / 2),
   )
   const slow = Math.max(...(await bars.next(SHOWN)))
@@ -98,10 +100,11 @@ async function slowDown(stage: Disturbed): Promise<string> {
 async function kill(stage: Disturbed): Promise<string> {
   const { set, bars, usual, shop, processes } = stage
   await kubectl(set, 'apply', '-f', 'examples/chaos/container-failure.yaml')
-  await inTime('the process of the shop is killed', shop.ended)
+  await inTime('the process of the shop is killed', LIMIT_MS, shop.ended)
   print(`process ${shop.pid} was killed\n`)
   await inTime(
     'nobody gets a page',
+    LIMIT_MS,
     bars.until((pages) => pages < usual / 2),
   )
   await bars.next(1)
@@ -125,6 +128,7 @@ async function end(stage: Disturbed, file: string, name: string): Promise<void> 
 async function recovery({ bars, usual }: Disturbed): Promise<number> {
   const first = await inTime(
     'the shop is as fast as before',
+    LIMIT_MS,
     bars.until((pages) => pages > usual / 2),
   )
   return Math.max(first, ...(await bars.next(SHOWN - 1)))
@@ -164,20 +168,6 @@ function noteOf(object: KubeObject): string {
 
 function statusOf(object: KubeObject | undefined): string | undefined {
   return (object?.['status'] as { readonly injectionStatus?: string } | undefined)?.injectionStatus
-}
-
-/** @throws when it has not come after a while. */
-async function inTime<Result>(what: string, awaited: Promise<Result>): Promise<Result> {
-  const ending = new AbortController()
-  const late = sleep(LIMIT_MS, undefined, { signal: ending.signal }).then(() => {
-    throw new Error(`expected within ${LIMIT_MS / 1000} s: ${what}`)
-  })
-  late.catch(() => undefined)
-  try {
-    return await Promise.race([awaited, late])
-  } finally {
-    ending.abort()
-  }
 }
 
 async function kubectl(set: DemoSet, ...args: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 // Which wings a process serves, and the flags that they bring. The wings are those of the registry.
 
 import { WINGS as SAYING } from '../../workflows/wings.gen.ts'
-import type { Wing } from '../../workflows/kit/index.ts'
+import type { MetricTable, Wing } from '../../workflows/kit/index.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, readFlags } from './flags.ts'
 import { WINGS } from './registry.ts'
 import { SWITCH_FLAGS } from './switches.ts'
@@ -108,4 +108,15 @@ export function devWingFlags(
   return { worker: texts(all), bridge: texts(ofBridge), webhook: texts(ofWebhook) }
 }
 
-const SAYING_OF: ReadonlyMap<string, { readonly flags: FlagTable }> = new Map(Object.entries(SAYING))
+/** The metrics that these wings declare. */
+export function metricsOf(wings: readonly string[]): readonly MetricTable[] {
+  return wings.flatMap((wing) => {
+    const declared = SAYING_OF.get(wing)?.metrics
+    return declared === undefined ? [] : [declared]
+  })
+}
+
+const SAYING_OF: ReadonlyMap<string, Pick<Wing, 'flags' | 'metrics'>> = new Map<
+  string,
+  Pick<Wing, 'flags' | 'metrics'>
+>(Object.entries(SAYING))
