@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 
 import { parse, YAMLParseError } from 'yaml'
 
-import { type ChaosConfig, readChaosConfig } from '../../workflows/chaos/config.ts'
+import { type ChaosConfig, passConfig, readChaosConfig } from '../../workflows/chaos/config.ts'
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
 import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
@@ -26,7 +26,7 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
       parts: {
         publishedRanges: rangesFor(config, deps.log.warn.bind(deps.log)),
       } satisfies CloudParts,
-      settings: config as unknown as JsonValue,
+      settings: passConfig(config) as unknown as JsonValue,
       notifiers,
       ...countingIn(deps, config),
       close: () => Promise.resolve(),

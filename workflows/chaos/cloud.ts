@@ -54,21 +54,26 @@ const PUBLISHED: Readonly<Record<Cloud, (document: unknown) => Published>> = {
     ),
 }
 
-export function hasCloud(cloud: CloudServices | undefined): boolean {
-  return CLOUDS.some((name) => (cloud?.[name] ?? []).length > 0)
-}
-
 /** Which clouds it names services of. */
 export function cloudsIn(cloud: CloudServices | undefined): readonly Cloud[] {
   return CLOUDS.filter((name) => (cloud?.[name] ?? []).length > 0)
 }
 
+export function hasCloud(cloud: CloudServices | undefined): boolean {
+  return cloudsIn(cloud).length > 0
+}
+
 export type CloudHosts = { readonly hosts: readonly CloudHost[] } | { readonly problem: Problem }
 
-/** What the services stand for: hosts, or what is wrong with one of them. @param published of each cloud that is named. */
+/**
+ * What the services stand for: hosts, or what is wrong with them.
+ *
+ * @param published of each cloud that is named. @param most hosts; more are counted, and not made.
+ */
 export function cloudHosts(
   services: CloudServices,
   published: ReadonlyMap<Cloud, ReadonlyMap<string, readonly string[]>>,
+  most: number,
 ): CloudHosts {
   const hosts: CloudHost[] = []
   for (const cloud of cloudsIn(services))
@@ -81,6 +86,14 @@ export function cloudHosts(
             field: `spec.network.cloud.${cloud}[${index}].service`,
             found: JSON.stringify(service),
             expected: `one of ${named([...(known?.keys() ?? [])])}`,
+          },
+        }
+      if (hosts.length + ranges.length > most)
+        return {
+          problem: {
+            field: 'spec.network.cloud',
+            found: `services of more than ${most} addresses`,
+            expected: `at most ${most}, together with hosts and Services`,
           },
         }
       const how = {

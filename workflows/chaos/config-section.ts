@@ -74,3 +74,13 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 function quoted(value: unknown): string {
   return JSON.stringify(value).slice(0, 60)
 }
+
+export const EXPECTED_URL = 'http:// or https:// with a host, and no user'
+
+/** What is wrong with a URL, without what it has: it may be secret. The sandbox of passes has no `URL`. */
+export function urlProblem(url: string): string | undefined {
+  if (url === '') return 'nothing'
+  const [, authority] = /^https?:\/\/([^/?#\\]+)(?:[/?#][^\s]*)?$/i.exec(url) ?? []
+  if (authority === undefined) return 'what is no such URL'
+  return authority.includes('@') ? 'a user' : undefined
+}

@@ -7,7 +7,7 @@
 
 import { type Cloud, CLOUDS } from './cloud.ts'
 import type { JsonValue, Problem } from '../kit/index.ts'
-import { isNothing, type Section, sectionIn } from './config-section.ts'
+import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
 
 /** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
 export interface AllowedHost {
@@ -135,9 +135,16 @@ export const DEFAULT_CONFIG: ChaosConfig = {
   },
 }
 
+/** What passes see of it, and histories keep. Not where the lists of clouds are: a URL may be secret, and no pass asks for one. */
+export type PassConfig = Omit<ChaosConfig, 'cloudProviders'>
+
+export function passConfig({ controller, injector, handler }: ChaosConfig): PassConfig {
+  return { controller, injector, handler }
+}
+
 /** What the operators have set; what passes of a worker without the wing's file go by is the default. */
-export function configOf({ settings }: { readonly settings: JsonValue | undefined }): ChaosConfig {
-  return (settings as ChaosConfig | undefined) ?? DEFAULT_CONFIG
+export function configOf({ settings }: { readonly settings: JsonValue | undefined }): PassConfig {
+  return (settings as PassConfig | undefined) ?? DEFAULT_CONFIG
 }
 
 /** @param document what the file holds, parsed; undefined for an empty one. */
@@ -243,12 +250,9 @@ function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['c
     const own = section.section(cloud)
     const url = own.text('ipRangesURL', usual.urls[cloud] ?? '')
     if (isOff || !own.flag('enabled', true)) return []
-    if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return [[cloud, url] as const]
-    problems.push({
-      field: `cloudProviders.${cloud}.ipRangesURL`,
-      found: JSON.stringify(url).slice(0, 60),
-      expected: 'a URL of HTTP, such as that of the list which the cloud publishes',
-    })
+    const found = urlProblem(url)
+    if (found === undefined) return [[cloud, url] as const]
+    problems.push({ field: `cloudProviders.${cloud}.ipRangesURL`, found, expected: EXPECTED_URL })
     return []
   })
   return { pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs), urls: Object.fromEntries(urls) }

@@ -99,8 +99,10 @@ async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: Furthe
 /** What a Disruption that is taken may lack when it is carried out. */
 export async function cloudWarnings(
   { cloudHosts }: Pick<DisruptionRules, 'cloudHosts'>,
-  { object }: Pick<FurtherRequest, 'object'>,
+  { object, operation }: Pick<FurtherRequest, 'object' | 'operation'>,
 ): Promise<readonly string[]> {
+  // A2
+  if (operation === 'UPDATE') return []
   const cloud = (object as Disruption).spec.network?.cloud
   const found = hasCloud(cloud) ? await cloudHosts(cloud ?? {}) : undefined
   return found !== undefined && 'unknown' in found ? [`spec.network.cloud: ${found.unknown}`] : []

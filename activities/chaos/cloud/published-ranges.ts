@@ -2,6 +2,7 @@
 //
 //   R1. A list that cannot be had anew is used as it was: addresses change seldom, and a Disruption that is to begin does not wait for it. That is logged.
 //   R2. Who waits for the same list waits for one request. That one is nobody's: it is not given up because one of them is.
+//   R3. After a failure nobody asks for a while: a webhook that waited for each of its questions would be given up, and refuse what it is to warn of.
 
 import { request } from 'undici'
 
@@ -13,25 +14,19 @@ import {
   cloudsIn,
   rangesIn,
 } from '../../../workflows/chaos/cloud.ts'
+import { MOST_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
 
 /** Less than a webhook is waited for. */
 const REQUEST_MS = 5000
+const REST_MS = 10_000
 /** The longest of them has two. */
 const MOST_BYTES = 32 * 1024 * 1024
 
 export type Ranges = ReadonlyMap<string, readonly string[]>
 
 /** Why there is no list: for people, without the URL, which may have credentials. */
-export class NoRanges extends Error {
-  /** Asking again may help. */
-  readonly mayPass: boolean
-
-  constructor(message: string, mayPass: boolean, options?: ErrorOptions) {
-    super(message, options)
-    this.mayPass = mayPass
-  }
-}
+export class NoRanges extends Error {}
 
 interface Needs {
   readonly config: ChaosConfig['cloudProviders']
@@ -44,9 +39,15 @@ interface Kept {
   readonly atMs: number
 }
 
+interface Failed {
+  readonly error: unknown
+  readonly atMs: number
+}
+
 export class PublishedRanges {
   readonly #needs: Needs
   readonly #kept = new Map<Cloud, Kept>()
+  readonly #failed = new Map<Cloud, Failed>()
   readonly #asking = new Map<Cloud, Promise<Ranges>>()
 
   constructor(needs: Needs) {
@@ -57,24 +58,27 @@ export class PublishedRanges {
   async of(cloud: Cloud): Promise<Ranges> {
     const { config, now, warn } = this.#needs
     const url = config.urls[cloud]
-    if (url === undefined)
-      throw new NoRanges(`the addresses of ${cloud} are not known: cloudProviders.${cloud} is off`, false)
+    if (url === undefined) throw new NoRanges(`the addresses of ${cloud} are not known: cloudProviders.${cloud} is off`)
     const kept = this.#kept.get(cloud)
     if (kept !== undefined && now() - kept.atMs < config.pullIntervalMs) return kept.ranges
+    const failed = this.#failed.get(cloud)
+    // R3
+    if (failed !== undefined && now() - failed.atMs < REST_MS) return usable(kept, failed.error)
     try {
       return await this.#ask(cloud, url)
     } catch (error) {
-      if (kept === undefined) throw error
+      this.#failed.set(cloud, { error, atMs: now() })
       // R1
-      warn({ cloud, error: String(error), since: new Date(kept.atMs) }, 'addresses of a cloud are used as they were')
-      return kept.ranges
+      if (kept !== undefined)
+        warn({ cloud, error: String(error), since: new Date(kept.atMs) }, 'addresses of a cloud are used as they were')
+      return usable(kept, error)
     }
   }
 
   /** @throws NoRanges */
   async hostsOf(services: CloudServices): Promise<CloudHosts> {
     const lists = await Promise.all(cloudsIn(services).map(async (cloud) => [cloud, await this.of(cloud)] as const))
-    return cloudHosts(services, new Map(lists))
+    return cloudHosts(services, new Map(lists), MOST_FILTERS)
   }
 
   /** R2 */
@@ -93,6 +97,12 @@ export class PublishedRanges {
   }
 }
 
+/** @throws what it met, where nothing is kept. */
+function usable(kept: Kept | undefined, error: unknown): Ranges {
+  if (kept === undefined) throw error
+  return kept.ranges
+}
+
 async function fetched(cloud: Cloud, url: string): Promise<Ranges> {
   const where = `cloudProviders.${cloud}.ipRangesURL at ${new URL(url).host}`
   let document: unknown
@@ -100,16 +110,16 @@ async function fetched(cloud: Cloud, url: string): Promise<Ranges> {
     const answer = await request(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     if (answer.statusCode !== 200) {
       await answer.body.dump()
-      throw new NoRanges(`${where} answers ${answer.statusCode}, expected 200`, true)
+      throw new NoRanges(`${where} answers ${answer.statusCode}, expected 200`)
     }
     document = JSON.parse(await textOf(answer.body))
   } catch (error) {
     if (error instanceof NoRanges) throw error
     const { name, code = name } = error as { readonly name?: string; readonly code?: string }
-    throw new NoRanges(`${where} gives no list: ${code ?? 'unknown'}`, true, { cause: error })
+    throw new NoRanges(`${where} gives no list: ${code ?? 'unknown'}`, { cause: error })
   }
   const ranges = rangesIn(cloud, document)
-  if (ranges.size === 0) throw new NoRanges(`${where} gives no list of the form that ${cloud} publishes`, true)
+  if (ranges.size === 0) throw new NoRanges(`${where} gives no list of the form that ${cloud} publishes`)
   return ranges
 }
 

@@ -38,7 +38,7 @@ describe('a list that a cloud publishes', () => {
 describe('services of clouds', () => {
   it('are hosts, disturbed as the spec says', () => {
     const aws = [{ service: 'EC2', protocol: 'tcp' as const, flow: 'egress' as const, connState: 'new' as const }]
-    expect(cloudHosts({ aws, gcp: [{ service: 'Google' }] }, published)).toEqual({
+    expect(cloudHosts({ aws, gcp: [{ service: 'Google' }] }, published, 3)).toEqual({
       hosts: [
         { host: '3.5.140.0/22', protocol: 'tcp', flow: 'egress', connState: 'new' },
         { host: '8.8.4.0/24' },
@@ -49,9 +49,16 @@ describe('services of clouds', () => {
   })
 
   it('are refused by name, with those that there are', () => {
-    const found = cloudHosts({ aws: [{ service: 'S3' }, { service: 's4' }] }, published)
+    const found = cloudHosts({ aws: [{ service: 'S3' }, { service: 's4' }] }, published, 9)
     expect('problem' in found && problemText(found.problem)).toBe(
       'spec.network.cloud.aws[1].service: found "s4", expected one of S3, EC2',
+    )
+  })
+
+  it('are counted before they are made', () => {
+    const found = cloudHosts({ aws: Array.from({ length: 5 }, () => ({ service: 'S3' })) }, published, 4)
+    expect('problem' in found && problemText(found.problem)).toBe(
+      'spec.network.cloud: found services of more than 4 addresses, expected at most 4, together with hosts and Services',
     )
   })
 })

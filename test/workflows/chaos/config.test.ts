@@ -24,7 +24,7 @@ describe("the operators' configuration", () => {
     expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls: { aws: aws.ipRangesURL, datadog } })
     expect(readChaosConfig({ cloudProviders: { disableAll: true, aws } }).config.cloudProviders.urls).toEqual({})
     expect(problems({ cloudProviders: { aws: { ipRangesURL: 'file:///etc/passwd' } } })).toEqual([
-      'cloudProviders.aws.ipRangesURL: found "file:///etc/passwd", expected a URL of HTTP, such as that of the list which the cloud publishes',
+      'cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',
     ])
   })
 

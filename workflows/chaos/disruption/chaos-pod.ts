@@ -1,7 +1,7 @@
 // The pod that carries an injector: a pure function of what is disturbed, how, and how the operators set it up. Source: spec/chaos.md 2.5.
 
 import type { WantedObject } from '../../kit/index.ts'
-import type { ChaosConfig } from '../config.ts'
+import type { ChaosConfig, PassConfig } from '../config.ts'
 import {
   CHAOS_POD_FINALIZER,
   DISRUPTION_KIND_LABEL,
@@ -29,7 +29,7 @@ export interface ChaosPodInput {
   readonly target: Target
   readonly disruption: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly spec: DisruptionSpec
-  readonly config: ChaosConfig
+  readonly config: PassConfig
   readonly times: DisruptionTimes
   /** What the services of clouds stand for. */
   readonly cloudHosts: readonly NetworkHost[]

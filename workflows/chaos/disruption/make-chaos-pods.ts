@@ -20,7 +20,7 @@ import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } f
 
 /** What has less time left is not begun. Source: spec/chaos.md 2.4. */
 const LEAST_MS = 1000
-const ASK_CLOUD_AGAIN_MS = 60_000
+const ASK_CLOUD_AGAIN_MS = 15_000
 
 export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass) => {
   await removeSurplus(pass)

@@ -45,7 +45,14 @@ describe('the addresses that a cloud publishes', () => {
     expect((await known.of('aws')).get('EC2')).toEqual(['3.5.140.0/22'])
     expect(warnings).toEqual(['addresses of a cloud are used as they were'])
     await expect(fresh.of('aws')).rejects.toThrow(told)
+    const asked = lists.asked.get('/aws')
     lists.instead.clear()
+    ms = 14_999
+    // For a while nobody asks again.
+    await expect(fresh.of('aws')).rejects.toThrow(told)
+    expect((await known.of('aws')).size).toBe(2)
+    expect(lists.asked.get('/aws')).toBe(asked)
+    ms = 15_000
     expect((await fresh.of('aws')).size).toBe(2)
   })
 

@@ -74,9 +74,9 @@ const networkFields = {
   disableDefaultAllowedHosts: flag('Whether the hosts that operators allow everywhere are disturbed as well.'),
   services: list('Only what goes to these Services.', service, { maxItems: MOST_FILTERS }),
   cloud: record('Only what goes to services of these clouds.', {
-    aws: list('Services of AWS.', cloudService),
-    gcp: list('Services of Google Cloud.', cloudService),
-    datadog: list('Services of Datadog.', cloudService),
+    aws: list('Services of AWS.', cloudService, { maxItems: MOST_FILTERS }),
+    gcp: list('Services of Google Cloud.', cloudService, { maxItems: MOST_FILTERS }),
+    datadog: list('Services of Datadog.', cloudService, { maxItems: MOST_FILTERS }),
   }),
   drop: share('Percent of the packets that are lost.'),
   duplicate: share('Percent of the packets that come twice.'),
