@@ -11,7 +11,7 @@ import {
   USER_INFO_ANNOTATION,
 } from './contract.ts'
 import { instantMs, instantText } from './instant.ts'
-import { fieldsOf, listOf, textOf } from './json-fields.ts'
+import { fieldsOf, listOf, parsedJson, textOf } from './json-fields.ts'
 
 const OF_PARENTS = {
   DisruptionCron: { prefix: 'disruption-cron-', label: DISRUPTION_CRON_NAME_LABEL },
@@ -126,16 +126,7 @@ function requirementOf({ key, operator, values }: NonNullable<PodSelector['match
 
 /** Source: spec/chaos.md 2.10 "User info". */
 function userOf(info: string | undefined): Readonly<Record<string, string>> {
-  const { username, groups } = fieldsOf(parsed(info ?? ''))
+  const { username, groups } = fieldsOf(parsedJson(info ?? ''))
   if (textOf(username) === '') return {}
   return { [USER_ANNOTATION]: textOf(username), [USER_GROUPS_ANNOTATION]: JSON.stringify(listOf(groups)) }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // An annotation may be anybody's; what is no JSON names nobody.
-    return undefined
-  }
 }

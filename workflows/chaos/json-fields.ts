@@ -6,6 +6,15 @@ export { fieldsOf, hasField as has, type JsonFields, listOf, textOf } from '../k
 
 const LONGEST_SHOWN = 80
 
+/** What a text of anybody's is in JSON; undefined: it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether the field says something: an empty text is nothing. */
 export function says(fields: JsonFields, name: string): boolean {
   return has(fields, name) && fields[name] !== ''

@@ -2,7 +2,7 @@
 // Pure. Wire format: spec/chaos.md 2.15; JSON:API, as the HTTP notifier of chaos-controller sends it.
 
 import { DISRUPTION_KIND, USER_ANNOTATION, USER_GROUPS_ANNOTATION, USER_INFO_ANNOTATION } from './contract.ts'
-import { fieldsOf, type JsonFields, listOf, textOf } from './json-fields.ts'
+import { fieldsOf, type JsonFields, listOf, parsedJson, textOf } from './json-fields.ts'
 
 /** In the order in which `reporting.minNotificationType` counts them. */
 export const NOTIFICATION_TYPES = ['Info', 'Success', 'Completion', 'Warning', 'Error'] as const
@@ -62,13 +62,18 @@ export interface Author {
   readonly groups: readonly string[]
 }
 
+const SERVICE_ACCOUNT = 'system:serviceaccount:'
+
 export function authorOf(object: object | undefined): Author {
   const annotations = fieldsOf(fieldsOf(fieldsOf(object)['metadata'])['annotations'])
-  const info = fieldsOf(parsed(textOf(annotations[USER_INFO_ANNOTATION])))
+  const info = fieldsOf(parsedJson(textOf(annotations[USER_INFO_ANNOTATION])))
   // What a cron has made was asked for by who made the cron.
-  const isChild = textOf(annotations[USER_ANNOTATION]) !== ''
+  // Anybody may write that; whom the webhook has recorded nobody. The worker makes children by its own account.
+  const recorded = textOf(info['username'])
+  const isByPerson = recorded !== '' && !recorded.startsWith(SERVICE_ACCOUNT)
+  const isChild = !isByPerson && textOf(annotations[USER_ANNOTATION]) !== ''
   const username = textOf(isChild ? annotations[USER_ANNOTATION] : info['username'])
-  const groups = isChild ? parsed(textOf(annotations[USER_GROUPS_ANNOTATION])) : info['groups']
+  const groups = isChild ? parsedJson(textOf(annotations[USER_GROUPS_ANNOTATION])) : info['groups']
   return { username, email: emailIn(username), groups: listOf(groups).filter((one) => typeof one === 'string') }
 }
 
@@ -129,13 +134,4 @@ export function targetsCount(object: object | undefined): number {
 
 function emailIn(username: string): string {
   return /^[^\s@<>,;:()]+@[^\s@<>,;:()]+\.[^\s@<>,;:()]+$/.test(username) ? username : ''
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // An annotation may be anybody's; what is no JSON names nobody.
-    return undefined
-  }
 }

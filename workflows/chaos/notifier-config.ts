@@ -7,7 +7,7 @@
 //   N3. Files with secrets are named here, and read by who sends.
 
 import type { Problem } from '../kit/index.ts'
-import { isNothing, type Section, sectionIn } from './config-section.ts'
+import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
 
 export interface HttpNotifierConfig {
   /** Of Disruptions; undefined: those are not told. */
@@ -174,13 +174,5 @@ function atLeastOne(attempts: number, { problems, at }: Reading): number {
 
 function checkURL(problems: Problem[], field: string, url: string): void {
   const found = urlProblem(url)
-  if (found !== undefined) problems.push({ field, found, expected: 'http:// or https:// with a host, and no user' })
-}
-
-/** What is wrong with where a notifier sends to; N2. The sandbox of passes has no URL, and nobody there asks. */
-export function urlProblem(url: string): string | undefined {
-  if (url === '') return 'nothing'
-  const [, authority] = /^https?:\/\/([^/?#\\]+)(?:[/?#][^\s]*)?$/i.exec(url) ?? []
-  if (authority === undefined) return 'what is no such URL'
-  return authority.includes('@') ? 'a user' : undefined
+  if (found !== undefined) problems.push({ field, found, expected: EXPECTED_URL })
 }

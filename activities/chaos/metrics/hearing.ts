@@ -60,11 +60,11 @@ function countDisruption(
   { nowMs, defaultDurationMs }: { readonly nowMs: number; readonly defaultDurationMs: number },
 ): void {
   const { status, spec } = fieldsOf(after)
-  const { injectionStatus, isStuckOnRemoval, cleanedAt, originalSpec, targetInjections } = fieldsOf(status)
+  const { injectionStatus, isStuckOnRemoval, cleanedAt, originalSpec } = fieldsOf(status)
   const { namespace = '', creationTimestamp = '', deletionTimestamp } = after.metadata
   const carried = fieldsOf(originalSpec ?? spec)
   // One that loses a target and gets another has been injected before.
-  if (injectionStatus === 'Injected' && before['injectionStatus'] !== 'Injected' && isFirst(targetInjections, before)) {
+  if (injectionStatus === 'Injected' && before['injectionStatus'] !== 'Injected' && isFirst(after, before)) {
     const times = timesOf({ spec: carried, metadata: { creationTimestamp } }, defaultDurationMs)
     metrics.observe('chaos_controller_inject_duration', Math.max(0, nowMs - times.inject) / 1000)
   }
@@ -78,9 +78,11 @@ function countDisruption(
     metrics.count('chaos_controller_disruptions_count', { disruption_kind: kind })
 }
 
-/** Whether no target had been injected completely before this write. */
-function isFirst(now: unknown, { injectedTargetsCount }: JsonFields): boolean {
-  return Object.keys(fieldsOf(now)).length > 0 && (injectedTargetsCount ?? 0) === 0
+/** Whether it is in its first run, and something of it had not been injected before this write. */
+function isFirst(after: object, { targetInjections }: JsonFields): boolean {
+  const kinds = Object.values(fieldsOf(targetInjections)).flatMap((target) => Object.values(fieldsOf(target)))
+  const isNew = kinds.length === 0 || kinds.some((kind) => fieldsOf(kind)['since'] === undefined)
+  return fieldsOf(fieldsOf(after)['status'])['runCount'] === 1 && isNew
 }
 
 function countParent(metrics: Counted, parent: string, { before, after }: StatusWritten): void {

@@ -7,6 +7,7 @@ import type { NotifierConfig } from '../../../workflows/chaos/notifier-config.ts
 import { bodyOf, notificationType } from '../../../workflows/chaos/notification.ts'
 import { httpNotifier } from './http.ts'
 import { occurrenceOf } from './occurrence.ts'
+import { SecretFileError } from './secret-file.ts'
 import { slackNotifier } from './slack.ts'
 
 /** @throws a plain Error that names a file of secrets that cannot be read. */
@@ -43,7 +44,7 @@ function withFilesTold(notifier: Notifier): Notifier {
       try {
         await notifier.send(notice, signal)
       } catch (error) {
-        if (error instanceof Error && error.constructor === Error)
+        if (error instanceof SecretFileError)
           throw new ActivityError('NotifierFileUnreadable', error.message, { retryable: true, cause: error })
         throw error
       }

@@ -4,10 +4,14 @@ import { readFileSync } from 'node:fs'
 
 import { EXPECTED_HEADER, headerProblem } from '../../../workflows/chaos/notifier-config.ts'
 
-/** @throws a plain Error with the path, without what is in it. */
+/** A file of secrets that cannot be used: its message has the path, and nothing of what is in it. */
+export class SecretFileError extends Error {}
+
+/** @throws SecretFileError */
 export function secretIn(path: string): string {
   const [found] = textIn(path).trim().split(/\s+/)
-  if (found === undefined || found === '') throw new Error(`${path}: found nothing in it, expected one secret`)
+  if (found === undefined || found === '')
+    throw new SecretFileError(`${path}: found nothing in it, expected one secret`)
   return found
 }
 
@@ -19,7 +23,7 @@ export function headersIn(path: string): readonly string[] {
       if (line.trim() === '') return []
       const problem = headerProblem(line)
       if (problem === undefined) return [line]
-      throw new Error(`${path}: line ${index + 1}: found ${problem}, expected ${EXPECTED_HEADER}`)
+      throw new SecretFileError(`${path}: line ${index + 1}: found ${problem}, expected ${EXPECTED_HEADER}`)
     })
 }
 
@@ -39,6 +43,6 @@ function textIn(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { code = 'no such file' } = error as { readonly code?: string }
-    throw new Error(`${path}: cannot be read (${code})`, { cause: error })
+    throw new SecretFileError(`${path}: cannot be read (${code})`, { cause: error })
   }
 }

@@ -6,7 +6,7 @@
 import type { Notifier, Receiver } from '../../run/notifier.ts'
 import { ActivityError, type JsonValue } from '../../../workflows/kit/index.ts'
 import { DISRUPTION_CRON_KIND, DISRUPTION_KIND } from '../../../workflows/chaos/contract.ts'
-import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
+import { fieldsOf, parsedJson, textOf } from '../../../workflows/chaos/json-fields.ts'
 import {
   authorOf,
   isAllowed,
@@ -14,11 +14,12 @@ import {
   type Occurrence,
   reportingOf,
 } from '../../../workflows/chaos/notification.ts'
-import { type SlackNotifierConfig, urlProblem } from '../../../workflows/chaos/notifier-config.ts'
+import { urlProblem } from '../../../workflows/chaos/config-section.ts'
+import type { SlackNotifierConfig } from '../../../workflows/chaos/notifier-config.ts'
 import { slackMessage } from '../../../workflows/chaos/slack-message.ts'
 import { occurrenceOf } from './occurrence.ts'
 import { ask } from './post.ts'
-import { secretIn } from './secret-file.ts'
+import { secretIn, SecretFileError } from './secret-file.ts'
 
 const KINDS: readonly string[] = [DISRUPTION_KIND, DISRUPTION_CRON_KIND]
 /** What of Slack's errors may pass. Source: Slack, "chat.postMessage": errors. */
@@ -116,7 +117,7 @@ async function callMethod({ apiURL, method, body, token, signal }: Calling) {
     ...(isLookup ? { method: 'GET' as const } : { method: 'POST' as const, body }),
     headers: { authorization: `Bearer ${token}` },
   })
-  const fields = fieldsOf(parsed(answer))
+  const fields = fieldsOf(parsedJson(answer))
   const error = textOf(fields['error'])
   if (fields['ok'] === true || (isLookup && error === 'users_not_found')) return fields
   // Slack's word, never a text that it may have been sent.
@@ -133,19 +134,10 @@ function webhookOf({ webhookURL, webhookURLFilepath: path }: SlackNotifierConfig
     const url = secretIn(path)
     const problem = urlProblem(url)
     if (problem === undefined) return url
-    throw new Error(`${path}: found ${problem}, expected the https:// URL of a webhook`)
+    throw new SecretFileError(`${path}: found ${problem}, expected the https:// URL of a webhook`)
   }
 }
 
 function gone(what: string): ActivityError {
   return new ActivityError('NotifierOff', `the configuration of slack has no ${what} any more`, { retryable: false })
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Told as an answer that is none of Slack's.
-    return undefined
-  }
 }

@@ -1,11 +1,13 @@
 // The token in the answer of a server that gives tokens.
 
+import { parsedJson } from '../../../workflows/chaos/json-fields.ts'
+
 /**
  * @param path of keys and indices, `data.tokens.0`; undefined: the answer is the token.
  * @returns undefined where there is none, or what no header may have.
  */
 export function tokenAt(answer: string, path: string | undefined): string | undefined {
-  const found = path === undefined ? answer.trim() : valueAt(parsed(answer), path.split('.'))
+  const found = path === undefined ? answer.trim() : valueAt(parsedJson(answer), path.split('.'))
   return typeof found === 'string' && /^[\x21-\x7e]+$/.test(found) ? found : undefined
 }
 
@@ -17,13 +19,4 @@ function valueAt(value: unknown, keys: readonly string[]): unknown {
         : undefined,
     value,
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // What is no JSON has no token at any path.
-    return undefined
-  }
 }

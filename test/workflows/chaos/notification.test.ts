@@ -42,8 +42,12 @@ describe('a notification', () => {
     const by = (annotations: object) => authorOf({ metadata: { annotations } })
     const UserInfo = JSON.stringify({ username: 'ann@example.com', groups: ['dev'] })
     expect(by({ UserInfo })).toEqual({ username: 'ann@example.com', email: 'ann@example.com', groups: ['dev'] })
-    const cron = { UserInfo, 'chaos.datadoghq.com/user': 'bob', 'chaos.datadoghq.com/user-groups': '["ops"]' }
-    expect(by(cron)).toEqual({ username: 'bob', email: '', groups: ['ops'] })
+    const copied = { 'chaos.datadoghq.com/user': 'bob', 'chaos.datadoghq.com/user-groups': '["ops"]' }
+    const worker = JSON.stringify({ username: 'system:serviceaccount:pawl:pawl-worker', groups: [] })
+    for (const cron of [copied, { ...copied, UserInfo: worker }])
+      expect(by(cron)).toEqual({ username: 'bob', email: '', groups: ['ops'] })
+    // A person may write what the worker writes of a cron's children.
+    expect(by({ ...copied, UserInfo })).toMatchObject({ username: 'ann@example.com', groups: ['dev'] })
     expect(by({ UserInfo: 'no JSON' })).toEqual({ username: '', email: '', groups: [] })
     expect(authorOf(undefined)).toEqual({ username: '', email: '', groups: [] })
   })

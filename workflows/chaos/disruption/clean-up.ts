@@ -5,7 +5,7 @@
 //   C2. What cannot clean is told, with the way out; it holds the Disruption until somebody has taken it away.
 //   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
-import { action, again, done, type Outcome, sequential } from '../../kit/index.ts'
+import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
 import { endChaosPods, letGo, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
@@ -64,7 +64,8 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
   return done
 })
 
-export const cleanUp = sequential(takeOver, endChaosPods, deleteChaosPods, awaitChaosPods, finish)
+// What cannot be taken over is waited for all the same, and told when it is overdue.
+export const cleanUp = sequential(orElse(takeOver, nop), endChaosPods, deleteChaosPods, awaitChaosPods, finish)
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {

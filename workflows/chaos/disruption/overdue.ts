@@ -1,6 +1,7 @@
 // Chaos pods that are left long after their Disruption has ended: nobody is to believe that it is undone. Source: spec/chaos.md 2.2 (5), B19.
 
 import { CHAOS_NAMESPACE } from '../config.ts'
+import { letGoCommand } from '../let-go-command.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass } from './pass.ts'
 
@@ -34,7 +35,7 @@ export async function tellOverdue(
     ...{ type: 'Warning', reason: 'StuckOnRemoval' },
     message:
       `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its ${what}: ${shown}; see whether their nodes are there and what their logs say, ` +
-      `undo what is left, then take their finalizers off: kubectl -n ${CHAOS_NAMESPACE} patch pod NAME --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`,
+      `undo what is left, then take their finalizers off: ${letGoCommand(CHAOS_NAMESPACE, 'NAME')}`,
   })
   return undefined
 }

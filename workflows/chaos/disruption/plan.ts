@@ -45,10 +45,11 @@ const awaitBeginning = action<DisruptionPass>('awaitBeginning', (pass): Outcome 
 const inject = sequential(checkSpec, awaitBeginning, chooseTargets, observeTargets, makeChaosPods, tellInjection)
 
 export const disrupt = sequential<DisruptionPass>(
+  // Before what may fail in each pass.
+  obeyStop,
   takeOver,
   keepSpec,
   endChaosPods,
-  obeyStop,
   when((pass: DisruptionPass) => configOf(pass).controller.deleteOnly, deleteIt, when(isExpired, expire, inject)),
 )
 

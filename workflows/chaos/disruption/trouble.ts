@@ -4,7 +4,7 @@
 
 import type { Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
 
-/** Reasons of events, in the order in which they are told; with a kubelet's word for what each is about. */
+/** Reasons of events, in the order in which they are told. */
 export const WARNINGS = [
   { reason: 'TargetPodInWarningState' },
   { reason: 'TargetPodContainersInWarningState' },

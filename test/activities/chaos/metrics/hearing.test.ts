@@ -24,11 +24,19 @@ describe('the counting of Disruptions', () => {
   it('counts each change of a status when it is written, and what does not change not again', () => {
     const { told, heard } = hearing()
     const originalSpec = { cpuPressure: {}, dns: {}, triggers: { inject: { offset: '30s' } } }
-    const injected = { injectionStatus: 'Injected', targetInjections: { a: {} }, injectedTargetsCount: 1, originalSpec }
-    heard.statusWritten?.(written('disruption', { injectionStatus: 'NotInjected' }, injected))
+    const ready = { dns: { since: at(60_000) } }
+    const injected = {
+      ...{ injectionStatus: 'Injected', runCount: 1, originalSpec },
+      targetInjections: { a: ready, b: ready },
+    }
+    const partly = { injectionStatus: 'PartiallyInjected', runCount: 1, targetInjections: { a: ready, b: { dns: {} } } }
+    // Its targets become ready one after the other.
+    heard.statusWritten?.(written('disruption', { injectionStatus: 'NotInjected' }, { ...partly, originalSpec }))
+    heard.statusWritten?.(written('disruption', partly, injected))
     heard.statusWritten?.(written('disruption', injected, injected))
-    // It has lost a target and got another.
+    // One was unready for a while; and it has lost one and got another.
     heard.statusWritten?.(written('disruption', { ...injected, injectionStatus: 'PartiallyInjected' }, injected))
+    heard.statusWritten?.(written('disruption', partly, { ...injected, runCount: 2 }))
     heard.statusWritten?.(written('disruption', injected, { ...injected, isStuckOnRemoval: true }))
     const clean = { ...injected, isStuckOnRemoval: false, cleanedAt: at(100_000) }
     heard.statusWritten?.(

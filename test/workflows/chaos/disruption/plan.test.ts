@@ -166,7 +166,6 @@ describe('a pass over a new Disruption', () => {
     })
     expect(written).toEqual(['remove Disruption slow'])
     expect(events).toMatchObject([
-      { reason: 'Created' },
       { reason: 'EmergencyStop', message: expect.stringContaining('too many alerts') as string },
     ])
     const deleteOnly = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, deleteOnly: true } }

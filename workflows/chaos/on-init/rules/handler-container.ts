@@ -3,6 +3,7 @@
 //
 //   H1. A pod has one of it, the first of its init containers: nothing of the pod runs before it, and it is made once however often it is asked for.
 //   H2. What is no duration is passed over: a mutation refuses nothing.
+//   H3. A namespace that takes none but restricted pods takes one with it, too.
 
 import type { FieldChange } from '../../../kit/index.ts'
 import type { ChaosConfig } from '../../config.ts'
@@ -25,10 +26,18 @@ export function handlerChange(pod: object, handler: ChaosConfig['handler']): rea
   const before: readonly unknown[] = Array.isArray(found) ? found : []
   const isThere = before.some((one) => fieldsOf(one)['name'] === HANDLER_CONTAINER)
   // H1
-  if (!handler.enabled || isThere || fieldsOf(labels)[DISRUPT_ON_INIT_LABEL] === undefined) return []
+  if (!handler.enabled || isThere || isWindows(spec) || fieldsOf(labels)[DISRUPT_ON_INIT_LABEL] === undefined) return []
   const container = handlerContainer(handler, fieldsOf(annotations))
   return [{ path: ['spec', 'initContainers'], value: [container, ...before] }]
 }
+
+/** Nothing there can be disturbed, and its API refuses what else a container may say of its security. */
+function isWindows(spec: unknown): boolean {
+  return fieldsOf(fieldsOf(spec)['os'])['name'] === 'windows'
+}
+
+/** H3. Any number but 0: the handler has no file of its own. */
+const NOBODY = 65_532
 
 function handlerContainer(
   { image, cpu, memory, timeoutMs, maxTimeoutMs }: ChaosConfig['handler'],
@@ -46,5 +55,10 @@ function handlerContainer(
       ...(succeeds ? ['--succeed-on-timeout'] : []),
     ],
     resources: { limits: resources, requests: resources },
+    // H3
+    securityContext: {
+      ...{ allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: NOBODY },
+      ...{ capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } },
+    },
   }
 }

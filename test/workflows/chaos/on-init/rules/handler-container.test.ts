@@ -29,11 +29,19 @@ describe('a pod with the label of on-init', () => {
             ...{ name: 'chaos-handler', image: 'handler:1', imagePullPolicy: 'IfNotPresent' },
             args: ['--timeout', '1m0s'],
             resources: { limits: { cpu: '100m', memory: '100Mi' }, requests: { cpu: '100m', memory: '100Mi' } },
+            securityContext: {
+              ...{ allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: 65_532 },
+              ...{ capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } },
+            },
           },
           own,
         ],
       },
     ])
+  })
+
+  it('gets none on Windows, where nothing can be disturbed', () => {
+    expect(handlerChange(pod({ spec: { os: { name: 'windows' } } }), HANDLER)).toEqual([])
   })
 
   it.each([
