@@ -20,6 +20,7 @@ export function noJournal(): { readonly db: Kysely<Database>; readonly journal: 
     journal: {
       begin: () => Promise.resolve('begun'),
       finish: () => undefined,
+      newestWritten: () => 0,
       ...{ flush: nothing, flushAll: nothing, touch: nothing },
       family: () => Promise.resolve({ self: undefined, children: [], listedKinds: new Set() }),
     },

@@ -65,6 +65,17 @@ describe('what a run has written', () => {
     expect(await journal.family(U1)).toMatchObject({ self: { version: 5 }, children: [{ deleted: true }] })
   })
 
+  it('is what lists of its kind must not be older than, before the journal knows it', async () => {
+    tell(begin)
+    tell({ uid: 'u2', version: 6 })
+    expect(journal.newestWritten(TASK, 'ns')).toBe(6)
+    expect(journal.newestWritten(TASK, undefined)).toBe(6)
+    expect(journal.newestWritten(TASK, 'other')).toBe(0)
+    expect(journal.newestWritten({ ...TASK, kind: 'Other' }, 'ns')).toBe(0)
+    await journal.flush(WRITER)
+    expect(journal.newestWritten(TASK, 'ns')).toBe(0)
+  })
+
   it('keeps the events of its objects held until then', async () => {
     const action = { workflow_id: WRITER, run_id: 'r1', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
     const begun = { ...action, field_manager: 'f', started_at: NOW }

@@ -199,6 +199,21 @@ describe('what a pass observes', () => {
     const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
     expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }])
   })
+
+  it('is not older than what its own pass has written, which the journal need not know yet', async () => {
+    await observe({ list })
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', data: { key: 'value' }, metadata: { name: 'a' } }
+    await act.applyLevel({ ...base, resource: maps, object })
+    const version = api.objects.get(`${MAPS}/a`)?.metadata.resourceVersion
+    const asked: string[] = []
+    api.intercept = ({ method, path, query }) => {
+      if (method !== 'GET' || path !== MAPS) return undefined
+      asked.push(query['resourceVersion'] ?? '')
+      return { status: 200, body: { metadata: { resourceVersion: '1000' }, items: [] } }
+    }
+    await observe({ list })
+    expect(asked).toEqual([version])
+  })
 })
 
 describe('the target, in later steps of a pass', () => {

@@ -173,7 +173,10 @@ describe('objects of kinds without namespaces', () => {
     ...{ apiVersion: 'v1', kind: 'Node' },
     metadata: { name: 'a', uid: 'uid-a', labels: labels as Record<string, string> },
   })
-  const acted = async () => await database.db.selectFrom('action').select(['object', 'verb']).orderBy('verb').execute()
+  const acted = async () => {
+    await stage().deps.journal.flush(global.by.workflowID)
+    return await database.db.selectFrom('action').select(['object', 'verb']).orderBy('verb').execute()
+  }
 
   it('are applied and removed by a target that is in none either', async () => {
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { rack: 'one' } } }

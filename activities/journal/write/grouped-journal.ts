@@ -1,7 +1,7 @@
 // The journal as activities use it on the hot path: what concurrent runs ask of it shares statements and transactions.
 
 import type { Kysely } from 'kysely'
-import type { By, Owner } from '../../../workflows/kit/index.ts'
+import type { By, GroupKind, Owner } from '../../../workflows/kit/index.ts'
 import { beginActions, type NewAction } from './actions.ts'
 import type { Database } from '../database.ts'
 import { type AnsweredWrites, type JournalDeps, journalWrites, tellWrites, type ToldWrites } from './events.ts'
@@ -35,6 +35,8 @@ export interface GroupedJournal {
    * @throws when the journal cannot be read.
    */
   family(owner: Owner, by?: Looker): Promise<KnownFamily>
+  /** The newest version of a kind, in a namespace or anywhere, that this process has written and the journal may not know yet; 0 for none. */
+  newestWritten(kind: GroupKind, namespace: string | undefined): number
   /** A pass of a run looks; it is counted. @throws when the journal cannot be written. */
   touch(by: Looking): Promise<void>
 }
@@ -117,6 +119,7 @@ export function createGroupedJournal(
       const isNew = () => by !== undefined && ledgers.hasMade(by.workflowID, owner.uid)
       return withNewer(await families.of(owner, by, isNew), owner, told)
     },
+    newestWritten: (kind, namespace) => ledgers.newestOf(kind, namespace),
     touch: async (by) => {
       families.looks(by)
       const { workflowID, runID, serves } = by

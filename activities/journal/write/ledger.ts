@@ -6,7 +6,13 @@
 //   L3. A process that dies takes its ledgers along. The actions that they belong to are open, so the bridge holds the events of these objects
 //       (actions.ts, A2) and journals them when the hold expires: no write is missing.
 
-import { isChildOf, type Owner, ownerReferenceOf } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  isChildOf,
+  isSameGroupKind,
+  type Owner,
+  ownerReferenceOf,
+} from '../../../workflows/kit/index.ts'
 import type { KnownObject } from '../read/known-objects.ts'
 import type { ToldWrites } from './events.ts'
 
@@ -69,6 +75,18 @@ export class Ledgers {
         ...{ group, kind, uid, namespace, name, owner: ownerReferenceOf(projection) ?? null, version: resourceVersion },
         ...{ deleted: type === 'DELETED', presumedDeleted: false },
       }))
+  }
+
+  /** The newest version of a kind that runs have written in a namespace, or anywhere, and the journal may not know yet; 0 for none. */
+  newestOf(kind: GroupKind, namespace: string | undefined): number {
+    const versions = [...this.#ledgers.values()].flatMap(({ told }) =>
+      told.flatMap(({ events }) =>
+        events
+          .filter(({ event }) => isSameGroupKind(event, kind) && (namespace ?? event.namespace) === event.namespace)
+          .map(({ event }) => event.resourceVersion),
+      ),
+    )
+    return Math.max(0, ...versions)
   }
 
   /** Whether the run has made the object, and the journal may not know it yet. */

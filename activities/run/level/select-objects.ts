@@ -1,7 +1,7 @@
 // The objects that a query selects, each as much of it as the query lets through.
 //
 //   S1. What is left out of an object leaves this process in no way: thousands of objects are read in parts, and each part is reduced at once.
-//   S2. Lists are not older than what the journal knows, unless the store itself is to be asked.
+//   S2. Lists are not older than what the journal knows and what this process has written, unless the store itself is to be asked.
 
 import {
   type GroupKind,
@@ -97,15 +97,15 @@ function isReduced({ query: { pick, viewed } }: LevelQuery): boolean {
   return pick !== undefined || viewed === true
 }
 
-async function freshness({ db, cluster }: Deps, kind: GroupKind, namespace: string | undefined) {
+async function freshness({ db, cluster, journal }: Deps, kind: GroupKind, namespace: string | undefined) {
+  // Asked for first: what is journaled meanwhile is in the journal's answer.
+  const written = journal.newestWritten(kind, namespace)
   const journaled =
     namespace === undefined
       ? await newestVersionAnywhere(db, cluster, kind)
       : await newestVersion(db, cluster, kind, namespace)
-  return (
-    journaled !== undefined &&
-    journaled > 0 && { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(journaled) }
-  )
+  const newest = Math.max(written, journaled ?? 0)
+  return newest > 0 && { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(newest) }
 }
 
 /** S1 */

@@ -13,11 +13,9 @@ export function writerOf(by: By, step: string): Writer {
   return { ...by, step, fieldManager: fieldManagerOf(by) }
 }
 
-/** Nothing is sent for a pass that does not wait for it any more (cut-off.ts). */
+/** Nothing is sent for a pass that does not wait for it any more (cut-off.ts). The journal follows, at the latest when the pass settles (ledger.ts). */
 export async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
   const [answer] = await whileWaitedFor((signal) => writeAll(deps, writer, [write], signal))
-  // The next step may read what this one wrote, by the journal's newest versions.
-  await deps.journal.flush(writer.workflowID)
   return answer ?? { result: 'gone' }
 }
 
