@@ -111,6 +111,26 @@ describe('the modules', () => {
   })
 })
 
+describe('workflows', () => {
+  // docs/adr/0058: runs of a thread share their modules. What is weak is kept for an object, and so for a run.
+  const kept = /^(?:export )?(?:let|var) |^(?:export )?const \w+ = new (?:Map|Set)\b(?!\(\[)/m
+  const inBundles = sources.filter(({ path }) => /^workflows\/(?!kit\/(?:testing|dsl)\/)/.test(path))
+
+  it('keep nothing of a run at the top level of a module', () => {
+    expect(inBundles.filter(({ text }) => kept.test(text)).map(({ path }) => path)).toEqual([])
+    expect(inBundles.length).toBeGreaterThan(100)
+  })
+
+  it.each([
+    'let count = 0',
+    'export let known: string[]',
+    'const seen = new Map<string, number>()',
+    'export const all = new Set()',
+  ])('would be caught at: %s', (line) => {
+    expect(kept.test(`// A comment.\n${line}\n`)).toBe(true)
+  })
+})
+
 describe('the engine', () => {
   it('says no word of a wing, also in comments', () => {
     expect(sources.flatMap(foreignWords)).toEqual([])

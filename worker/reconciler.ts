@@ -59,6 +59,14 @@ function isRunHere({ name }: { readonly name: string }): boolean {
   return settings.dispatcher.controllers?.includes(name) ?? true
 }
 
+/** So many workflow tasks at once; more only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5). */
+const AT_ONCE = 10
+/**
+ * Few while little comes: each poll that a stopped process holds open swallows a task until its time-out. And few while much comes: a poll holds the place of
+ * a task, so those of one kind (for cached runs, or for new ones) that nothing answers would leave the other kind one place.
+ */
+const MOST_POLLS = 3
+
 await runProcess('worker', config.logLevel, async (frame) => {
   logTemporal(frame.log)
   const parts = await openParts(frame)
@@ -117,12 +125,10 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     sinks: stuckRuns.sinks(),
     activities: activitiesOf(frame, parts),
     maxCachedWorkflows: settings.cachedRuns,
-    // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
-    maxConcurrentWorkflowTaskExecutions: 10,
+    maxConcurrentWorkflowTaskExecutions: AT_ONCE + MOST_POLLS,
     maxConcurrentLocalActivityExecutions: 30,
     interceptors: { activity: [({ info }) => ({ inbound: actsBy(atWork, info) })] },
-    // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
-    workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
+    workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: MOST_POLLS },
     activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
     stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
     shutdownGraceTime: settings.drainMs,
