@@ -11,6 +11,7 @@ import { beginActivities } from './run/begin.ts'
 import { finalizeActivities } from './run/finalize.ts'
 import { observeActivities } from './run/level/observe.ts'
 import { noticeActivities } from './run/level/notices.ts'
+import { tellingFirst } from './run/level/along.ts'
 import { settleActivities } from './run/level/settle.ts'
 import { turnActivities } from './run/level/turns.ts'
 import { writeActivities } from './run/level/write.ts'
@@ -64,8 +65,7 @@ function engineActivities(deps: Deps, beforeEnd: BeforeEnd) {
     ...statusActivities(deps, beforeEnd),
     ...beginActivities(deps),
     ...finalizeActivities(deps),
-    ...observeActivities(deps),
-    ...writeActivities(deps),
+    ...tellingFirst(deps, { ...observeActivities(deps), ...writeActivities(deps) }),
     ...settleActivities(deps),
     ...turnActivities(deps),
     ...noticeActivities(deps),

@@ -26,6 +26,8 @@ export interface ObjectMeta {
   readonly resourceVersion?: string
   readonly generation?: number
   readonly deletionTimestamp?: string
+  /** In seconds; 0 or absent: nobody is given time to end it. */
+  readonly deletionGracePeriodSeconds?: number
   readonly creationTimestamp?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>

@@ -12,6 +12,8 @@ import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 const MOST_OF_DISRUPTION = 6
 /** Create, finalizer, delete. */
 const MOST_OF_CHAOS_POD = 3
+/** Local activities, of all passes; dynamic targeting looks at what it selects in each that may begin something. */
+const MOST_CALLS = 21
 const COUNT = 5
 const NETWORK = { drop: 30 }
 
@@ -52,6 +54,7 @@ describe.each([
     // The journal has them all, the last ones with the end of the pass.
     for (const { object, writes } of [...disruptions, ...pods])
       await vi.waitFor(async () => expect(await journaledWrites(object)).toBe(writes.length), PATIENT)
+    for (const name of names) expect(await callsOf(name)).toBeLessThanOrEqual(MOST_CALLS)
     // Each list is narrowed to what is asked for.
     const lists = auditedReads(chaos.tenants.auditLogPath, mark).filter((read) => read.startsWith('list '))
     expect(lists.length).toBeGreaterThanOrEqual(COUNT)
@@ -103,6 +106,22 @@ async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
     expect(releases).toHaveLength(1)
     for (const { pass, passes } of releases) expect(passes).toBeGreaterThan(pass)
   }, PATIENT)
+}
+
+/** Of the Disruption's run, when it has ended. */
+async function callsOf(name: string): Promise<number> {
+  const run = { workflow_id: '' }
+  await vi.waitFor(async () => {
+    const found = await chaos.tenants.pawl.db
+      .selectFrom('job')
+      .select(['workflow_id', 'outcome'])
+      .where('name', '=', name)
+      .execute()
+    expect(found.map(({ outcome }) => outcome)).toEqual(['Deleted'])
+    run.workflow_id = found[0]?.workflow_id ?? ''
+  }, PATIENT)
+  const { events } = await chaos.tenants.pawl.client.workflow.getHandle(run.workflow_id).fetchHistory()
+  return (events ?? []).filter(({ markerRecordedEventAttributes }) => markerRecordedEventAttributes != null).length
 }
 
 interface WritesOfObject {

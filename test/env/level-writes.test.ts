@@ -89,11 +89,21 @@ describe('an object that is made', () => {
     await apply(wanted({}, { finalizers: ['example.com/a'] }))
     expect(stored()?.metadata.finalizers).toEqual(['theirs', 'example.com/a'])
     const release = { ...base, resource: maps, object: observed(stored()), finalizer: 'example.com/a' }
-    await act.releaseLevel(release)
-    await act.releaseLevel(release)
+    expect(await act.releaseLevel(release)).toBe('released')
+    expect(await act.releaseLevel(release)).toBe('released')
     expect(stored()?.metadata.finalizers).toEqual(['theirs'])
     api.objects.clear()
-    await act.releaseLevel(release)
+    expect(await act.releaseLevel(release)).toBe('gone')
+  })
+
+  it.each([
+    ['gone with its last finalizer', {}, 'gone'],
+    ['there while somebody is given time to end it', { deletionGracePeriodSeconds: 30 }, 'released'],
+  ])('is %s', async (_, metadata, answer) => {
+    const going = { deletionTimestamp: 'now', finalizers: ['example.com/a'], ...metadata }
+    api.put(`${MAPS}/a`, map({}, { ownerReferences: [owner], ...going }))
+    const release = { ...base, resource: maps, object: observed(stored()), finalizer: 'example.com/a' }
+    expect(await act.releaseLevel(release)).toBe(answer)
   })
 
   it('gets no finalizer while it is being deleted: the server would refuse it', async () => {
@@ -320,7 +330,9 @@ describe('a value of a Secret', () => {
     await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
       message: expect.stringContaining('"***" or *** is wrong') as string,
     })
+    await deps.journal.flush(base.by.workflowID)
     const rows = await deps.db.selectFrom('action').select('error').execute()
+    expect(rows).toHaveLength(1)
     expect(JSON.stringify(rows)).not.toMatch(/canary|Y2FuYXJ5/)
   })
 })
@@ -346,6 +358,13 @@ describe('an event that an action tells', () => {
     await tell({ occasion: 'tomorrow' })
     await tell({ type: 'Warning' })
     expect(events()).toHaveLength(3)
+  })
+
+  it('is told before what it goes along with, in their order', async () => {
+    const told = ['Opened', 'Renamed'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } as const }))
+    await apply(wanted({}), { told })
+    expect(events().map((event) => event['reason'])).toEqual(['Opened', 'Renamed'])
+    expect(writes()).toEqual(['POST n/events', 'POST n/events', 'POST n/configmaps'])
   })
 
   it('that is refused changes nothing else', async () => {

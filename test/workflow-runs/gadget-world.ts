@@ -11,6 +11,7 @@ import type {
   JobInput,
   JsonObject,
   LevelActivities,
+  LevelInput,
   LevelJournal,
   Observed,
   PatchInput,
@@ -141,7 +142,10 @@ export function useGadgets() {
     applyLevel: (input) => worlds.of(input.by.workflowID).apply(input),
     createLevel: (input) => worlds.of(input.by.workflowID).create(input),
     patchLevel: (input) => worlds.of(input.by.workflowID).patch(input),
-    releaseLevel: (input) => worlds.of(input.by.workflowID).did(`release ${input.finalizer}`),
+    releaseLevel: async (input) => {
+      await worlds.of(input.by.workflowID).did(`release ${input.finalizer}`)
+      return 'released'
+    },
     eventLevel: (input) => worlds.of(input.by.workflowID).did(`event ${input.event.type} ${input.event.reason}`),
     removeLevel: (input) => worlds.of(input.by.workflowID).remove(),
     finalizeLevel: (input) => worlds.of(input.by.workflowID).finalize(input.guarded),
@@ -150,15 +154,24 @@ export function useGadgets() {
     settleLevel: (input) => worlds.of(input.by.workflowID).settle(input),
     endLevel: (input) => worlds.of(input.by.workflowID).end(input.outcome),
   }
-  const worker = useRunWorker('gadget.ts', activities)
+  // What goes along with a call comes before it.
+  const told = Object.entries<(input: never) => Promise<unknown>>({ ...activities }).map(([name, act]) => [
+    name,
+    async (input: LevelInput) => {
+      for (const { event } of input.told ?? []) worlds.of(input.by.workflowID).log.push(`along ${event.reason}`)
+      return await act(input as never)
+    },
+  ])
+  const worker = useRunWorker('gadget.ts', Object.fromEntries(told) as typeof activities)
 
   async function start(
     spec: Spec | undefined,
     change: { status?: object; metadata?: object } = {},
+    workflow = 'gadget',
   ): Promise<GadgetWorld> {
     const world = new GadgetWorld()
     world.becomes(spec, change)
-    await run(world)
+    await run(world, workflow)
     return world
   }
 

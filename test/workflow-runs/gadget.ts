@@ -30,6 +30,8 @@ export interface Gadget extends JsonObject {
     }
     /** One of each. */
     readonly acts?: true
+    /** An event before everything else. */
+    readonly tells?: true
     readonly save?: true
     readonly remove?: true
     readonly status?: Record<string, string | null>
@@ -68,6 +70,11 @@ const act = action<Pass>('act', async (pass) => {
   if (refresh === true && (await pass.refresh('one')) !== pass.state.one) return fail('Bug', 'state was not replaced')
   if (remove === true && pass.state.one !== undefined) await pass.act.remove(pass.state.one)
   return { ...done, ...outcome }
+})
+
+const tell = action<Pass>('tell', async (pass) => {
+  if (pass.target.spec.tells === true) await pass.act.event({ type: 'Normal', reason: 'Opened', message: 'it is open' })
+  return done
 })
 
 /** Writes, too: nothing of a step is done after its time. */
@@ -115,7 +122,7 @@ const controller = defineLevel<State, Gadget>({
     constructor: { kind: 'v1/ConfigMap', name: 'nobody' },
   },
   writes: [{ kind: 'v1/ConfigMap', namespaces: ['declared'] }, 'v1/Secret'],
-  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(act, actMore)),
+  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(tell, act, actMore)),
   hooks: {
     before: ({ name }, { target, subject, status }) => {
       const { trace = subject.name } = status as { trace?: string }
@@ -123,7 +130,7 @@ const controller = defineLevel<State, Gadget>({
     },
   },
   finalizer: 'example.com/hold',
-  onDelete: act,
+  onDelete: sequential(tell, act),
 })
 
 /** The same, of which few passes may be under way. */
@@ -131,6 +138,13 @@ const bounded = { ...controller, name: 'bounded', settings: { passes: 1 } }
 
 export async function boundedGadget(input: JobInput): Promise<RunResult> {
   return await runLevel(bounded, input)
+}
+
+/** The same, whose events go along with other calls. */
+const quiet = { ...controller, name: 'quiet', settings: { events: 'along' } } as const
+
+export async function quietGadget(input: JobInput): Promise<RunResult> {
+  return await runLevel(quiet, input)
 }
 
 export async function gadget(input: JobInput): Promise<RunResult> {

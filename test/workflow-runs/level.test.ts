@@ -148,6 +148,37 @@ describe('a run in level mode', () => {
     ])
   })
 
+  it('lets events go along with what comes next, and with its end, where its controller has it so', async () => {
+    const world = await start({ tells: true, acts: true }, {}, 'quietGadget')
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual([
+      'observe',
+      ...['along Opened', 'apply configmaps made adopting one'],
+      ...['create only', 'patch one {"data":{"key":"value"}} fenced', 'release example.com/hold'],
+      ...['along Made', 'end Converged'],
+    ])
+  })
+
+  it('tells what is left when a pass is settled, and once', async () => {
+    const world = await start({ tells: true, outcome: { laterMs: 60_000 } }, {}, 'quietGadget')
+    await world.reached('settle')
+    expect(world.log).toEqual(['observe', 'along Opened', 'settle'])
+    world.becomes({})
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log.filter((line) => line.startsWith('along'))).toHaveLength(1)
+  })
+
+  it('tells before a status, and before its finalizer is taken off', async () => {
+    const world = await start(
+      { tells: true, status: { a: '1' } },
+      { metadata: { deletionTimestamp: 'now' } },
+      'quietGadget',
+    )
+    expect(await world.run.result()).toBe('Deleted')
+    expect(world.log).toEqual(['observe', 'along Opened', 'status {"a":"1"}', 'finalizer off', 'end Deleted'])
+  })
+
   it('looks again at once when what it would change is not as it was observed', async () => {
     const world = await start({ acts: true })
     world.answer = 'changed'
@@ -281,7 +312,7 @@ describe('a run in level mode', () => {
   it('shows hooks each step, and the object that it is about', async () => {
     const world = await start({ traced: true })
     expect(await world.run.result()).toBe('Converged')
-    expect(world.log).toContain('status {"trace":"g > when isHurried > sequential > act > actMore"}')
+    expect(world.log).toContain('status {"trace":"g > when isHurried > sequential > tell > act > actMore"}')
   })
 
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {

@@ -25,22 +25,17 @@ export function namespaceView({ metadata: { name, annotations = {} } }: Namespac
   return { name, ...(stop !== undefined && { stop }) }
 }
 
-const PLACE = { kind: 'v1/Namespace', lazy: true, view: namespaceView } as const
+const PLACE = { kind: 'v1/Namespace', view: namespaceView, onlyIf: { 'metadata.deletionTimestamp': [''] } } as const
 
-/** They come and go seldom: their changes wake, and they are read by who is about to begin something. */
+/** They come and go seldom, and their changes wake. Whatever is being deleted stops anyway. */
 export const stopQueries: Readonly<Record<keyof StopState, StateQuery>> = {
   home: { ...PLACE, name: '${target.metadata.namespace}' },
   chaosHome: { ...PLACE, name: CHAOS_NAMESPACE },
 }
 
-interface Looking {
-  refresh(name: 'home' | 'chaosHome'): Promise<NamespaceView | undefined>
-}
-
 /** The namespace that says that everything has to stop. */
-export async function stopIn(pass: Looking): Promise<NamespaceView | undefined> {
-  const places = await Promise.all([pass.refresh('home'), pass.refresh('chaosHome')])
-  return places.find((place) => place?.stop !== undefined)
+export function stopIn({ home, chaosHome }: StopState): NamespaceView | undefined {
+  return [home, chaosHome].find((place) => place?.stop !== undefined)
 }
 
 const LONGEST_MESSAGE = 1000

@@ -67,7 +67,6 @@ type AnyPass = Pick<ParentPass<unknown, AnyParent>, 'state' | 'act' | 'target' |
 
 interface Refreshing {
   refresh(name: 'children'): Promise<readonly Child[]>
-  refresh(name: 'home' | 'chaosHome'): Promise<StopState['home']>
 }
 
 /** How late a Disruption may be made. */
@@ -79,7 +78,7 @@ export function toleranceMsOf({ target, settings }: Pick<AnyPass, 'target' | 'se
 /** P2. Whether nothing may be made now; told where an emergency stop is why. */
 export async function isHeldBack(pass: AnyPass): Promise<boolean> {
   if (configOf(pass).controller.deleteOnly) return true
-  const stopping = await stopIn(pass)
+  const stopping = stopIn(pass.state)
   if (stopping === undefined) return false
   const message = stopText(stopping, 'no Disruption is made')
   await pass.act.event({ type: 'Warning', reason: 'EmergencyStop', message })

@@ -208,6 +208,7 @@ export type {
   EventInput,
   FinalizeLevelInput,
   LevelActivities,
+  LevelInput,
   LevelJournal,
   LevelQuery,
   Observed,

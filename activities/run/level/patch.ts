@@ -85,8 +85,11 @@ function refuseIdentity(object: ObservedObject, { metadata = {} }: PatchInput['p
   throw finalFailure('InvalidPatch', message)
 }
 
-/** Takes a finalizer off the object; without it, or gone, is success. */
-export async function release(deps: Deps, { by, resource, object, finalizer }: ReleaseInput): Promise<void> {
+/** Takes a finalizer off the object; without it, or gone, is success. @returns 'gone' where that was all that held it. */
+export async function release(
+  deps: Deps,
+  { by, resource, object, finalizer }: ReleaseInput,
+): Promise<'released' | 'gone'> {
   const { name, namespace = '', uid } = object.metadata
   const at = { watched: followedKind(deps, resource), namespace, name }
   const next = (current: KubeObject): Patch | 'done' => {
@@ -95,10 +98,18 @@ export async function release(deps: Deps, { by, resource, object, finalizer }: R
     return { metadata: { finalizers: finalizers.filter((one) => one !== finalizer) } }
   }
   const current = await readObject(deps, at.watched, namespace, name)
-  const patch = current === undefined ? 'done' : next(current)
-  if (current === undefined || patch === 'done') return
+  if (current?.metadata.uid !== uid) return 'gone'
+  const patch = next(current)
+  if (patch === 'done') return 'released'
   const answer = await send(deps, writerOf(by, 'release'), {
     ...{ ...at, verb: 'patch', patch, version: current.metadata.resourceVersion ?? '', reapply: next },
   })
   if (answer.result === 'failed') throw about(nameOf(object.kind, object.metadata), answer.error)
+  return answer.result === 'gone' || (answer.result === 'ok' && isGone(answer.object)) ? 'gone' : 'released'
+}
+
+/** The API server takes it away with the last finalizer, unless somebody is given time to end it. */
+function isGone({ metadata }: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0
 }

@@ -6,6 +6,7 @@ import { recordWarning } from '../../kube/events.ts'
 import { controllerOf } from '../controllers.ts'
 import { endRun } from '../end-run.ts'
 import { recordPass } from '../record-pass.ts'
+import { tellAtEnd } from './along.ts'
 import { notify } from './notices.ts'
 import { endTurn } from './turns.ts'
 
@@ -14,8 +15,11 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
    * Records what the pass met, and when the next one is due, with the same back-off and budget as jobs have. A fault is a Warning on the
    * object; one that the next pass is likely to have got over (`Changed`) is none.
    */
-  async settleLevel({ by, subject, target, againMs, attempt, isOutside, fault }) {
+  async settleLevel({ by, subject, target, told: along, againMs, attempt, isOutside, fault }) {
+    await tellAtEnd(deps, { by, subject, target, told: along })
     const told = fault === undefined || fault.reason === 'Changed' ? undefined : fault
+    // All that the pass has written, in one transaction.
+    await deps.journal.flush(by.workflowID)
     await recordPass(deps, {
       workflowID: by.workflowID,
       runID: by.runID,
@@ -41,7 +45,8 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
   },
 
   /** Closes the run's row. */
-  async endLevel({ by, firstRunID, subject, cause, outcome }) {
+  async endLevel({ by, firstRunID, subject, target, told, cause, outcome }) {
+    await tellAtEnd(deps, { by, subject, target, told })
     const run = { workflowID: by.workflowID, runID: firstRunID, passes: by.pass }
     await endRun(deps, { ...run, subject, jobID: '', cause }, outcome)
     await endTurn(deps, by, subject)

@@ -45,7 +45,7 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
 
   /** Takes a finalizer off an object that was observed. */
   async releaseLevel(input) {
-    await release(deps, input)
+    return await release(deps, input)
   },
 
   /** Records an event on the target; one that cannot be written changes nothing else. @throws failures of Temporal where somebody is told of it. */

@@ -17,7 +17,7 @@ export const disruptionRolloutController = defineLevel<RolloutPassState, Disrupt
   finalizer: FINALIZER,
   onDelete: endRollout,
   // Only workers with the wing ask it: others lack its configuration.
-  settings: { queue: 'chaos' },
+  settings: { queue: 'chaos', events: 'along' },
   plurals: { [CHILD_KIND]: disruptionKind.plural },
   writes: [{ kind: CHILD_KIND, verbs: ['create', 'delete'] }],
 })

@@ -6,7 +6,7 @@
 //   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
 import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
-import { endChaosPods, letGo, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
+import { endChaosPods, isGone, letGo, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
@@ -69,7 +69,7 @@ export const cleanUp = sequential(orElse(takeOver, nop), endChaosPods, deleteCha
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
-  const { chaosPods } = pass.state
+  const chaosPods = pass.state.chaosPods.filter((pod) => !isGone(pass, pod))
   // Our finalizer is on them; whoever else takes it off wakes the next pass.
   const cleaning = chaosPods.filter((pod) => pod.isHeld && pod.phase === 'Running' && !wasReleased(pass, pod))
   if (cleaning.length > 0) return chaosPods

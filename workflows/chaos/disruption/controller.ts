@@ -17,7 +17,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   finalizer: FINALIZER,
   onDelete: cleanUp,
   // Only workers with the wing ask it: others lack its configuration.
-  settings: { queue: 'chaos' },
+  settings: { queue: 'chaos', events: 'along' },
   activities: clouds,
   writes: [
     { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE], verbs: ['create', 'patch', 'delete'] },

@@ -5,9 +5,8 @@ import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { stopIn, stopText } from '../emergency-stop.ts'
 import type { DisruptionPass } from './pass.ts'
 
-export const obeyStop = action<DisruptionPass>('obeyStop', async (pass): Promise<Outcome> => {
-  const { act, target } = pass
-  const stop = await stopIn(pass)
+export const obeyStop = action<DisruptionPass>('obeyStop', async ({ act, target, state }): Promise<Outcome> => {
+  const stop = stopIn(state)
   if (stop === undefined) return done
   await act.event({ type: 'Warning', reason: 'EmergencyStop', message: stopText(stop, 'it is deleted') })
   await act.remove(target)

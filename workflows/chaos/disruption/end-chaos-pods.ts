@@ -20,9 +20,12 @@ export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Pr
   const health = await healthOf(pass, pods.filter(needsHealth))
   const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.target)) }))
   const released = ended.filter(({ end }) => end === 'release')
-  await Promise.all(released.map(async ({ pod }) => await act.release(pod, CHAOS_POD_FINALIZER)))
-  const before = releasedIn.get(pass) ?? []
-  releasedIn.set(pass, new Set([...before, ...released.map(({ pod }) => pod.metadata.uid)]))
+  await Promise.all(
+    released.map(async ({ pod }) => {
+      if ((await act.release(pod, CHAOS_POD_FINALIZER)) === 'gone') remember(goneIn, pass, pod)
+      remember(releasedIn, pass, pod)
+    }),
+  )
   const stuck = ended.filter(({ end }) => end === 'stuck').map(({ pod }) => pod)
   stuckIn.set(pass, new Set(stuck.map(({ metadata }) => metadata.name)))
   if (statusIn(pass).isStuckOnRemoval === true || stuck.length > 0) status.isStuckOnRemoval = stuck.length > 0
@@ -33,6 +36,16 @@ export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Pr
 // What one step of a pass finds and another one writes, or asks for.
 const stuckIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
 const releasedIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
+const goneIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
+
+function remember(known: typeof goneIn, pass: DisruptionPass, { metadata }: ChaosPod): void {
+  known.set(pass, new Set([...(known.get(pass) ?? []), metadata.uid]))
+}
+
+/** Whether this pass has taken off the last finalizer of one that is being deleted. */
+export function isGone(pass: DisruptionPass, { metadata }: ChaosPod): boolean {
+  return goneIn.get(pass)?.has(metadata.uid) === true
+}
 
 /** Whether this pass has taken our finalizer off. */
 export function wasReleased(pass: DisruptionPass, { metadata }: ChaosPod): boolean {

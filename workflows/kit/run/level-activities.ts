@@ -20,10 +20,18 @@ export interface LevelQuery extends LevelResource {
   readonly query: QueryData
 }
 
-interface LevelInput {
+export interface LevelInput {
   readonly by: By
   readonly subject: Subject
   readonly target: SentTarget
+  /** What is told before the call does what it is asked to; absent: nothing. */
+  readonly told?: readonly LevelTold[]
+}
+
+/** An event, and who says so; absent: the field manager. */
+export interface LevelTold {
+  readonly event: TargetEvent
+  readonly source?: string
 }
 
 export interface ObserveInput extends LevelInput {
@@ -78,11 +86,7 @@ export interface ReleaseInput extends LevelInput {
   readonly finalizer: string
 }
 
-export interface EventInput extends LevelInput {
-  readonly event: TargetEvent
-  /** Who says so; absent: the field manager. */
-  readonly source?: string
-}
+export interface EventInput extends LevelInput, LevelTold {}
 
 export interface RemoveInput extends LevelInput {
   readonly resource: LevelResource
@@ -112,11 +116,9 @@ export interface SettleLevelInput extends LevelInput {
   readonly fault: { readonly reason: string; readonly message: string } | undefined
 }
 
-export interface EndLevelInput {
-  readonly by: By
+export interface EndLevelInput extends LevelInput {
   /** Of the first run of this ID that goes on in this one. */
   readonly firstRunID: string
-  readonly subject: Subject
   readonly cause: string
   readonly outcome: string
 }
@@ -135,7 +137,8 @@ export interface LevelActivities {
   createLevel(input: CreateInput): Promise<'created' | 'exists'>
   /** 'changed': another object has its name, or, of a fenced patch, it has another version. */
   patchLevel(input: PatchInput): Promise<'patched' | 'changed'>
-  releaseLevel(input: ReleaseInput): Promise<void>
+  /** 'gone': nothing else held it. Of runs that a former worker recorded the answer is nothing. */
+  releaseLevel(input: ReleaseInput): Promise<'released' | 'gone'>
   eventLevel(input: EventInput): Promise<void>
   removeLevel(input: RemoveInput): Promise<'removed' | 'changed'>
   /** The target as it is now; undefined when it is gone. */

@@ -100,9 +100,9 @@ export interface LevelActs {
   patch(object: ObservedObject, patch: ObjectPatch, options?: PatchOptions): Promise<void>
   /** Deletes the object that was observed; one that is gone is success, one that changed since is a retryable fault. */
   remove(object: ObservedObject): Promise<void>
-  /** Takes a finalizer off the object that was observed; one that is gone is success. */
-  release(object: ObservedObject, finalizer: string): Promise<void>
-  /** Records an event on the target, or about another object. Said again in the same words it is one event. */
+  /** Takes a finalizer off the object that was observed; one that is gone is success. @returns 'gone' where nothing else held it: it is not there any more. */
+  release(object: ObservedObject, finalizer: string): Promise<'released' | 'gone'>
+  /** Records an event on the target, or about another object, at once or along with the pass's next call (`LevelSettings.events`). Said again in the same words it is one event. */
   event(event: TargetEvent): Promise<void>
 }
 

@@ -27,6 +27,11 @@ export interface LevelSettings {
   readonly queue?: string
   /** How failures that may pass are tried again. */
   readonly retries?: RetryLimits
+  /**
+   * When events are told. `along`: with the pass's next call of another kind, before what that does, or with its end; each costs a call less, and one that
+   * is told before an activity of the controller's own, or a wait inside of the pass, comes after it. Default: at once.
+   */
+  readonly events?: 'at once' | 'along'
 }
 
 /** As `LevelSettings` has them; those of controllers in mode job, too. */
@@ -54,7 +59,8 @@ const RANGES: Readonly<Record<string, Range>> = {
 /** Longer than any budget of retries takes to be whole again: all that may be owed, and the burst. */
 export const LONGEST_REFILL_MS = DAY_MS + (1000 / 0.01) * 1000
 
-const FIELDS = ['passes', 'queue', 'retries']
+const FIELDS = ['passes', 'queue', 'retries', 'events']
+const WHEN: readonly unknown[] = ['at once', 'along']
 const RETRY_FIELDS = Object.keys(DEFAULT_RETRIES)
 // It becomes a part of a name in Temporal, behind a dot.
 const QUEUE = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/
@@ -63,11 +69,13 @@ const QUEUE = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/
 export function checkSettings(controller: string, settings: LevelSettings): void {
   const at = `controller ${controller}: settings`
   checkFields(at, settings, FIELDS)
-  const { queue, retries } = settings
+  const { queue, retries, events } = settings
   if (queue !== undefined && !(typeof queue === 'string' && QUEUE.test(queue)))
     throw new Error(
       `${at}.queue is ${shown(queue)}, expected small letters, digits and "-", with a letter first, at most 63 characters`,
     )
+  if (events !== undefined && !WHEN.includes(events))
+    throw new Error(`${at}.events is ${shown(events)}, expected ${WHEN.map((one) => shown(one)).join(' or ')}`)
   if (retries !== undefined) checkFields(`${at}.retries`, retries, RETRY_FIELDS)
   for (const [path, range] of Object.entries(RANGES)) checkNumber(`${at}.${path}`, valueAt(settings, path), range)
   const { firstMs, mostMs } = retryLimits(settings)

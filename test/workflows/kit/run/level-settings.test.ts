@@ -28,6 +28,7 @@ describe('the settings of a controller', () => {
     [{ queue: 'a.b' }, '.queue is "a.b", expected small letters'],
     [{ queue: '' }, '.queue is "", expected small letters'],
     [{ queue: 7 }, '.queue is 7, expected small letters'],
+    [{ events: 'later' }, '.events is "later", expected "at once" or "along"'],
     [{ retries: 5 }, '.retries is 5, expected an object with firstMs, mostMs, perSecond, burst'],
     [{ retries: { first: 5 } }, '.retries has the field first, expected one of firstMs, mostMs, perSecond, burst'],
     [{ retries: { firstMS: 5 } }, '.retries has the field firstMS, expected firstMs, or none'],

@@ -11,6 +11,7 @@ import type { By, Subject } from '../subject.ts'
 import { type SecretGap, takeSecrets } from '../secret-values.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import { writeVerdict } from '../write-places.ts'
+import type { Along } from './along.ts'
 import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
 
 /** Whose pass it is. */
@@ -20,9 +21,10 @@ export interface Acting {
   readonly target: SentTarget
 }
 
-export function actsOf(controller: LevelController, base: Acting): LevelActs {
+export function actsOf(controller: LevelController, acting: Acting, along: Along): LevelActs {
   const activities = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const { subject } = base
+  const { subject } = acting
+  const base = () => ({ ...acting, ...along.take() })
   const known = ({ apiVersion, kind, metadata }: ObservedObject): ObservedObject => {
     const { name, namespace, uid, resourceVersion } = metadata
     return { apiVersion, kind, metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) } }
@@ -31,7 +33,7 @@ export function actsOf(controller: LevelController, base: Acting): LevelActs {
     const { value, gaps } = takeSecrets(object)
     refuseSecrets(value, gaps)
     const place = placeOf(controller, subject, object)
-    return { ...base, ...place, object: value, ...(owner && { owner }), ...(gaps.length > 0 && { gaps }) }
+    return { ...base(), ...place, object: value, ...(owner && { owner }), ...(gaps.length > 0 && { gaps }) }
   }
   return {
     async apply(given: object, options: ApplyOptions = {}) {
@@ -49,22 +51,26 @@ export function actsOf(controller: LevelController, base: Acting): LevelActs {
       const { value, gaps } = takeSecrets(patch)
       refuseSecrets({ ...value, ...known(object) }, gaps)
       const how = { fenced, ...(gaps.length > 0 && { gaps }) }
-      const input = { ...base, resource, object: known(object), patch: value, ...how }
+      const input = { ...base(), resource, object: known(object), patch: value, ...how }
       if ((await activities.patchLevel(input)) === 'changed') throw changedSince(subject, object)
     },
     async remove(object) {
       const { resource } = observedPlace(controller, subject, object)
-      const answer = await activities.removeLevel({ ...base, resource, object: known(object) })
+      const answer = await activities.removeLevel({ ...base(), resource, object: known(object) })
       if (answer !== 'removed') throw changedSince(subject, object)
     },
     async release(object, finalizer) {
       const { resource } = observedPlace(controller, subject, object)
-      await activities.releaseLevel({ ...base, resource, object: known(object), finalizer })
+      return await activities.releaseLevel({ ...base(), resource, object: known(object), finalizer })
     },
     async event({ about, ...event }) {
-      const { eventSource: source } = controller
-      const told = { ...event, ...(about && { about: known(about) }) }
-      await activities.eventLevel({ ...base, event: told, ...(source !== undefined && { source }) })
+      const { eventSource: source, settings } = controller
+      const told = {
+        event: { ...event, ...(about && { about: known(about) }) },
+        ...(source !== undefined && { source }),
+      }
+      if (settings?.events === 'along') along.note(told)
+      else await activities.eventLevel({ ...base(), ...told })
     },
   }
 }

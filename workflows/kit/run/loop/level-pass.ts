@@ -13,6 +13,7 @@ import type { StateQuery } from '../query.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import { statusNews, withNews } from '../status-draft.ts'
 import type { Step } from '../../plan/step.ts'
+import type { Along } from './along.ts'
 import { actsOf } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
 import { runTime } from './run-time.ts'
@@ -23,6 +24,7 @@ export interface Seen {
   readonly subject: Subject
   readonly by: By
   readonly observed: Observed
+  readonly along: Along
 }
 
 /** Runs the author's steps, then writes what they said about the status. */
@@ -33,15 +35,16 @@ export async function runSteps(controller: LevelController, step: Step<AnyLevelP
   return 'outcome' in written ? joinOutcomes(outcome, written.outcome) : outcome
 }
 
-function passOf(controller: LevelController, { subject, by, observed }: Seen): AnyLevelPass {
+function passOf(controller: LevelController, { subject, by, observed, along }: Seen): AnyLevelPass {
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const base = { by, subject, target: sentTarget(controller.target) }
+  const acting = { by, subject, target: sentTarget(controller.target) }
+  const base = () => ({ ...acting, ...along.take() })
   const queries = queriesOf(controller)
   const state = stateOf(controller, observed)
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
   return {
-    ...{ subject, by, state, status, act: actsOf(controller, base) },
+    ...{ subject, by, state, status, act: actsOf(controller, acting, along) },
     call: (activities) => ownCalls(controller, subject, activities),
     now: runTime(),
     settings: observed.wing,
@@ -53,7 +56,7 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
       const news = statusNews(status, current['status'])
       if (news === undefined) return
       const version = current.metadata.resourceVersion
-      const written = await writeLevelStatus({ ...base, version, ...news })
+      const written = await writeLevelStatus({ ...base(), version, ...news })
       // P1
       const metadata = { ...current.metadata, resourceVersion: written ?? version }
       current = { ...current, metadata, status: withNews(current['status'], news) }
@@ -62,7 +65,7 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
       const version = current.metadata.resourceVersion
-      const { found } = await refreshLevel({ ...base, version, state: name, query, ...(narrowed && { narrowed }) })
+      const { found } = await refreshLevel({ ...base(), version, state: name, query, ...(narrowed && { narrowed }) })
       Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
       return found
     },

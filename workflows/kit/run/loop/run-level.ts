@@ -18,6 +18,7 @@ import { done, isDone, wishedMs } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
 import { quoted } from '../markdown.ts'
 import { duration, LEVEL_TOLD } from '../summaries.ts'
+import { type Along, createAlong } from './along.ts'
 import { queriesOf, runSteps, type Seen } from './level-pass.ts'
 import { type Course, createWakes, loop, type PassReport, type RunResult } from './loop.ts'
 import { attempt, insistentActivities, shortActivities, showDetails } from './temporal.ts'
@@ -41,6 +42,7 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
   const { takeTurn, settleLevel, endLevel } = insistentActivities<LevelJournal>(LEVEL_TOLD)
   const { settings } = controller
   const target = sentTarget(controller.target)
+  const along = createAlong()
   let hurried = 0
   return {
     // V6
@@ -52,7 +54,7 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
       },
     }),
     async runPass(by) {
-      const report = await runPass(controller, subject, by)
+      const report = await runPass(controller, subject, by, along)
       showDetails(details(report))
       return report
     },
@@ -60,22 +62,23 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
       if (result !== undefined) return { result, isClosed: false }
       hurried = isHurried(next) ? hurried + 1 : 0
       const againMs = hurried > MOST_HURRIED ? CALM_MS : next.againMs
-      await settleLevel({ by, subject, target, ...next, againMs })
+      await settleLevel({ by, subject, target, ...along.take(), ...next, againMs })
       return { result, isClosed: false }
     },
-    close: async (by, outcome, firstRunID) => await endLevel({ by, firstRunID, subject, cause, outcome }),
+    close: async (by, outcome, firstRunID) =>
+      await endLevel({ by, firstRunID, subject, target, ...along.take(), cause, outcome }),
     // V3
     endsWoken: false,
   }
 }
 
-async function runPass(controller: LevelController, subject: Subject, by: By): Promise<PassReport> {
+async function runPass(controller: LevelController, subject: Subject, by: By, along: Along): Promise<PassReport> {
   const base = { by, subject, target: sentTarget(controller.target) }
   const { observeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller) }))
   if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
   if (looked.value === undefined) return GONE
-  const seen = { subject, by, observed: looked.value }
+  const seen = { subject, by, observed: looked.value, along }
   const { deletionTimestamp, finalizers = [] } = looked.value.target.metadata
   const isHeld = controller.finalizer !== undefined && finalizers.includes(controller.finalizer)
   if (deletionTimestamp !== undefined) return isHeld ? await runDeletion(controller, seen) : GONE
@@ -84,7 +87,7 @@ async function runPass(controller: LevelController, subject: Subject, by: By): P
   const held = await finalize(controller, seen, true)
   if ('outcome' in held) return { outcome: held.outcome, result: undefined }
   if (held.value === undefined) return GONE
-  return await runPlan(controller, { subject, by, observed: { ...looked.value, target: held.value } })
+  return await runPlan(controller, { ...seen, observed: { ...looked.value, target: held.value } })
 }
 
 const GONE: PassReport = { outcome: done, result: DELETED }
@@ -105,9 +108,9 @@ async function finalize(controller: LevelController, seen: Seen, guarded: boolea
   const { finalizer = '' } = controller
   const target = sentTarget(controller.target)
   const { finalizeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const { by, subject } = seen
+  const { by, subject, along } = seen
   const version = seen.observed.target.metadata.resourceVersion
-  return await attempt(() => finalizeLevel({ by, subject, target, version, finalizer, guarded }))
+  return await attempt(() => finalizeLevel({ by, subject, target, ...along.take(), version, finalizer, guarded }))
 }
 
 /** Also beside final faults, and after passes that looked at older objects again and again: only a back-off is calm by itself. */
