@@ -86,6 +86,25 @@ describe('what a pass observes', () => {
     expect(await observe({})).toBeUndefined()
   })
 
+  it('is, of a target that is gone, what can be asked for by its name, where that is wanted', async () => {
+    api.objects.clear()
+    const found = listed(map({ key: 'x' }))
+    const queries = { list: { ...maps, query: list }, named: { ...maps, query: named } }
+    const observed = await act.observeLevel({ ...base, queries, evenGone: true })
+    expect(observed).toEqual({
+      isGone: true,
+      target: {
+        apiVersion: 'example.com/v1',
+        kind: 'Shop',
+        metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
+      },
+      states: { list: [expect.objectContaining({ data: { key: 'x' } })] },
+    })
+    const again = await act.refreshLevel({ ...base, isGone: true, state: 'list', query: queries.list })
+    expect(again).toMatchObject({ found: [{ data: { key: 'x' } }] })
+    expect(found).toHaveLength(2)
+  })
+
   it('has the fault of a state that is several, is not owned, or that nobody lets it read, beside the others', async () => {
     listed(map({}, { name: 'b' }), map({}, { name: 'c' }))
     api.put(`${MAPS}/a`, map({}, { ownerReferences: [stranger] }))

@@ -31,6 +31,7 @@ export const HOLD = 'example.com/hold'
 export class GadgetWorld extends RunWorld {
   readonly settled: SettleLevelInput[] = []
   removal: 'removed' | 'changed' = 'removed'
+  isCleared = false
   answer: 'applied' | 'changed' = 'applied'
   failStatus: ApplicationFailure | undefined
   turns: boolean[] = []
@@ -58,11 +59,13 @@ export class GadgetWorld extends RunWorld {
     return isTurn
   }
 
-  async observe(): Promise<Observed | undefined> {
+  async observe(evenGone = false): Promise<Observed | undefined> {
     this.log.push('observe')
     const target = this.#target
     await this.onObserve?.()
     const { unreadable } = this
+    if (target === undefined && evenGone)
+      return { target: NAME_ONLY, isGone: true, states: this.isCleared ? {} : { one: ONE } }
     return (
       target && { target, states: { one: ONE, ...(unreadable ? {} : { list: [] }) }, ...(unreadable && { unreadable }) }
     )
@@ -74,6 +77,7 @@ export class GadgetWorld extends RunWorld {
   }
 
   remove() {
+    this.log.push('remove')
     return Promise.resolve(this.removal)
   }
 
@@ -126,6 +130,12 @@ export class GadgetWorld extends RunWorld {
   }
 }
 
+const NAME_ONLY = {
+  apiVersion: 'example.com/v1',
+  kind: 'Gadget',
+  metadata: { name: 'g', namespace: 'n', uid: 'u' },
+} as unknown as JsonObject
+
 const ONE: JsonObject = {
   ...{ apiVersion: 'v1', kind: 'ConfigMap' },
   metadata: {
@@ -137,7 +147,7 @@ const ONE: JsonObject = {
 export function useGadgets() {
   const worlds = new Worlds<GadgetWorld>()
   const activities: LevelActivities & LevelJournal = {
-    observeLevel: (input) => worlds.of(input.by.workflowID).observe(),
+    observeLevel: (input) => worlds.of(input.by.workflowID).observe(input.evenGone),
     refreshLevel: (input) => worlds.of(input.by.workflowID).refresh(),
     applyLevel: (input) => worlds.of(input.by.workflowID).apply(input),
     createLevel: (input) => worlds.of(input.by.workflowID).create(input),

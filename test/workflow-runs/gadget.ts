@@ -2,12 +2,14 @@
 
 import {
   action,
+  again,
   defineLevel,
   done,
   fail,
   type JobInput,
   join,
   type JsonObject,
+  type LevelDefinition,
   type LevelPass,
   type Outcome,
   sequential,
@@ -114,7 +116,7 @@ async function saved(pass: Pass): Promise<string> {
   return [said, ...conditions.map(({ status }) => status), `version ${pass.target.metadata.resourceVersion}`].join(', ')
 }
 
-const controller = defineLevel<State, Gadget>({
+const definition = {
   ...{ name: 'gadget', target: { apiVersion: 'example.com/v1', kind: 'Gadget', plural: 'gadgets' } },
   queries: {
     one: { kind: 'v1/ConfigMap', name: 'one' },
@@ -131,13 +133,27 @@ const controller = defineLevel<State, Gadget>({
   },
   finalizer: 'example.com/hold',
   onDelete: sequential(tell, act),
-})
+} satisfies LevelDefinition<State, Gadget>
+const controller = defineLevel<State, Gadget>(definition)
 
 /** The same, of which few passes may be under way. */
 const bounded = { ...controller, name: 'bounded', settings: { passes: 1 } }
 
 export async function boundedGadget(input: JobInput): Promise<RunResult> {
   return await runLevel(bounded, input)
+}
+
+/** The same, which clears up when somebody else has taken its finalizer off. */
+const clear = action<Pass>('clear', async (pass) => {
+  pass.status['said'] = 'nobody sees it'
+  if (pass.state.one === undefined) return done
+  await pass.act.remove(pass.state.one)
+  return again(10)
+})
+const clearing = defineLevel<State, Gadget>({ ...definition, name: 'clearing', onGone: clear })
+
+export async function clearingGadget(input: JobInput): Promise<RunResult> {
+  return await runLevel(clearing, input)
 }
 
 /** The same, whose events go along with other calls. */

@@ -52,6 +52,21 @@ describe('a run in level mode', () => {
     expect(held.log).toEqual(['observe', 'settle', 'observe', 'finalizer off', 'end Deleted'])
   })
 
+  it('does what is left to do when somebody else has taken its finalizer off, and writes no status', async () => {
+    const world = await start(undefined, {}, 'clearingGadget')
+    await world.reached('settle')
+    expect(world.log).toEqual(['observe', 'remove', 'settle'])
+    world.isCleared = true
+    await world.wake()
+    expect(await world.run.result()).toBe('Deleted')
+    expect(world.log.slice(3)).toEqual(['observe', 'end Deleted'])
+
+    const unheld = await start({}, { metadata: { deletionTimestamp: 'now', finalizers: [] } }, 'clearingGadget')
+    await unheld.reached('settle')
+    expect(unheld.log).toEqual(['observe', 'remove', 'status {"said":"nobody sees it"}', 'settle'])
+    await unheld.run.terminate()
+  })
+
   it.each([
     ['a stop', { stopped: 'waiting' }, { againMs: undefined, attempt: 0, fault: undefined }],
     ['a time for later', { laterMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],

@@ -52,14 +52,18 @@ export function listPlans(plans: readonly PlannedKind[]): string {
 
 const EVERY_PASS = 'every pass'
 const ON_DELETE = 'a pass while the object is being deleted'
+const ON_GONE = 'a pass when somebody else has taken the finalizer off'
 const INDENT = '  '
 
-function inWords({ controller, kind, phases, step, onDelete }: PlannedKind, isOneOfSeveral: boolean): string {
+function inWords({ controller, kind, phases, step, onDelete, onGone }: PlannedKind, isOneOfSeveral: boolean): string {
   const whose = isOneOfSeveral ? `, controller ${controller}` : ''
   const title = `${kind.kind} (${otherNames(kind)}) of ${kind.apiVersion}${whose}`
   if (phases === undefined) {
-    const ending = onDelete === undefined ? [] : ['', ON_DELETE, indented(describe(onDelete))]
-    return [title, '', EVERY_PASS, indented(describe(step)), ...ending].join('\n')
+    const parts = [
+      ...[{ when: EVERY_PASS, does: step }, ...(onDelete === undefined ? [] : [{ when: ON_DELETE, does: onDelete }])],
+      ...(onGone === undefined ? [] : [{ when: ON_GONE, does: onGone }]),
+    ]
+    return [title, ...parts.flatMap(({ when, does }) => ['', when, indented(describe(does))])].join('\n')
   }
   const start = `A job starts in ${phases.first(false)}, that of a deletion in ${phases.first(true)}.`
   const trees = Object.entries(phases.phases).map(
@@ -76,10 +80,14 @@ function heading({ phases, failed }: JobPlan<never>, name: string): string {
     : `${name} ─► ${next}; after a final fault ${failed(name)}`
 }
 
-function asData({ controller, kind, phases, step, onDelete }: PlannedKind): object {
+function asData({ controller, kind, phases, step, onDelete, onGone }: PlannedKind): object {
   const identity = { controller, kind: kind.kind, apiVersion: kind.apiVersion, names: namesOf(kind) }
   if (phases === undefined)
-    return { ...identity, plan: toJson(step), ...(onDelete !== undefined && { onDelete: toJson(onDelete) }) }
+    return {
+      ...{ ...identity, plan: toJson(step) },
+      ...(onDelete !== undefined && { onDelete: toJson(onDelete) }),
+      ...(onGone !== undefined && { onGone: toJson(onGone) }),
+    }
   return {
     ...identity,
     first: { job: phases.first(false), deletion: phases.first(true) },

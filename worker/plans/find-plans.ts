@@ -20,14 +20,19 @@ export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' 
  * another one for objects that are being deleted.
  */
 export type PlannedKind = { readonly controller: string; readonly kind: NamedKind } & (
-  | { readonly phases: JobPlan<never>; readonly step?: never; readonly onDelete?: never }
-  | { readonly step: Step<never>; readonly onDelete?: Step<never> | undefined; readonly phases?: never }
+  | { readonly phases: JobPlan<never>; readonly step?: never; readonly onDelete?: never; readonly onGone?: never }
+  | {
+      readonly step: Step<never>
+      readonly onDelete?: Step<never> | undefined
+      readonly onGone?: Step<never> | undefined
+      readonly phases?: never
+    }
 )
 
 /** The plans of all controllers. Those of users come first: somebody who names a module asks for what is in it. */
 export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'controllers'>): readonly PlannedKind[] {
-  const ofLevels = levels.map(({ name, target, plan, onDelete }) => ({
-    ...{ controller: name, kind: namedKind(target), step: plan, onDelete },
+  const ofLevels = levels.map(({ name, target, plan, onDelete, onGone }) => ({
+    ...{ controller: name, kind: namedKind(target), step: plan, onDelete, onGone },
   }))
   const [ours, theirs] = [true, false].map((isOurs) =>
     ofLevels.filter(({ controller }) => (wingOf(controller) !== undefined) === isOurs),

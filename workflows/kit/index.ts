@@ -199,7 +199,7 @@ export { defineLevel, isSameKind, resourceOf } from './run/define-level.ts'
 export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
 export { DEFAULT_RETRIES, LONGEST_REFILL_MS, retryLimits } from './run/level-settings.ts'
 export type { LevelSettings, RetryLimits } from './run/level-settings.ts'
-export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
+export type { Gone, LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
 export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {
   ApplyInput,

@@ -43,7 +43,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
   /**
    * Reads the target and every state.
    *
-   * @returns undefined when the target is gone, or another object has its name.
+   * @returns undefined when the target is gone, or another object has its name, unless that is asked for.
    * @throws `StatesTooLarge` (final) when the target alone is; failures of the API server and the journal. What keeps a single state from being read,
    *   or makes it too large, is its fault in the answer.
    */
@@ -52,14 +52,18 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     deps.hearing?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
     await deps.journal.touch(input.by)
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
-    if (found?.metadata.uid !== input.subject.uid) return undefined
-    rememberTarget(deps, found)
-    return await observe(deps, input, found)
+    if (found?.metadata.uid === input.subject.uid) {
+      rememberTarget(deps, found)
+      return await observe(deps, input, found)
+    }
+    if (input.evenGone !== true) return undefined
+    return { ...(await observe(deps, input, nameOnly(input))), isGone: true }
   },
 
   /** Reads one state again, of the target as the pass knows it, or as it is by now. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
-  async refreshLevel({ by, subject, target: kind, version, state, query, narrowed = {} }) {
-    const target = await targetOf(deps, { subject, target: kind, version })
+  async refreshLevel({ by, subject, target: kind, version, isGone, state, query, narrowed = {} }) {
+    const target =
+      isGone === true ? nameOnly({ subject, target: kind }) : await targetOf(deps, { subject, target: kind, version })
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',
@@ -73,6 +77,13 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     return found === undefined ? {} : { found }
   },
 })
+
+/** All that is known of one that is gone. */
+function nameOnly({ subject, target }: Pick<ObserveInput, 'subject' | 'target'>): KubeObject {
+  const { apiVersion, kind } = target
+  const { name, namespace, uid } = subject
+  return { apiVersion, kind, metadata: { name, uid, ...(namespace !== '' && { namespace }) } }
+}
 
 interface StateRequest {
   readonly by: By

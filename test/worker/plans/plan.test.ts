@@ -148,7 +148,7 @@ describe('the plan of a controller in level mode', () => {
   const leaf = (name: string) => action(name, () => done)
   const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
   const shop = { name: 'shop', target, queries: {}, plan: leaf('open'), finalizer: 'example.com/shop' }
-  const levels = [defineLevel({ ...shop, onDelete: leaf('close') })]
+  const levels = [defineLevel({ ...shop, onDelete: leaf('close'), onGone: leaf('clear') })]
   const [planned] = findPlans({ levels, controllers: new Map() })
   if (planned === undefined) throw new Error('expected a plan')
 
@@ -162,8 +162,15 @@ describe('the plan of a controller in level mode', () => {
       'a pass while the object is being deleted',
       '  close',
       '',
+      'a pass when somebody else has taken the finalizer off',
+      '  clear',
+      '',
     ])
-    expect(JSON.parse(drawPlan(planned, 'json'))).toMatchObject({ plan: { name: 'open' }, onDelete: { name: 'close' } })
+    expect(JSON.parse(drawPlan(planned, 'json'))).toMatchObject({
+      plan: { name: 'open' },
+      onDelete: { name: 'close' },
+      onGone: { name: 'clear' },
+    })
   })
 
   it('is found in the modules that are named', { timeout: 30_000 }, () => {

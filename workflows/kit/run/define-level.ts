@@ -47,6 +47,11 @@ export interface LevelDefinition<State, Target> {
   readonly finalizer?: string
   /** What a pass does while the object is being deleted; needs `finalizer`. Default: nothing. */
   readonly onDelete?: Step<LevelPass<State, Target>>
+  /**
+   * What a pass does when nothing of the controller's holds the object any more and `onDelete` has not let go of it: somebody has taken the finalizer off.
+   * Of one that is gone the target has kind, name, namespace and uid, and no status is written. Hooks are not called. Needs `finalizer`. Default: nothing.
+   */
+  readonly onGone?: Step<LevelPass<State, Gone<Target>>>
   /** What its actions may call beside Kubernetes (`pass.call`); made by `activitiesOf`. */
   readonly activities?: OwnActivities
   /** Plurals of kinds that are not Kubernetes' own: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
@@ -60,6 +65,9 @@ export interface LevelDefinition<State, Target> {
   /** How it is run: passes at once, task queue, retries. Default: as all others. */
   readonly settings?: LevelSettings
 }
+
+/** An object of which not more may be known than what names it. */
+export type Gone<Target> = Partial<Target> & Pick<Target, keyof Target & ('apiVersion' | 'kind' | 'metadata')>
 
 /** What every controller's passes have in common. */
 export type AnyLevelPass = LevelPass<Record<string, unknown>, JsonObject>
@@ -77,6 +85,7 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly hooks: StepHooks<AnyLevelPass> | undefined
   readonly finalizer: string | undefined
   readonly onDelete: Step<AnyLevelPass> | undefined
+  readonly onGone: Step<AnyLevelPass> | undefined
   readonly activities: OwnActivities | undefined
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
@@ -98,14 +107,15 @@ const DOTTED_FINALIZER = /^[a-z0-9-]+(?:\.[a-z0-9-]+){2,}$/
  * without finalizer, a finalizer for what is read only, a kind whose plural is not known, `writes` that are no kinds, settings out of their bounds.
  */
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
-  const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
+  const { name, target, queries, finalizer, onDelete, onGone, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
     throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
   if (finalizer !== undefined) checkFinalizer(name, finalizer, target)
-  if (onDelete !== undefined && finalizer === undefined)
-    throw new Error(
-      `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
-    )
+  for (const [field, step] of Object.entries({ onDelete, onGone }))
+    if (step !== undefined && finalizer === undefined)
+      throw new Error(
+        `controller ${name}: found ${field} without finalizer, expected both: nothing would hold the object`,
+      )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
     ...{ name, target, queries, finalizer, plurals, withoutNamespace },
@@ -114,6 +124,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
+    onGone: onGone as unknown as Step<AnyLevelPass> | undefined,
     activities: definition.activities,
     eventSource: definition.eventSource,
     settings: definition.settings,

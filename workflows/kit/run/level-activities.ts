@@ -36,10 +36,14 @@ export interface LevelTold {
 
 export interface ObserveInput extends LevelInput {
   readonly queries: Readonly<Record<string, LevelQuery>>
+  /** Also where the target is gone. */
+  readonly evenGone?: true
 }
 
 export interface Observed {
+  /** Of one that is gone what names it. */
   readonly target: JsonObject
+  readonly isGone?: true
   /** By the name of the query; one that found nothing is missing. */
   readonly states: Readonly<Record<string, unknown>>
   /** What the actions that ask for a state are told, by the name of the query; absent: all could be read. */
@@ -51,6 +55,8 @@ export interface Observed {
 export interface RefreshInput extends LevelInput {
   /** Of the target, as the pass knows it; absent in the inputs of former runs. */
   readonly version?: string
+  /** It is gone, as the pass has seen. */
+  readonly isGone?: true
   readonly state: string
   readonly query: LevelQuery
   readonly narrowed?: Narrowed

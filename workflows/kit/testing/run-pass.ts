@@ -49,11 +49,11 @@ interface Scene {
   readonly finalizer: PassCourse<unknown, unknown>['finalizer']
 }
 
-function sceneOf({ plan, onDelete = nop, finalizer }: LevelController, target: JsonObject): Scene {
+function sceneOf({ plan, onDelete = nop, onGone = nop, finalizer }: LevelController, target: JsonObject): Scene {
   const { deletionTimestamp, finalizers = [] } = target.metadata
   const isHeld = finalizer !== undefined && finalizers.includes(finalizer)
   if (deletionTimestamp !== undefined)
-    return { step: isHeld ? onDelete : nop, target, end: 'Deleted', finalizer: isHeld ? 'taken off' : undefined }
+    return { step: isHeld ? onDelete : onGone, target, end: 'Deleted', finalizer: isHeld ? 'taken off' : undefined }
   if (isHeld || finalizer === undefined) return { step: plan, target, end: 'Converged', finalizer: undefined }
   const guarded = { ...target, metadata: { ...target.metadata, finalizers: [...finalizers, finalizer] } }
   return { step: plan, target: guarded, end: 'Converged', finalizer: 'put on' }
@@ -129,7 +129,12 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     },
   }
   const recorder = recordSteps(step)
-  const outcome = await runStep(step, pass, testRuntime, both(recorder.hooks, controller.hooks))
+  const outcome = await runStep(
+    step,
+    pass,
+    testRuntime,
+    both(recorder.hooks, step === controller.onGone ? undefined : controller.hooks),
+  )
   const last = statusNews(draft, target['status'])
   const isLost = last !== undefined && fails.status !== undefined
   const whole = isLost ? joinOutcomes(outcome, { ...done, faults: [fails.status] }) : outcome

@@ -53,6 +53,7 @@ function passOf(controller: LevelController, { subject, by, observed, along }: S
       return current
     },
     async save() {
+      if (observed.isGone === true) return
       const news = statusNews(status, current['status'])
       if (news === undefined) return
       const version = current.metadata.resourceVersion
@@ -64,8 +65,9 @@ function passOf(controller: LevelController, { subject, by, observed, along }: S
     async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
-      const version = current.metadata.resourceVersion
-      const { found } = await refreshLevel({ ...base(), version, state: name, query, ...(narrowed && { narrowed }) })
+      const { isGone } = observed
+      const known = isGone === true ? { isGone } : { version: current.metadata.resourceVersion }
+      const { found } = await refreshLevel({ ...base(), ...known, state: name, query, ...(narrowed && { narrowed }) })
       Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
       return found
     },

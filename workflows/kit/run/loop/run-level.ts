@@ -4,7 +4,8 @@
 //   V1. A pass observes the target and all states anew. Nothing of an earlier pass is relied upon.
 //   V2. Converged is an outcome that is `done` and nothing else. A stop, a wish for another pass or a fault keeps the run open.
 //   V3. A run ends only when no wake is there: it has no next job that a wake could lead to.
-//   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`.
+//   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`. Where somebody else takes it off, `onGone` does
+//       what is left to do.
 //   V5. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
 //   V6. Where the controller bounds its passes, each asks for its turn first, and observes after that: what was seen before a long wait is old. A run whose
 //       turn it is not gives its workflow task back and waits for a signal, so that those who have a turn find a free worker.
@@ -75,19 +76,24 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
 async function runPass(controller: LevelController, subject: Subject, by: By, along: Along): Promise<PassReport> {
   const base = { by, subject, target: sentTarget(controller.target) }
   const { observeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller) }))
+  const evenGone = controller.onGone !== undefined && ({ evenGone: true } as const)
+  const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller), ...evenGone }))
   if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
-  if (looked.value === undefined) return GONE
-  const seen = { subject, by, observed: looked.value, along }
-  const { deletionTimestamp, finalizers = [] } = looked.value.target.metadata
+  return looked.value === undefined ? GONE : await passOver(controller, { subject, by, observed: looked.value, along })
+}
+
+async function passOver(controller: LevelController, seen: Seen): Promise<PassReport> {
+  const { target, isGone = false } = seen.observed
+  const { deletionTimestamp, finalizers = [] } = target.metadata
   const isHeld = controller.finalizer !== undefined && finalizers.includes(controller.finalizer)
-  if (deletionTimestamp !== undefined) return isHeld ? await runDeletion(controller, seen) : GONE
+  if (isGone || (deletionTimestamp !== undefined && !isHeld)) return await runGone(controller, seen)
+  if (deletionTimestamp !== undefined) return await runDeletion(controller, seen)
   if (isHeld || controller.finalizer === undefined) return await runPlan(controller, seen)
   // V4
   const held = await finalize(controller, seen, true)
   if ('outcome' in held) return { outcome: held.outcome, result: undefined }
   if (held.value === undefined) return GONE
-  return await runPlan(controller, { ...seen, observed: { ...looked.value, target: held.value } })
+  return await runPlan(controller, { ...seen, observed: { ...seen.observed, target: held.value } })
 }
 
 const GONE: PassReport = { outcome: done, result: DELETED }
@@ -102,6 +108,12 @@ async function runDeletion(controller: LevelController, seen: Seen): Promise<Pas
   if (!isDone(outcome)) return { outcome, result: undefined }
   const released = await finalize(controller, seen, false)
   return 'outcome' in released ? { outcome: released.outcome, result: undefined } : GONE
+}
+
+async function runGone(controller: LevelController, seen: Seen): Promise<PassReport> {
+  // Hooks may ask for what is not known any more.
+  const outcome = await runSteps({ ...controller, hooks: undefined }, controller.onGone ?? nop, seen)
+  return isDone(outcome) ? GONE : { outcome, result: undefined }
 }
 
 async function finalize(controller: LevelController, seen: Seen, guarded: boolean) {
