@@ -3,8 +3,11 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+
+type Told = KubeObject & { readonly reason: string; readonly involvedObject: object }
 
 const chaos = useChaos('disruption-ends', ['shop'], undefined, { proxied: true })
 const shop = () => chaos.of('shop')
@@ -117,6 +120,50 @@ describe('a Disruption ends', () => {
     expect(proxies.worker.writes.filter(({ label }) => label === 'POST pods')).toEqual([])
     await shop().remove('late')
     await shop().gone('late')
+  })
+})
+
+describe('a Disruption that is gone, since somebody has taken its finalizer off,', () => {
+  /** As `kubectl patch` and `kubectl delete` do it. */
+  async function force(name: string): Promise<void> {
+    const { kube } = shop().cluster
+    const path = `/apis/chaos.datadoghq.com/v1beta1/namespaces/shop/disruptions/${name}`
+    await kube.request('DELETE', path)
+    const body = { metadata: { finalizers: null } }
+    await kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
+    await shop().gone(name)
+  }
+
+  it('is undone all the same, and its chaos pods say so', async () => {
+    const pods = await injected('forced')
+    await force('forced')
+    await vi.waitFor(async () => {
+      const found = (await kubelet.pods()).filter(({ metadata }) =>
+        pods.some((pod) => pod.metadata.uid === metadata.uid),
+      )
+      expect(found.map(({ metadata }) => metadata.deletionTimestamp === undefined)).toEqual([false, false])
+    }, PATIENT)
+    const { items } = await shop().cluster.kube.request<ObjectList>(
+      'GET',
+      '/api/v1/namespaces/chaos-engineering/events',
+    )
+    const told = (items as readonly Told[])
+      .filter(({ reason }) => reason === 'Orphaned')
+      .map(({ involvedObject }) => involvedObject)
+    expect(told).toEqual(
+      expect.arrayContaining(pods.map(({ metadata: { uid } }) => expect.objectContaining({ uid }) as unknown)),
+    )
+    for (const pod of pods) await kubelet.end(pod)
+  })
+
+  it('is undone by a worker that was away meanwhile, and lets go of chaos pods whose target is gone', async () => {
+    const { pawl } = chaos.tenants
+    const pods = await injected('forced-alone')
+    await pawl.kill('worker')
+    await force('forced-alone')
+    await deleteNow('/api/v1/namespaces/shop/pods/forced-alone')
+    await pawl.startWorker()
+    await allLetGo(pods)
   })
 })
 

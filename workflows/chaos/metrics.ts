@@ -32,6 +32,9 @@ export const CHAOS_METRICS: MetricTable = {
     help: 'Chaos pods that were made (succeed), or could not be (failed), by the namespace of the Disruption.',
   },
   chaos_controller_pods_gauge: { type: 'gauge', help: 'Chaos pods that are there.' },
+  chaos_controller_orphan_found: {
+    ...{ ...OF_NAMESPACE, help: 'Chaos pods whose Disruption was gone, though it had not been undone.' },
+  },
   chaos_controller_disruption_completed_duration: {
     ...{ type: 'histogram', help: 'Seconds from the creation of a Disruption until it was clean.' },
   },

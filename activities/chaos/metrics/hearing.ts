@@ -29,6 +29,7 @@ export function countingHearing({ metrics, now, defaultDurationMs }: CountingOpt
     eventRecorded({ controller, namespace, reason }) {
       const made = { ChaosPodCreated: 'succeed', CreateFailed: 'failed' }[reason]
       if (made !== undefined) metrics.count('chaos_controller_pods_created', { namespace, status: made })
+      if (reason === 'Orphaned') metrics.count('chaos_controller_orphan_found', { namespace })
       if (controller === 'disruptionCron' && reason === 'DisruptionCronTargetMissing')
         metrics.count('chaos_cron_controller_schedule_missing_target_deleted', { namespace })
     },

@@ -6,6 +6,7 @@ import { FINALIZER } from '../contract.ts'
 import { type Disruption, disruptionKind } from './kind.ts'
 import { clouds } from './find-cloud-hosts.ts'
 import { disruptionQueries, type DisruptionState } from './pass.ts'
+import { endOrphans } from './orphans.ts'
 import { cleanUp, disrupt } from './plan.ts'
 
 export const disruptionController = defineLevel<DisruptionState, Disruption>({
@@ -16,6 +17,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   eventSource: 'disruption-controller',
   finalizer: FINALIZER,
   onDelete: cleanUp,
+  onGone: endOrphans,
   // Only workers with the wing ask it: others lack its configuration.
   settings: { queue: 'chaos', events: 'along' },
   activities: clouds,

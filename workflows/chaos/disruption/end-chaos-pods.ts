@@ -5,7 +5,7 @@ import { action, done } from '../../kit/index.ts'
 import { CHAOS_POD_FINALIZER } from '../contract.ts'
 import { letGoCommand } from '../let-go-command.ts'
 import type { ChaosPod, Target } from './observed.ts'
-import { type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
+import { type DisruptionPass, type EndingPass, statusIn } from './pass.ts'
 import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
 
 export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) => {
@@ -14,8 +14,15 @@ export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) 
   return done
 })
 
-/** @returns how many have been let go of. */
-export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Promise<number> {
+/**
+ * @param tells what those that cannot clean are told about: their Disruption, or each itself where that is gone.
+ * @returns how many have been let go of.
+ */
+export async function letGo(
+  pass: EndingPass,
+  pods: readonly ChaosPod[],
+  tells: 'disruption' | 'chaosPod' = 'disruption',
+): Promise<number> {
   const { act, status } = pass
   const health = await healthOf(pass, pods.filter(needsHealth))
   const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.target)) }))
@@ -29,31 +36,31 @@ export async function letGo(pass: DisruptionPass, pods: readonly ChaosPod[]): Pr
   const stuck = ended.filter(({ end }) => end === 'stuck').map(({ pod }) => pod)
   stuckIn.set(pass, new Set(stuck.map(({ metadata }) => metadata.name)))
   if (statusIn(pass).isStuckOnRemoval === true || stuck.length > 0) status.isStuckOnRemoval = stuck.length > 0
-  await Promise.all(stuck.map(async (pod) => await tellStuck(pass, pod)))
+  await Promise.all(stuck.map(async (pod) => await tellStuck(pass, pod, tells)))
   return released.length
 }
 
 // What one step of a pass finds and another one writes, or asks for.
-const stuckIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
-const releasedIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
-const goneIn = new WeakMap<DisruptionPass, ReadonlySet<string>>()
+const stuckIn = new WeakMap<EndingPass, ReadonlySet<string>>()
+const releasedIn = new WeakMap<EndingPass, ReadonlySet<string>>()
+const goneIn = new WeakMap<EndingPass, ReadonlySet<string>>()
 
-function remember(known: typeof goneIn, pass: DisruptionPass, { metadata }: ChaosPod): void {
+function remember(known: typeof goneIn, pass: EndingPass, { metadata }: ChaosPod): void {
   known.set(pass, new Set([...(known.get(pass) ?? []), metadata.uid]))
 }
 
 /** Whether this pass has taken off the last finalizer of one that is being deleted. */
-export function isGone(pass: DisruptionPass, { metadata }: ChaosPod): boolean {
+export function isGone(pass: EndingPass, { metadata }: ChaosPod): boolean {
   return goneIn.get(pass)?.has(metadata.uid) === true
 }
 
 /** Whether this pass has taken our finalizer off. */
-export function wasReleased(pass: DisruptionPass, { metadata }: ChaosPod): boolean {
+export function wasReleased(pass: EndingPass, { metadata }: ChaosPod): boolean {
   return releasedIn.get(pass)?.has(metadata.uid) === true
 }
 
 /** The names of the chaos pods that this pass has found unable to clean. */
-export function stuckPodsIn(pass: DisruptionPass): ReadonlySet<string> {
+export function stuckPodsIn(pass: EndingPass): ReadonlySet<string> {
   return stuckIn.get(pass) ?? new Set()
 }
 
@@ -70,17 +77,24 @@ async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
   )
 }
 
-async function tellStuck({ act }: DisruptionPass, { metadata, target, does }: ChaosPod): Promise<void> {
-  const { namespace = '', name, uid } = metadata
+async function tellStuck({ act }: EndingPass, pod: ChaosPod, tells: 'disruption' | 'chaosPod'): Promise<void> {
+  const { target, does } = pod
+  const { namespace = '', name, uid } = pod.metadata
   const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
-  await act.event({ type: 'Warning', reason: 'StuckOnRemoval', message, occasion: uid })
+  await act.event({
+    type: 'Warning',
+    reason: 'StuckOnRemoval',
+    message,
+    occasion: uid,
+    ...(tells === 'chaosPod' && { about: pod }),
+  })
 }
 
 /** By name of the target; those that can be cleaned are left out. */
-async function healthOf(pass: DisruptionPass, pods: readonly ChaosPod[]): Promise<ReadonlyMap<string, TargetHealth>> {
+async function healthOf(pass: EndingPass, pods: readonly ChaosPod[]): Promise<ReadonlyMap<string, TargetHealth>> {
   const names = [...new Set(pods.map(({ target }) => target))]
   if (names.length === 0) return new Map()
-  if (isOfNodes(specOf(pass))) return nodeHealth(names, await pass.refresh('targetNodes', { names }))
+  if (pods.every(({ isOfNode }) => isOfNode)) return nodeHealth(names, await pass.refresh('targetNodes', { names }))
   const targets = await pass.refresh('targetPods', { names })
   const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
   const ready = new Set(nodes.filter(({ isRunning }) => isRunning).map(({ metadata }) => metadata.name))

@@ -80,6 +80,8 @@ export interface ChaosPod extends ObservedObject {
   readonly target: string
   /** Of `INJECTOR_KINDS`. */
   readonly does: string
+  /** It is the node that it runs on. */
+  readonly isOfNode?: true
   readonly disruption: string
   readonly disruptionNamespace: string
   readonly phase: string
@@ -100,12 +102,13 @@ export interface ChaosPod extends ObservedObject {
 export type InjectorState = 'never' | 'waiting' | 'running' | 'startError' | 'completed' | 'failed'
 
 export function chaosPodView(pod: Pod): ChaosPod {
-  const { metadata, status = {} } = pod
+  const { metadata, status = {}, spec } = pod
   const { phase = 'Pending', reason = '', conditions = [], containerStatuses = [] } = status
   const codes = containerStatuses.map(({ state }) => state?.terminated?.exitCode)
   return {
     ...identityOf(pod),
     ...madeAs(metadata),
+    ...(isOfNode(spec) && { isOfNode: true }),
     ...{ phase, reason, injector: injectorState(containerStatuses) },
     isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
     isDeleting: metadata.deletionTimestamp !== undefined,
@@ -113,6 +116,12 @@ export function chaosPodView(pod: Pod): ChaosPod {
     hasCompleted: codes.length > 0 && codes.every((code) => code === 0),
     isDisturbing: codes.length === 0 || codes.some((code) => code !== 0),
   }
+}
+
+/** As its injector is called. */
+function isOfNode(spec: Pod['spec']): boolean {
+  const { args = [] } = spec?.containers.find(({ name }) => name === INJECTOR_CONTAINER) ?? {}
+  return args.some((arg, index) => arg === '--level' && args[index + 1] === 'node')
 }
 
 /** What its labels say that it is for. */

@@ -3,7 +3,7 @@
 //   P1. The spec that is carried out is the one that was there when the Disruption was first looked at (`status.originalSpec`). Only `count` follows the
 //       object, and only with dynamic targeting. Source: spec/chaos.md 1.8.
 
-import type { LevelPass, StateQuery } from '../../kit/index.ts'
+import type { Gone, LevelPass, StateQuery } from '../../kit/index.ts'
 import { CHAOS_NAMESPACE, configOf } from '../config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL, type InjectionStatus } from '../contract.ts'
 import { stopQueries, type StopState } from '../emergency-stop.ts'
@@ -62,6 +62,8 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
 export { configOf }
 
 export type DisruptionPass = LevelPass<DisruptionState, Disruption>
+/** Over one that may be gone. */
+export type EndingPass = LevelPass<DisruptionState, Gone<Disruption>>
 
 /** P1 */
 export function specOf({ target, status }: Pick<DisruptionPass, 'target' | 'status'>): DisruptionSpec {
@@ -76,7 +78,7 @@ export function timesIn(pass: DisruptionPass): DisruptionTimes {
 }
 
 /** What the status will say when the pass ends here. */
-export function statusIn({ target, status }: Pick<DisruptionPass, 'target' | 'status'>): DisruptionStatus {
+export function statusIn({ target, status }: Pick<EndingPass, 'target' | 'status'>): DisruptionStatus {
   const all: Readonly<Record<string, unknown>> = { ...target.status, ...status }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))
 }

@@ -76,6 +76,7 @@ describe('the counting of Disruptions', () => {
     heard.statusWritten?.(written('disruptionRollout', {}, { lastScheduleTime: at(3) }))
     heard.eventRecorded?.({ controller: 'disruptionCron', namespace: 'shop', reason: 'DisruptionCronTargetMissing' })
     heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'CreateFailed' })
+    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'Orphaned' })
     expect(told).toEqual([
       'chaos_cron_controller_schedule_target_missing {"namespace":"shop"}',
       'chaos_cron_controller_schedule_missing_target_found {"namespace":"shop"}',
@@ -83,6 +84,7 @@ describe('the counting of Disruptions', () => {
       'chaos_rollout_controller_schedule_disruption_scheduled {"namespace":"shop"}',
       'chaos_cron_controller_schedule_missing_target_deleted {"namespace":"shop"}',
       'chaos_controller_pods_created {"namespace":"shop","status":"failed"}',
+      'chaos_controller_orphan_found {"namespace":"shop"}',
     ])
   })
 })

@@ -68,4 +68,6 @@ export const collecting = (delayMs: number) => ({
   ...DEFAULT_CONFIG,
   controller: { ...DEFAULT_CONFIG.controller, expiredDisruptionGCDelayMs: delayMs },
 })
+/** Somebody has taken our finalizer off. */
+export const UNHELD = { deletionTimestamp: '2026-01-02T03:00:01Z', finalizers: [] }
 export const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)

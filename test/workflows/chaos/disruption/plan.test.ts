@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
-import { at, chaosPod, collecting, node, pass, pod, PROMPT, reasonsOf, SPEC } from './passes.ts'
+import { at, chaosPod, collecting, node, pass, pod, PROMPT, reasonsOf, SPEC, UNHELD } from './passes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
@@ -202,6 +202,43 @@ describe('a pass over a new Disruption', () => {
     expect(writes.filter(({ verb }) => verb === 'release').map(({ object }) => object.metadata.name)).toEqual([
       ...['chaos-slow-a', 'chaos-slow-b'],
     ])
+  })
+})
+
+describe('a pass over a Disruption that is gone, though it was not undone', () => {
+  it('ends its chaos pods, and waits for those that clean', async () => {
+    const { written, ended, outcome, events } = await pass({
+      metadata: UNHELD,
+      state: { chaosPods: [chaosPod('a', { isReady: true }), chaosPod('b', { isDeleting: true, phase: 'Succeeded' })] },
+    })
+    expect(written).toEqual([
+      'remove Pod chaos-slow-a',
+      'release Pod chaos-slow-b finalizer.chaos.datadoghq.com/chaos-pod',
+    ])
+    expect(events).toMatchObject(
+      ['a', 'b'].map((target) => ({ reason: 'Orphaned', about: `Pod chaos-slow-${target}` })),
+    )
+    expect([ended, outcome.againMs]).toEqual([undefined, 10_000])
+  })
+
+  it('lets go of those whose target is gone, and tells which cannot clean', async () => {
+    const { written, events } = await pass({
+      metadata: UNHELD,
+      state: {
+        chaosPods: [
+          chaosPod('a', { isDeleting: true }),
+          chaosPod('b', { isDeleting: true, phase: 'Failed', injector: 'failed' }),
+        ],
+        ...{ targetPods: [pod('b')], targetNodes: [node('n1')] },
+      },
+    })
+    expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
+    expect(events).toContainEqual(expect.objectContaining({ reason: 'StuckOnRemoval', about: 'Pod chaos-slow-b' }))
+  })
+
+  it('is over when none is left', async () => {
+    const { written, ended } = await pass({ metadata: UNHELD })
+    expect([written, ended]).toEqual([[], 'Deleted'])
   })
 })
 
