@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { ADMISSIONS } from '../workflows/admission.gen.ts'
 import { WINGS } from '../workflows/wings.gen.ts'
+import { Metrics } from '../activities/run/metrics.ts'
 import { createKubeClient, type KubeClient } from '../activities/kube/client.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
@@ -17,6 +18,7 @@ import { createTroubles } from './server/troubles.ts'
 import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
 import { lifeOf } from './webhook/certificates.ts'
 import { bringConfiguration, wantedConfiguration, wantedMutation } from './webhook/configuration.ts'
+import { countReviews, reviewMetrics } from './webhook/count-reviews.ts'
 import { openFurther } from './webhook/further.ts'
 import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
@@ -41,7 +43,12 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   const store = storeOf(kube)
   const troubles = createTroubles()
   troubles.report('configuration', new Error('it is not written yet'))
-  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
+  const metrics = new Metrics({
+    now: () => new Date(),
+    failed: (error) => log.warn({ err: error }, 'nothing is measured'),
+  })
+  metrics.declare(reviewMetrics(asked.map(({ names }) => names)))
+  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
   opened(() => health.close())
 
   const initial = await first(store, troubles, { log, stopping })
@@ -51,7 +58,11 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   const admissions = asked.flatMap((one) => one.admissions)
   const further = await openFurther(asked, { kube, limitMs: settings.timeoutSeconds * 800, log })
   opened(() => further.close())
-  const server = await serveReviews({ host, port, pair: served.serving, admissions, further, log })
+  const answered = countReviews(
+    metrics,
+    asked.map(({ names }) => names),
+  )
+  const server = await serveReviews({ host, port, pair: served.serving, admissions, further, answered, log })
   opened(() => server.close())
 
   let failures = 0

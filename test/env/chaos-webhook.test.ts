@@ -75,6 +75,21 @@ describe('a Disruption', () => {
     expect(await refused('long', { ...HOSTS, duration: '3h' })).toContain('found 3h0m0s, expected at most 2h0m0s')
   })
 
+  it('is counted by what became of it, and a trial is not', async () => {
+    const counted = async () => {
+      const lines = await stage.metrics('one')
+      return ['created', 'failed'].map((what) => {
+        const name = `chaos_controller_validation_${what}{namespace="${NAME}"} `
+        return Number(lines.find((line) => line.startsWith(name))?.slice(name.length) ?? 0)
+      })
+    }
+    const [made = 0, refusals = 0] = await counted()
+    await create('counted', HOSTS)
+    await create('tried', HOSTS, {}, '--dry-run=server')
+    await refused('uncounted', { ...HOSTS, duration: '3h' })
+    expect(await counted()).toEqual([made + 1, refusals + 1])
+  })
+
   it('of a kind that is disabled is refused (A13)', async () => {
     const diskPressure = { path: '/data', throttling: { readBytesPerSec: 1024 } }
     expect(await refused('disabled', { diskPressure })).toContain('found disk-pressure')

@@ -108,6 +108,12 @@ export class WebhookStage {
     return await isReady(this.#healthPorts.get(name) ?? 0)
   }
 
+  /** What it tells Prometheus, line by line. */
+  async metrics(name: string): Promise<readonly string[]> {
+    const answer = await fetch(`http://127.0.0.1:${this.#healthPorts.get(name) ?? 0}/metrics`)
+    return (await answer.text()).split('\n')
+  }
+
   async log(name: string): Promise<string> {
     return await readFile(join(this.#dir, `${name}.log`), 'utf8')
   }

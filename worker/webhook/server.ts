@@ -30,6 +30,8 @@ export interface ServeOptions {
   readonly pair: Pair
   readonly admissions: readonly Admission[]
   readonly further: Omit<OpenFurther, 'close'>
+  /** Of each review whether its object may be stored. */
+  readonly answered?: (review: unknown, answer: object) => void
   readonly log: Logger
 }
 
@@ -71,7 +73,7 @@ interface Answer {
 
 async function answer(
   request: IncomingMessage,
-  { admissions, further }: Pick<ServeOptions, 'admissions' | 'further'>,
+  { admissions, further, answered }: Pick<ServeOptions, 'admissions' | 'further' | 'answered'>,
 ): Promise<Answer> {
   const path = request.url?.split('?')[0]
   if (path !== VALIDATE_PATH && path !== MUTATE_PATH) return { status: 404, body: { error: 'not found' } }
@@ -83,6 +85,7 @@ async function answer(
     path === MUTATE_PATH
       ? answerMutation(body, admissions, further.mutate)
       : await answerReview(body, admissions, further.ask)
+  if (review !== undefined && path === VALIDATE_PATH) answered?.(body, review)
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

@@ -23,5 +23,12 @@ export const chaosWing = {
     configuration: 'chaos-validation-webhook',
     domain: 'validation.chaos.datadoghq.com',
     mutation: { configuration: 'chaos-mutation-webhook', domain: 'mutation.chaos.datadoghq.com' },
+    counters: {
+      Disruption: {
+        created: 'chaos_controller_validation_created',
+        updated: 'chaos_controller_validation_updated',
+        refused: 'chaos_controller_validation_failed',
+      },
+    },
   },
 } as const satisfies Wing

@@ -154,6 +154,7 @@ export type {
   FlagValues,
   TellingHealth,
   TellingProblem,
+  ReviewCounters,
   TellingResource,
   Wing,
   WingAdmission,

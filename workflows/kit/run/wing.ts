@@ -99,6 +99,15 @@ export interface WingAdmission {
   readonly skipLabel?: string
   /** Of the MutatingWebhookConfiguration; undefined: none of the wing's rules has mutations. No label keeps an object from these. */
   readonly mutation?: { readonly configuration: string; readonly domain: string }
+  /** By kind, the counters of what is answered about writes of its objects, each with the label `namespace`; undefined: nothing is counted. */
+  readonly counters?: Readonly<Record<string, ReviewCounters>>
+}
+
+/** Their names, as Prometheus has them. */
+export interface ReviewCounters {
+  readonly created: string
+  readonly updated: string
+  readonly refused: string
 }
 
 /** A kind, as it is addressed. */

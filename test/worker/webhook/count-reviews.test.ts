@@ -1,0 +1,40 @@
+// Which answers of the webhook are counted, and under which names.
+
+import { describe, expect, it } from 'vitest'
+
+import { Metrics } from '../../../activities/run/metrics.ts'
+import { countReviews, reviewMetrics } from '../../../worker/webhook/count-reviews.ts'
+
+const wings = [
+  { counters: { Shop: { created: 'shops_made', updated: 'shops_changed', refused: 'shops_refused' } } },
+  {},
+]
+
+describe('reviews', () => {
+  it('are counted by what was asked and answered, but for trials, statuses and other kinds', async () => {
+    const metrics = new Metrics({ now: () => new Date(0), failed: () => undefined })
+    metrics.declare(reviewMetrics(wings))
+    const answered = countReviews(metrics, wings)
+    const say = (request: object, allowed = true) => {
+      const asked = { kind: { group: 'example.com', kind: 'Shop' }, operation: 'CREATE', namespace: 'n', ...request }
+      answered({ request: asked }, { response: { allowed } })
+    }
+    say({})
+    say({})
+    say({ operation: 'UPDATE' })
+    say({}, false)
+    say({ operation: 'UPDATE', namespace: 'other' }, false)
+    say({ dryRun: true })
+    say({ subResource: 'status', operation: 'UPDATE' })
+    say({ kind: { group: 'example.com', kind: 'House' } })
+    say({ operation: 'DELETE' })
+    answered(undefined, {})
+    const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('shops'))
+    expect(lines.sort()).toEqual([
+      'shops_changed{namespace="n"} 1',
+      'shops_made{namespace="n"} 2',
+      'shops_refused{namespace="n"} 1',
+      'shops_refused{namespace="other"} 1',
+    ])
+  })
+})

@@ -1,0 +1,43 @@
+// What the webhook has answered, as counters for Prometheus: a wing says under which names (`WingAdmission.counters`).
+//
+//   C1. A trial (`--dry-run=server`) stores nothing, and is not counted; nor is a write of a part of its own, such as the status.
+
+import type { MetricTable, WingAdmission } from '../../workflows/kit/index.ts'
+import type { Metrics } from '../../activities/run/metrics.ts'
+import { fieldsOf } from './fields.ts'
+
+type Counters = Pick<WingAdmission, 'counters'>
+
+/** The counters of these wings. */
+export function reviewMetrics(wings: readonly Counters[]): MetricTable {
+  const tables = wings.flatMap(({ counters = {} }) =>
+    Object.entries(counters).flatMap(([kind, { created, updated, refused }]) => [
+      [created, counter(`Writes that were to make a ${kind}, and may.`)] as const,
+      [updated, counter(`Writes that were to change a ${kind}, and may.`)] as const,
+      [refused, counter(`Writes of a ${kind} that were refused.`)] as const,
+    ]),
+  )
+  return Object.fromEntries(tables)
+}
+
+function counter(help: string): MetricTable[string] {
+  return { type: 'counter', labels: ['namespace'], help }
+}
+
+/** @returns who is told of each review, as it came and as it is answered. */
+export function countReviews(
+  metrics: Pick<Metrics, 'count'>,
+  wings: readonly Counters[],
+): (review: unknown, answer: object) => void {
+  const byKind = new Map(wings.flatMap(({ counters = {} }) => Object.entries(counters)))
+  return (review, answer) => {
+    const { kind, operation, namespace, subResource, dryRun } = fieldsOf(fieldsOf(review)['request'])
+    const counters = byKind.get(String(fieldsOf(kind)['kind']))
+    // C1
+    if (counters === undefined || dryRun === true || (subResource ?? '') !== '') return
+    const isAllowed = fieldsOf(fieldsOf(answer)['response'])['allowed'] === true
+    const passed = { CREATE: counters.created, UPDATE: counters.updated }[String(operation)]
+    const name = isAllowed ? passed : counters.refused
+    if (name !== undefined) metrics.count(name, { namespace: typeof namespace === 'string' ? namespace : '' })
+  }
+}
