@@ -21,6 +21,8 @@ import { askedInCel, newOrChangedInCel, NOT_BEING_DELETED } from './asked-writes
 import type { FailurePolicy, Reached } from './flags.ts'
 
 export const VALIDATE_PATH = '/validate'
+/** The same answers. Who is asked by two entries about one write can tell them apart. */
+export const VALIDATE_METADATA_PATH = '/validate/metadata'
 export const MUTATE_PATH = '/mutate'
 
 const API = 'admissionregistration.k8s.io/v1'
@@ -76,7 +78,8 @@ export function wantedConfiguration(
     const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.asked, kind) }]
     // V4
     const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
-    return [entry, { ...ofMetadata, ...shared, failurePolicy: 'Ignore' }]
+    const clientConfig = clientOf(asked, VALIDATE_METADATA_PATH)
+    return [entry, { ...ofMetadata, ...shared, clientConfig, failurePolicy: 'Ignore' }]
   })
   return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
 }

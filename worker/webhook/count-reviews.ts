@@ -1,9 +1,11 @@
 // What the webhook has answered, as counters for Prometheus: a wing says under which names (`WingAdmission.counters`).
 //
-//   C1. A trial (`--dry-run=server`) stores nothing, and is not counted; nor is a write of a part of its own, such as the status.
+//   C1. Who is asked about the metadata and the rest of one write counts it once.
+//   C2. A trial (`--dry-run=server`) stores nothing, and is not counted; nor is a write of a part of its own, such as the status.
 
 import type { MetricTable, WingAdmission } from '../../workflows/kit/index.ts'
 import type { Metrics } from '../../activities/run/metrics.ts'
+import { isNewOrChanged } from './asked-writes.ts'
 import { fieldsOf } from './fields.ts'
 
 type Counters = Pick<WingAdmission, 'counters'>
@@ -24,16 +26,20 @@ function counter(help: string): MetricTable[string] {
   return { type: 'counter', labels: ['namespace'], help }
 }
 
-/** @returns who is told of each review, as it came and as it is answered. */
+/** @returns who is told of each review, as it came, as it is answered, and for which of two entries. */
 export function countReviews(
   metrics: Pick<Metrics, 'count'>,
   wings: readonly Counters[],
-): (review: unknown, answer: object) => void {
+): (review: unknown, answer: object, asks: 'spec' | 'metadata') => void {
   const byKind = new Map(wings.flatMap(({ counters = {} }) => Object.entries(counters)))
-  return (review, answer) => {
-    const { kind, operation, namespace, subResource, dryRun } = fieldsOf(fieldsOf(review)['request'])
+  return (review, answer, asks) => {
+    const request = fieldsOf(fieldsOf(review)['request'])
+    const { kind, operation, namespace, subResource, dryRun, object, oldObject } = request
     const counters = byKind.get(String(fieldsOf(kind)['kind']))
     // C1
+    if (asks === 'metadata' && isNewOrChanged(fieldsOf(object), oldObject == null ? undefined : fieldsOf(oldObject)))
+      return
+    // C2
     if (counters === undefined || dryRun === true || (subResource ?? '') !== '') return
     const isAllowed = fieldsOf(fieldsOf(answer)['response'])['allowed'] === true
     const passed = { CREATE: counters.created, UPDATE: counters.updated }[String(operation)]

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { Admission } from '../../workflows/kit/index.ts'
 import type { Logger } from '../server/log.ts'
 import type { Pair } from './certificates.ts'
-import { MUTATE_PATH, VALIDATE_PATH } from './configuration.ts'
+import { MUTATE_PATH, VALIDATE_METADATA_PATH, VALIDATE_PATH } from './configuration.ts'
 import type { OpenFurther } from './further.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
@@ -31,7 +31,7 @@ export interface ServeOptions {
   readonly admissions: readonly Admission[]
   readonly further: Omit<OpenFurther, 'close'>
   /** Of each review whether its object may be stored. */
-  readonly answered?: (review: unknown, answer: object) => void
+  readonly answered?: (review: unknown, answer: object, asks: 'spec' | 'metadata') => void
   readonly log: Logger
 }
 
@@ -66,6 +66,8 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ServeOpt
   }
 }
 
+const PATHS: ReadonlySet<string> = new Set([VALIDATE_PATH, VALIDATE_METADATA_PATH, MUTATE_PATH])
+
 interface Answer {
   readonly status: number
   readonly body: object
@@ -76,7 +78,7 @@ async function answer(
   { admissions, further, answered }: Pick<ServeOptions, 'admissions' | 'further' | 'answered'>,
 ): Promise<Answer> {
   const path = request.url?.split('?')[0]
-  if (path !== VALIDATE_PATH && path !== MUTATE_PATH) return { status: 404, body: { error: 'not found' } }
+  if (path === undefined || !PATHS.has(path)) return { status: 404, body: { error: 'not found' } }
   if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
   const text = await readBody(request, MOST_BYTES)
   if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
@@ -85,7 +87,8 @@ async function answer(
     path === MUTATE_PATH
       ? answerMutation(body, admissions, further.mutate)
       : await answerReview(body, admissions, further.ask)
-  if (review !== undefined && path === VALIDATE_PATH) answered?.(body, review)
+  if (review !== undefined && path !== MUTATE_PATH)
+    answered?.(body, review, path === VALIDATE_METADATA_PATH ? 'metadata' : 'spec')
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

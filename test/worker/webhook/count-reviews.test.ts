@@ -15,9 +15,9 @@ describe('reviews', () => {
     const metrics = new Metrics({ now: () => new Date(0), failed: () => undefined })
     metrics.declare(reviewMetrics(wings))
     const answered = countReviews(metrics, wings)
-    const say = (request: object, allowed = true) => {
+    const say = (request: object, allowed = true, asks: 'spec' | 'metadata' = 'spec') => {
       const asked = { kind: { group: 'example.com', kind: 'Shop' }, operation: 'CREATE', namespace: 'n', ...request }
-      answered({ request: asked }, { response: { allowed } })
+      answered({ request: asked }, { response: { allowed } }, asks)
     }
     say({})
     say({})
@@ -28,10 +28,14 @@ describe('reviews', () => {
     say({ subResource: 'status', operation: 'UPDATE' })
     say({ kind: { group: 'example.com', kind: 'House' } })
     say({ operation: 'DELETE' })
-    answered(undefined, {})
+    answered(undefined, {}, 'spec')
+    // Asked about once more, and about the metadata alone.
+    say({ object: { spec: {} } }, true, 'metadata')
+    const same = { object: { spec: { a: 1 } }, oldObject: { spec: { a: 1 } } }
+    say({ operation: 'UPDATE', ...same }, true, 'metadata')
     const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('shops'))
     expect(lines.sort()).toEqual([
-      'shops_changed{namespace="n"} 1',
+      'shops_changed{namespace="n"} 2',
       'shops_made{namespace="n"} 2',
       'shops_refused{namespace="n"} 1',
       'shops_refused{namespace="other"} 1',
