@@ -117,7 +117,7 @@ const deleted = (options: PodOptions & { version?: number } = {}, graceSeconds =
       ...pod.metadata,
       deletionTimestamp,
       deletionGracePeriodSeconds: graceSeconds,
-    } as KubeObject['metadata'],
+    },
     status: { phase: 'Running' },
   })
 }
