@@ -80,6 +80,14 @@ function fieldOf(value: unknown, field: string): unknown {
     : undefined
 }
 
+/** The events that go along with a call, behind what it does: `; tells Created, Disrupted`. Empty: none. */
+export function alongOf(input: unknown): string {
+  const told = fieldOf(input, 'told')
+  if (!Array.isArray(told)) return ''
+  const reasons = told.map((one: unknown) => fieldOf(fieldOf(one, 'event'), 'reason'))
+  return `; tells ${listed(reasons.filter((reason) => typeof reason === 'string'))}`
+}
+
 /** `db, cache and 3 more`, as many as there is room for. */
 function listed(names: readonly string[]): string {
   const [first = '', ...rest] = names.map(plain)

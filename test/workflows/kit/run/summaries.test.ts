@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
-import { LEVEL_TOLD, SETTLE_TOLD, summaryLine, summaryOf } from '../../../../workflows/kit/run/summaries.ts'
+import { alongOf, LEVEL_TOLD, SETTLE_TOLD, summaryLine, summaryOf } from '../../../../workflows/kit/run/summaries.ts'
 
 const subject: Subject = { kind: 'Installation', uid: 'u', namespace: 'ns', name: 'web' }
 const by: By = { workflowID: 'w', runID: 'r', pass: 1 }
@@ -103,5 +103,10 @@ describe('a call in level mode', () => {
     expect(LEVEL_TOLD.settleLevel?.({ ...base, againMs: undefined, attempt: 0, fault: undefined })).toBe(
       'settle: waits',
     )
+  })
+
+  it('names the events that go along with it', () => {
+    const told = ['Created', 'Disrupted by'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } }))
+    expect([{ told }, {}, undefined].map(alongOf)).toEqual(['; tells Created, Disrupted?by', '', ''])
   })
 })

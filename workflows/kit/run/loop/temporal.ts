@@ -24,7 +24,7 @@ import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
 import { CUT_OFF, SHORT_TRIES } from '../level-activities.ts'
 import type { ActionLog } from '../own-activities.ts'
-import { summaryLine, summaryOf, type Told } from '../summaries.ts'
+import { alongOf, summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
 import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
 import { witnessedPlan } from './witness.ts'
@@ -153,7 +153,7 @@ function tellBy<A extends object>(told: Told<A>): (name: string, args: unknown[]
   return (name, args) => {
     const tell = by.get(name)
     try {
-      if (typeof tell === 'function') return String(Reflect.apply(tell, undefined, args))
+      if (typeof tell === 'function') return `${String(Reflect.apply(tell, undefined, args))}${alongOf(args[0])}`
     } catch {
       // An object of a user's code may lack what its type promises. A line for people fails no run; the activity says what is wrong.
     }
