@@ -138,12 +138,12 @@ async function makeOne(
   }
   const { namespace = '' } = made.pod.metadata
   const { name: disruption, namespace: home } = pass.target.metadata
-  // M3
-  await act.event({
+  // M3. It goes along with the creation, before that; who waited in between would let another chaos pod's creation take it.
+  const told = act.event({
     ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
     message: `Disruption ${home}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
   })
-  const answer = await act.create(made.pod, { owner: 'label' })
+  const [answer] = await Promise.all([act.create(made.pod, { owner: 'label' }), told])
   if (answer === 'created')
     await act.event({
       ...{ type: 'Normal', reason: 'ChaosPodCreated', occasion: name },
