@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 
 import { CHAOS_METRICS } from '../../../workflows/chaos/metrics.ts'
+import { chaosWing } from '../../../workflows/chaos/wing.ts'
+import { reviewMetrics } from '../../../worker/webhook/count-reviews.ts'
 
 describe('the metrics of Disruptions', () => {
   it('are those of the page, with their types and labels', async () => {
@@ -9,7 +11,7 @@ describe('the metrics of Disruptions', () => {
     const rows = [...page.matchAll(/^\| `(chaos_\w+)` \| (\w+)((?:, `\w+`)*) \|/gm)].map(([, name, type, labels]) => ({
       ...{ name, type, labels: [...(labels ?? '').matchAll(/`(\w+)`/g)].map(([, label]) => label) },
     }))
-    const declared = Object.entries(CHAOS_METRICS).map(([name, { type, labels = [] }]) => ({
+    const declared = Object.entries({ ...CHAOS_METRICS, ...reviewMetrics([chaosWing.admission]) }).map(([name, { type, labels = [] }]) => ({
       name,
       type,
       labels: [...labels],
