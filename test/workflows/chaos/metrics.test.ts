@@ -11,11 +11,13 @@ describe('the metrics of Disruptions', () => {
     const rows = [...page.matchAll(/^\| `(chaos_\w+)` \| (\w+)((?:, `\w+`)*) \|/gm)].map(([, name, type, labels]) => ({
       ...{ name, type, labels: [...(labels ?? '').matchAll(/`(\w+)`/g)].map(([, label]) => label) },
     }))
-    const declared = Object.entries({ ...CHAOS_METRICS, ...reviewMetrics([chaosWing.admission]) }).map(([name, { type, labels = [] }]) => ({
-      name,
-      type,
-      labels: [...labels],
-    }))
+    const declared = Object.entries({ ...CHAOS_METRICS, ...reviewMetrics([chaosWing.admission]) }).map(
+      ([name, { type, labels = [] }]) => ({
+        name,
+        type,
+        labels: [...labels],
+      }),
+    )
     const inOrder = (some: readonly object[]) => some.map((one) => JSON.stringify(one)).sort()
     expect(inOrder(rows)).toEqual(inOrder(declared))
   })
