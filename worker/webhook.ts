@@ -47,7 +47,8 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
     now: () => new Date(),
     failed: (error) => log.warn({ err: error }, 'nothing is measured'),
   })
-  metrics.declare(reviewMetrics(asked.map(({ names }) => names)))
+  const wings = asked.map(({ names }) => names)
+  metrics.declare(reviewMetrics(wings))
   const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
   opened(() => health.close())
 
@@ -58,10 +59,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   const admissions = asked.flatMap((one) => one.admissions)
   const further = await openFurther(asked, { kube, limitMs: settings.timeoutSeconds * 800, log })
   opened(() => further.close())
-  const answered = countReviews(
-    metrics,
-    asked.map(({ names }) => names),
-  )
+  const answered = countReviews(metrics, wings)
   const server = await serveReviews({ host, port, pair: served.serving, admissions, further, answered, log })
   opened(() => server.close())
 

@@ -6,16 +6,13 @@
 //   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
 import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
-import { endChaosPods, isGone, letGo, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
+import { endChaosPods, isGone, letGo, LOOK_AGAIN_MS, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
 import { takeOver } from './take-over.ts'
 import { sayInjection } from './tell-injection.ts'
 import { instantMs, instantText } from '../instant.ts'
-
-/** The chaos pods' events wake it; this is for what no event tells of, such as a target that is gone. */
-const LOOK_AGAIN_MS = 10_000
 
 const deleteChaosPods = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
   const { state, act } = pass

@@ -8,6 +8,9 @@ import type { ChaosPod, Target } from './observed.ts'
 import { type DisruptionPass, type EndingPass, statusIn } from './pass.ts'
 import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
 
+/** The chaos pods' events wake it; this is for what no event tells of, such as a target that is gone. */
+export const LOOK_AGAIN_MS = 10_000
+
 export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) => {
   await letGo(pass, pass.state.chaosPods)
   await tellFailures(pass)

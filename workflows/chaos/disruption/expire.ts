@@ -7,7 +7,7 @@
 import { action, again, done, joinOutcomes, later, type Outcome } from '../../kit/index.ts'
 import { instantText } from '../instant.ts'
 import { ACTIVE_PAD_SECONDS } from './chaos-pod.ts'
-import { letGo } from './end-chaos-pods.ts'
+import { letGo, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import { tellOverdue } from './overdue.ts'
 import { configOf, type DisruptionPass, timesIn } from './pass.ts'
@@ -15,8 +15,6 @@ import { sayInjection } from './tell-injection.ts'
 
 /** Later than the deadlines of injector and chaos pod, which are to be the ones that end it. */
 const LATE_MS = 1000 * (ACTIVE_PAD_SECONDS + 5)
-/** The chaos pods' events wake it; this is for what no event tells of, such as a target that is gone. */
-const LOOK_AGAIN_MS = 10_000
 
 export function isExpired(pass: DisruptionPass): boolean {
   return pass.now.getTime() >= timesIn(pass).end

@@ -4,12 +4,9 @@
 //   O1. What cannot clean is told about the chaos pod, which is what is left to look at.
 
 import { action, again, done, type Outcome } from '../../kit/index.ts'
-import { isGone, letGo } from './end-chaos-pods.ts'
+import { isGone, letGo, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import type { EndingPass } from './pass.ts'
-
-/** The chaos pods' events wake it; this is for what no event tells of, such as a target that is gone. */
-const LOOK_AGAIN_MS = 10_000
 
 export const endOrphans = action<EndingPass>('endOrphans', async (pass): Promise<Outcome> => {
   const { act, state } = pass
