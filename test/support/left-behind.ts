@@ -11,13 +11,23 @@ type Left = KubeObject & { readonly apiVersion: string; readonly kind: string; r
 /** Kinds without a subresource for it. */
 const WITHOUT_STATUS = new Set(['DataObject', 'Target', 'Context', 'Secret'])
 
-/** Puts them there, in the cluster's namespace; owner references in the file name no uids. */
+/** As Kubernetes writes them into the objects that it shows. */
+const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g
+
+/** Puts them there, in the cluster's namespace, as left just now; owner references in the file name no uids. */
 export async function leaveBehind(cluster: Cluster, file: URL): Promise<void> {
-  const objects = parseAllDocuments(await readFile(file, 'utf8')).map((document) => document.toJS() as Left)
+  const text = leftNow(await readFile(file, 'utf8'), Date.now())
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as Left)
   const uids = new Map<string, string>()
   for (const object of objects) uids.set(keyOf(object), await make(cluster, object, uids))
   const leaving = objects.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
   for (const { kind, metadata } of leaving) await cluster.delete(pluralOf(kind), metadata.name)
+}
+
+/** All times moved by the same span, so that the latest is now: deadlines of what was left count from them. */
+function leftNow(text: string, now: number): string {
+  const latest = Math.max(...[...text.matchAll(TIMES)].map(([time]) => Date.parse(time)))
+  return text.replaceAll(TIMES, (time) => new Date(Date.parse(time) + now - latest).toISOString())
 }
 
 async function make(cluster: Cluster, { status, ...object }: Left, uids: ReadonlyMap<string, string>): Promise<string> {
