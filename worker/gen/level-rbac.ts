@@ -60,7 +60,7 @@ function ofTarget({ target, finalizer, writes }: LevelController): readonly Righ
 function writing(controller: LevelController): readonly Right[] {
   return controller.writes.flatMap(({ kind, namespaces, verbs = ['create', 'patch', 'delete'] }) => {
     const resource = resourceOf(controller, kind)
-    const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => ({ namespace }))]
+    const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => placeOf(resource, namespace))]
     return places.flatMap((place) => [
       // What is in the way of a write wakes the pass when it changes or goes.
       right('bridge', place, resource, ['list', 'watch']),

@@ -188,7 +188,7 @@ export type {
   WantedMeta,
   WantedObject,
 } from './run/level-acts.ts'
-export { mayBeMarked, writeVerdict } from './run/write-places.ts'
+export { couldBeMarked, mayBeMarked, writesFor, writeVerdict } from './run/write-places.ts'
 export type { WritePlace } from './run/write-places.ts'
 export { MADE_FOR, madeFor, MARK_PATHS, markedPlace, marksOf, OWNER_UID } from './run/marks.ts'
 export type { MarkedOwner } from './run/marks.ts'

@@ -9,6 +9,7 @@ import {
   groupKindOf,
   isSameGroupKind,
   type By,
+  type JsonValue,
   mayBeMarked,
   narrowedTo,
   type LevelActivities,
@@ -21,6 +22,7 @@ import {
   selectionsOf,
   type Subject,
   subscriptionOf,
+  writesFor,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { replaceSubscriptions, type Watching } from '../../journal/write/level-runs.ts'
@@ -69,7 +71,8 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
         'NotFound',
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
-    const selections = narrowedTo(selected(query, readable(target, kind)), narrowed)
+    const settings = settingsFor(deps, by)
+    const selections = narrowedTo(selected(query, readable(target, kind), settings), narrowed)
     // What is lazy may be under a subscription of this very pass (O2).
     const fromStore = query.query.lazy === true
     const found = await readState(deps, { by, subject, state, query, selections, target, kind }, fromStore)
@@ -99,8 +102,10 @@ interface StateRequest {
 async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Promise<Observed> {
   const { subject, queries, by } = input
   const target = readable(found, input.target)
+  const wing = settingsFor(deps, by)
   const requests = Object.entries(queries).map(([state, query]): StateRequest => {
-    return { by, subject, state, query, selections: selected(query, target), target: found, kind: input.target }
+    const selections = selected(query, target, wing)
+    return { by, subject, state, query, selections, target: found, kind: input.target }
   })
   const wanted = requests.flatMap(subscriptionsOf)
   const { uid, namespace, name } = subject
@@ -120,7 +125,6 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
     const found = read[index]
     return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
   })
-  const wing = deps.wingSettings?.(level.controller)
   return fitStates(subject, {
     ...(wing !== undefined && { wing }),
     ...{ target, states: Object.fromEntries(states) },
@@ -128,9 +132,14 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   })
 }
 
+/** What the controller's wing tells its passes. */
+function settingsFor({ wingSettings }: Pick<Deps, 'wingSettings'>, by: By): JsonValue | undefined {
+  return wingSettings?.(controllerOf(by))
+}
+
 /** The filled query; kinds without namespaces are looked for in none (Q1). */
-function selected(query: LevelQuery, target: object): readonly Selection[] {
-  const selections = selectionsOf(query.query, target)
+function selected(query: LevelQuery, target: object, settings: JsonValue | undefined): readonly Selection[] {
+  const selections = selectionsOf(query.query, target, settings)
   if (query.withoutNamespace !== true) return selections
   return selections.slice(0, 1).map((selection) => ({ ...selection, namespace: undefined }))
 }
@@ -174,13 +183,14 @@ function stateOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' 
 }
 
 function isOwned(
-  deps: Pick<Deps, 'controllers'>,
+  deps: Pick<Deps, 'controllers' | 'wingSettings'>,
   object: Pick<KubeObject, 'metadata'>,
-  { by, query, kind, subject }: Pick<StateRequest, 'by' | 'query' | 'kind' | 'subject'>,
+  { by, query, kind, subject, target }: Pick<StateRequest, 'by' | 'query' | 'kind' | 'subject' | 'target'>,
 ): boolean {
   if (query.query.owned !== 'label') return isOwnedBy(object, kind, subject)
   const place = { ...groupKindOf(query), namespace: object.metadata.namespace ?? '', home: subject.namespace }
-  return isMarkedBy({ subject, target: kind }, object) && mayBeMarked(writesOf(deps, by), place)
+  const writes = writesFor(writesOf(deps, by), { target, settings: settingsFor(deps, by) })
+  return isMarkedBy({ subject, target: kind }, object) && mayBeMarked(writes, place)
 }
 
 /** @throws a plain Error (a bug) when this process has no such controller: it is not that of the run. */

@@ -1,11 +1,13 @@
 // What a controller says that it writes beside its target, as data: its roles derive from it (worker/gen/level-rbac.ts). Pure.
 
+import type { QueryTemplate } from './query.ts'
+
 /** What a controller does to objects that it writes: `create` and `patch` make and change them, `delete` is for `remove`. */
 export type WriteVerb = 'create' | 'patch' | 'delete'
 
 /**
  * A kind that a controller writes: `group/version/Kind`, or with the namespaces beside the target's in which it does, and with what it does there where that
- * is not everything.
+ * is not everything. A namespace may be a template, as that of a query.
  */
 export type DeclaredWrite =
   string | { readonly kind: string; readonly namespaces?: readonly string[]; readonly verbs?: readonly WriteVerb[] }
@@ -15,7 +17,7 @@ export interface WrittenKind {
   /** `group/version/Kind`; `v1/Kind` in Kubernetes' core group. */
   readonly kind: string
   /** Namespaces in addition to the target's own. */
-  readonly namespaces: readonly string[]
+  readonly namespaces: readonly QueryTemplate[]
   /** For its roles. Default: all. */
   readonly verbs?: readonly WriteVerb[]
 }
@@ -36,7 +38,7 @@ export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): re
       throw new Error(
         `controller ${name}: \`writes\` has no namespaces for ${kind}, expected at least one, or no field`,
       )
-    const wrong = namespaces?.find((namespace) => !NAMESPACE.test(namespace))
+    const wrong = namespaces?.find((namespace) => !NAMESPACE.test(namespace) && !isTemplate(namespace))
     if (wrong !== undefined)
       throw new Error(`controller ${name}: \`writes\` has namespace "${wrong}" for ${kind}, expected a name of one`)
     if (verbs?.length === 0)
@@ -46,4 +48,9 @@ export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): re
   const twice = all.find(({ kind }, index) => all.findIndex((one) => one.kind === kind) < index)
   if (twice !== undefined) throw new Error(`controller ${name}: \`writes\` has ${twice.kind} twice, expected it once`)
   return all
+}
+
+/** Whether a namespace is told by the target, or by what the controller's wing says. */
+export function isTemplate(namespace: QueryTemplate): boolean {
+  return /^\$\{(target|settings)\.[^}]+\}$/.test(namespace)
 }

@@ -12,7 +12,7 @@ import { MARK_PATHS, markedPlace } from './marks.ts'
 import { ownerOfKind } from './owners.ts'
 import type { QueryData, Selection } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
-import { mayBeMarked } from './write-places.ts'
+import { couldBeMarked } from './write-places.ts'
 
 /** The routes of a controller. */
 export function levelRoutes(controller: LevelController): ControllerRoutes {
@@ -89,7 +89,7 @@ function ownersOf({ name: controller, target, writes }: LevelController, event: 
     const owner = ownerOfKind(projection, groupKindOf(target))
     const namespace = target.withoutNamespace === true ? '' : event.namespace
     const marked = markedPlace(projection, target)
-    const isMarked = marked !== undefined && mayBeMarked(writes, { ...event, home: marked.namespace })
+    const isMarked = marked !== undefined && couldBeMarked(writes, { ...event, home: marked.namespace })
     return [
       ...(owner === undefined ? [] : [{ uid: owner.uid, name: owner.name, namespace }]),
       ...(isMarked ? [marked] : []),

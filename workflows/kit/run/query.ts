@@ -11,10 +11,12 @@
 import { isEmptySelector, isLabelValue, labelSelectorText } from './label-selector.ts'
 import { OWNER_UID } from './marks.ts'
 import { path, type Path, textAt, valueAt } from '../kind/projection.ts'
+import type { JsonValue } from '../kind/schema.ts'
 
 /**
- * Text in which `${target.a.b}` stands for the text at `a.b` of the target. Everything else is literal: `${` begins nothing else.
- * A template whose target has no text there selects nothing.
+ * Text in which `${target.a.b}` stands for the text at `a.b` of the target, and `${settings.a.b}` for that of what the controller's wing has told its
+ * passes (`LevelPass.settings`); of several, `${target.a.b ?? settings.c}`, for the first that is there and not empty. Everything else is literal: `${` begins
+ * nothing else. A template with no text there selects nothing.
  */
 export type QueryTemplate = string
 
@@ -76,8 +78,12 @@ export interface Narrowed {
 /** A query as it travels: a view is known by the names of controller and state. */
 export type QueryData = Omit<StateQuery, 'view'> & { readonly viewed?: true }
 
-/** What to ask the API server for, of each namespace that the query looks in; empty when nothing can be selected. */
-export function selectionsOf(query: QueryData, target: object): readonly Selection[] {
+/**
+ * What to ask the API server for, of each namespace that the query looks in; empty when nothing can be selected.
+ *
+ * @param settings what the controller's wing has told.
+ */
+export function selectionsOf(query: QueryData, target: object, settings?: JsonValue): readonly Selection[] {
   const { namespacesFrom, namesFrom, ...rest } = query
   const inNamespaces: readonly QueryData[] =
     namespacesFrom === undefined
@@ -89,7 +95,7 @@ export function selectionsOf(query: QueryData, target: object): readonly Selecti
       : textsAt(target, namesFrom).flatMap((name) =>
           isObjectName(name) ? inNamespaces.map((one) => ({ ...one, name })) : [],
         )
-  return named.flatMap((one) => selectionOf(one, target) ?? [])
+  return named.flatMap((one) => selectionOf(one, target, settings) ?? [])
 }
 
 /** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
@@ -119,17 +125,18 @@ function textsAt(target: object, reference: string): readonly string[] {
  * @returns undefined when nothing can be selected: the target lacks a text that a template refers to, or has one there that no object
  * can have in this place. So a text of the target never becomes part of a path or adds to a selector.
  */
-export function selectionOf(query: QueryData, target: object): Selection | undefined {
+export function selectionOf(query: QueryData, target: object, settings?: JsonValue): Selection | undefined {
   if (!isAsked(query, target)) return undefined
+  const ground: Ground = { target, settings }
   const parts = {
     // Only the query's author may mean all of them.
-    namespace: query.namespace === ALL ? '' : filled(query.namespace ?? targetNamespace(target), target, isNamespace),
-    name: filled(query.name, target, isObjectName),
-    controller: filled(query.controller, target, isObjectName),
-    labels: selector(query.labels, target, (value) => (isLabelValue(value) ? value : undefined)),
+    namespace: query.namespace === ALL ? '' : filled(query.namespace ?? targetNamespace(target), ground, isNamespace),
+    name: filled(query.name, ground, isObjectName),
+    controller: filled(query.controller, ground, isObjectName),
+    labels: selector(query.labels, ground, (value) => (isLabelValue(value) ? value : undefined)),
     labelsFrom: query.labelsFrom === undefined ? undefined : selectorAt(query.labelsFrom, target),
-    owner: query.owned === 'label' ? selector(OWNED_BY_LABEL, target, (value) => value) : undefined,
-    fields: selector(query.fields, target, (value) => value.replaceAll(/[\\,=]/g, '\\$&')),
+    owner: query.owned === 'label' ? selector(OWNED_BY_LABEL, ground, (value) => value) : undefined,
+    fields: selector(query.fields, ground, (value) => value.replaceAll(/[\\,=]/g, '\\$&')),
   }
   if (Object.values(parts).includes(IMPOSSIBLE)) return undefined
   const { namespace, name, controller, labels, labelsFrom, owner, fields = '' } = parts
@@ -159,21 +166,21 @@ const targetNamespace = (target: object): string => textAt(target, ['metadata', 
 
 function filled(
   template: QueryTemplate | undefined,
-  target: object,
+  ground: Ground,
   isPossible: (text: string) => boolean,
 ): string | undefined {
   if (template === undefined) return undefined
-  const text = fill(template, target)
+  const text = fillTemplate(template, ground)
   return text !== undefined && isPossible(text) ? text : IMPOSSIBLE
 }
 
 function selector(
   templates: Readonly<Record<string, QueryTemplate>> | undefined,
-  target: object,
+  ground: Ground,
   written: (value: string) => string | undefined,
 ): string | undefined {
   const pairs = Object.entries(templates ?? {}).map(([key, template]) => {
-    const text = fill(template, target)
+    const text = fillTemplate(template, ground)
     const value = text === undefined ? undefined : written(text)
     return value === undefined ? undefined : `${key}=${value}`
   })
@@ -195,12 +202,30 @@ function isAsked({ onlyIf = {} }: QueryData, target: object): boolean {
   })
 }
 
-/** Undefined when the target has no text at one of the references. */
-function fill(template: QueryTemplate, target: object): string | undefined {
+/** What fills templates. */
+export interface Ground {
+  readonly target: object
+  /** Undefined: no wing has told any. */
+  readonly settings: JsonValue | undefined
+}
+
+/** Undefined when there is no text at one of the references. */
+export function fillTemplate(template: QueryTemplate, ground: Ground): string | undefined {
   // Split by one group: every second part is a reference.
-  const parts = template.split(/\$\{target\.([^}]*)\}/)
-  const texts = parts.map((part, index) => (index % 2 === 0 ? part : textAt(target, referencePath(part))))
+  const parts = template.split(/\$\{((?:target|settings)\.[^}]*)\}/)
+  const texts = parts.map((part, index) => (index % 2 === 0 ? part : referredTo(part.split(' ?? '), ground)))
   return texts.includes(undefined) ? undefined : texts.join('')
+}
+
+function referredTo(references: readonly string[], ground: Ground): string | undefined {
+  const found = references.map((reference) => {
+    const dot = reference.indexOf('.')
+    const within = reference.slice(0, dot) === 'settings' ? ground.settings : ground.target
+    return typeof within === 'object' && within !== null
+      ? textAt(within, referencePath(reference.slice(dot + 1)))
+      : undefined
+  })
+  return found.length === 1 ? found[0] : found.find((text) => text !== undefined && text !== '')
 }
 
 /** Keys of labels and annotations have dots of their own. */

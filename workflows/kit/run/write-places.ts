@@ -4,9 +4,11 @@
 //   W2. With one, other kinds are refused; and other namespaces, unless they are named.
 //   W3. Kinds of the whole cluster are declared by being named.
 //   W4. What an action may not write there cannot be the target's by label: label and annotation are written by whoever may write the object.
+//   W5. A namespace that is a template is the one that it is filled with. As long as nobody has filled it, it is none.
 
 import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
-import type { WrittenKind } from './declared-writes.ts'
+import { isTemplate, type WrittenKind } from './declared-writes.ts'
+import { fillTemplate, type Ground } from './query.ts'
 
 /** Where an object is to be written: its kind, and its namespace, empty for kinds in none. */
 export interface WritePlace {
@@ -37,6 +39,29 @@ export function mayBeMarked(
 ): boolean {
   const inAnyVersion = writes.map((one) => ({ ...one, kind: withoutVersion(one.kind) }))
   return writeVerdict(inAnyVersion, { kind: groupKindText({ group, kind }), namespace, home }) === 'declared'
+}
+
+/** W5. What is declared for this target; a template that cannot be filled names no namespace. */
+export function writesFor(writes: readonly WrittenKind[], ground: Ground): readonly WrittenKind[] {
+  return withNamespaces(writes, (template) => fillTemplate(template, ground))
+}
+
+/**
+ * Whether they could be, for who knows neither the target nor what the wing says: templates may become any namespace. Who is woken so looks again, with
+ * those that are filled.
+ */
+export function couldBeMarked(writes: readonly WrittenKind[], place: Parameters<typeof mayBeMarked>[1]): boolean {
+  return mayBeMarked(
+    withNamespaces(writes, () => place.namespace),
+    place,
+  )
+}
+
+function withNamespaces(writes: readonly WrittenKind[], filled: (template: string) => string | undefined) {
+  return writes.map((write) => ({
+    ...write,
+    namespaces: write.namespaces.flatMap((one) => (isTemplate(one) ? (filled(one) ?? []) : one)),
+  }))
 }
 
 function withoutVersion(name: string): string {

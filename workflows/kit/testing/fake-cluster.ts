@@ -9,8 +9,9 @@ import type { ObjectMeta } from '../kind/kind.ts'
 import { groupKindOf } from '../kind/group-kind.ts'
 import { isChildOf, ownerReferenceOf } from '../run/owners.ts'
 import { metadataOf } from './stored-objects.ts'
+import type { JsonValue } from '../kind/schema.ts'
 import { isThere, mergedFields } from './written-fields.ts'
-import { type Narrowed, type Selection, selectionsOf, type StateQuery } from '../run/query.ts'
+import { type Ground, type Narrowed, type Selection, selectionsOf, type StateQuery } from '../run/query.ts'
 
 export interface FakeCluster {
   /** The states, those that were not given empty. */
@@ -30,6 +31,7 @@ export function fakeCluster(
   { queries }: Pick<LevelController, 'queries'>,
   target: JsonObject,
   states: Readonly<Record<string, unknown>>,
+  settings?: JsonValue,
 ): FakeCluster {
   const empty = ([name, query]: [string, StateQuery]) => [name, query.many === true ? [] : undefined] as const
   const state: Record<string, unknown> = { ...Object.fromEntries(Object.entries(queries).map(empty)), ...states }
@@ -39,7 +41,7 @@ export function fakeCluster(
     Object.entries(queries).flatMap(([name, { owned }]) => (owned === undefined ? [] : (shownBy.get(name) ?? []))),
   )
   const isShown = (name: string, query: StateQuery, key: string, object: JsonObject) =>
-    initial.has(key) ? (shownBy.get(name) ?? []).includes(key) : isSelected(query, object, target)
+    initial.has(key) ? (shownBy.get(name) ?? []).includes(key) : isSelected(query, object, { target, settings })
   return {
     state,
     apply(object, owner) {
@@ -148,13 +150,17 @@ function markOf({ apiVersion, kind, metadata }: JsonObject): string {
 }
 
 /** Whether a query would find what the pass has made. By fields other than the name nobody can tell, so it does not. */
-function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, target: JsonObject): boolean {
+function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, ground: Ground): boolean {
   if (query.kind !== `${apiVersion}/${kind}`) return false
-  return selectionsOf(query, target).some(({ namespace, name, labelSelector, fieldSelector }) => {
-    const isHere = namespace === undefined || namespace === metadata.namespace
-    const isNamed = name === undefined || name === metadata.name
-    return isHere && isNamed && hasLabels(labelSelector, metadata.labels ?? {}) && isField(fieldSelector, metadata.name)
-  })
+  return selectionsOf(query, ground.target, ground.settings).some(
+    ({ namespace, name, labelSelector, fieldSelector }) => {
+      const isHere = namespace === undefined || namespace === metadata.namespace
+      const isNamed = name === undefined || name === metadata.name
+      return (
+        isHere && isNamed && hasLabels(labelSelector, metadata.labels ?? {}) && isField(fieldSelector, metadata.name)
+      )
+    },
+  )
 }
 
 function hasLabels(selector: Selection['labelSelector'], labels: Readonly<Record<string, string>>): boolean {

@@ -17,6 +17,7 @@ import type { ActionLog } from '../run/own-activities.ts'
 import { testActs, throwIf } from './test-acts.ts'
 import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
 import { metadataOf, namespaceOf, type Unstored } from './stored-objects.ts'
+import { writesFor } from '../run/write-places.ts'
 
 /**
  * Runs one pass.
@@ -93,7 +94,9 @@ function readable(
 
 async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>, given: Surroundings) {
   const { calls = {}, fails = {} } = given
-  const cluster = fakeCluster(controller, given.target, given.state ?? {})
+  const cluster = fakeCluster(controller, given.target, given.state ?? {}, given.settings)
+  const ground = { target: given.target, settings: given.settings }
+  const declared = { ...controller, writes: writesFor(controller.writes, ground) }
   const writes: TestWrite[] = []
   const events: TestEvent[] = []
   const logged: string[] = []
@@ -118,7 +121,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
       Object.defineProperty(state, name, { enumerable: true, configurable: true, writable: true, value: found })
       return Promise.resolve(found)
     },
-    act: testActs(controller, { cluster, target, fails, writes, events }),
+    act: testActs(declared, { cluster, target, fails, writes, events }),
     call: fakeCalls(controller, calls, fails.call),
     status: draft,
     save: async () => {

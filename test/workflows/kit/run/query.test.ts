@@ -35,6 +35,18 @@ describe('a query', () => {
     },
   )
 
+  it('fills its templates with what the wing has told, and takes the first text that is there and not empty', () => {
+    const settings = { pods: { namespace: 'told', none: '', no: null } }
+    const place = (namespace: string) => selectionOf({ kind: 'v1/Pod', many: true, namespace }, target, settings)
+    expect(place('${settings.pods.namespace}')?.namespace).toBe('told')
+    expect(place('${target.spec.ref ?? settings.pods.namespace}')?.namespace).toBe('db')
+    expect(place('${target.spec.missing ?? settings.pods.namespace}')?.namespace).toBe('told')
+    expect(place('${target.spec.empty ?? settings.pods.namespace}')?.namespace).toBe('told')
+    for (const nothing of ['settings.pods.missing', 'settings.pods.no', 'target.spec.empty ?? settings.pods.none'])
+      expect(place(`\${${nothing}}`)).toBeUndefined()
+    expect(select({ namespace: '${settings.pods.namespace}' })).toBeUndefined()
+  })
+
   it('selects nothing by a text that would lead elsewhere', () => {
     for (const field of ['up', 'slash', 'empty', 'bad']) {
       expect(select({ name: `\${target.spec.${field}}` })).toBeUndefined()

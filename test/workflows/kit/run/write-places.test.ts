@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { writeVerdict } from '../../../../workflows/kit/index.ts'
+import { couldBeMarked, mayBeMarked, writesFor, writeVerdict } from '../../../../workflows/kit/index.ts'
 
 const writes = [
   { kind: 'v1/ConfigMap', namespaces: ['shared'] },
@@ -26,5 +26,29 @@ describe('where an action may write', () => {
     expect(writeVerdict([], at('v1/Pod', 'other'))).toBe('elsewhere')
     expect(writeVerdict([], at('v1/Node', ''))).toBe('elsewhere')
     expect(writeVerdict([], at('v1/Pod', 'other', ''))).toBe('declared')
+  })
+})
+
+describe('a namespace that is told by the target or by the wing', () => {
+  const told = [{ kind: 'v1/Pod', namespaces: ['${target.status.place ?? settings.place}', 'fixed'] }]
+  const pod = (namespace: string) => ({ group: '', kind: 'Pod', namespace, home: 'home' })
+  const placesOf = (target: object, settings?: string) =>
+    writesFor(told, { target, settings: settings === undefined ? undefined : { place: settings } })[0]?.namespaces
+
+  it('is the one that it is filled with, and none where nobody tells it', () => {
+    expect(placesOf({ status: { place: 'here' } }, 'there')).toEqual(['here', 'fixed'])
+    expect(placesOf({}, 'there')).toEqual(['there', 'fixed'])
+    expect(placesOf({})).toEqual(['fixed'])
+  })
+
+  it('lets an object be marked there, and as long as nobody has filled it, nowhere', () => {
+    const filled = writesFor(told, { target: {}, settings: { place: 'there' } })
+    expect(['there', 'fixed', 'other'].map((one) => mayBeMarked(filled, pod(one)))).toEqual([true, true, false])
+    expect(['there', 'fixed'].map((one) => mayBeMarked(told, pod(one)))).toEqual([false, true])
+  })
+
+  it('may be any for who cannot fill it', () => {
+    expect(couldBeMarked(told, pod('other'))).toBe(true)
+    expect(couldBeMarked([{ kind: 'v1/Pod', namespaces: ['fixed'] }], pod('other'))).toBe(false)
   })
 })

@@ -12,6 +12,7 @@ import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import type { StateQuery } from '../query.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import { statusNews, withNews } from '../status-draft.ts'
+import { writesFor } from '../write-places.ts'
 import type { Step } from '../../plan/step.ts'
 import type { Along } from './along.ts'
 import { actsOf } from './level-acts.ts'
@@ -40,11 +41,14 @@ function passOf(controller: LevelController, { subject, by, observed, along }: S
   const acting = { by, subject, target: sentTarget(controller.target) }
   const base = () => ({ ...acting, ...along.take() })
   const queries = queriesOf(controller)
+  // The target says all pass long what it said at its start.
+  const ground = { target: observed.target, settings: observed.wing }
+  const declared = { ...controller, writes: writesFor(controller.writes, ground) }
   const state = stateOf(controller, observed)
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
   return {
-    ...{ subject, by, state, status, act: actsOf(controller, acting, along) },
+    ...{ subject, by, state, status, act: actsOf(declared, acting, along) },
     call: (activities) => ownCalls(controller, subject, activities),
     now: runTime(),
     settings: observed.wing,
