@@ -13,12 +13,21 @@ export interface ProgramStart {
   readonly complain: (text: string) => void
 }
 
+export interface DevPlace {
+  readonly kubeconfigPath: string
+  /** Of its own. */
+  readonly folder: string
+  /** What was given of flags of wings, by name. */
+  readonly flags: Readonly<Record<string, string | undefined>>
+}
+
 /** How `pawl dev` runs a program beside its servers. */
 export interface ProgramInDev {
   /** It is started where this wing is on. */
   readonly wing: string
-  /** @param folder of its own. */
-  readonly args: (dev: { readonly kubeconfigPath: string; readonly folder: string }) => readonly string[]
+  readonly args: (dev: DevPlace) => Promise<readonly string[]>
+  /** A manifest of `deploy/setup/<wing>/`, as the wing needs it by its flags; absent: as it is there. */
+  readonly setUp?: (manifest: string, flags: DevPlace['flags']) => Promise<string>
   /** In its folder; it is ready when that is there. */
   readonly readyFile: string
 }

@@ -3,6 +3,10 @@
 import type { CommandOption, WingCommands } from '../command.ts'
 
 const ALL: CommandOption = { flags: '--all', text: 'of the whole cluster', conflicts: ['namespace'] }
+const CHAOS_NAMESPACE: CommandOption = {
+  flags: '--chaos-namespace <name>',
+  text: 'where chaos pods are, which has the stop of the whole cluster (default: the namespace with the label pawl.dev/chaos-namespace, else chaos-engineering)',
+}
 
 export const chaosCommands: readonly WingCommands[] = [
   {
@@ -16,6 +20,7 @@ export const chaosCommands: readonly WingCommands[] = [
           'emergency stop: end all disruptions of a namespace, or of the cluster, and let none begin until pawl chaos resume; exit code 3 when one is stuck, 4 when time was not enough',
         options: [
           ALL,
+          CHAOS_NAMESPACE,
           {
             flags: '--timeout <duration>',
             text: 'how long it is waited for their end, such as 30s; 0: not at all (default: 5m)',
@@ -32,7 +37,7 @@ export const chaosCommands: readonly WingCommands[] = [
         name: 'resume',
         acts: true,
         description: 'lift the emergency stop of a namespace, or that of the cluster',
-        options: [ALL],
+        options: [ALL, CHAOS_NAMESPACE],
         examples: ['pawl chaos resume -n shop', 'pawl chaos resume --all'],
         load: async () => await import('./command/resume.ts'),
       },
@@ -40,7 +45,7 @@ export const chaosCommands: readonly WingCommands[] = [
         name: 'status',
         description:
           'show emergency stops, disruptions, and the way out of those that are stuck; exit code 3 when one is',
-        options: [ALL],
+        options: [ALL, CHAOS_NAMESPACE],
         examples: ['pawl chaos status -n shop', 'pawl chaos status --all -o json'],
         load: async () => await import('./command/status.ts'),
       },

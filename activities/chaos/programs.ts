@@ -13,9 +13,8 @@ export const chaosPrograms: readonly WingProgram[] = [
     summary: 'run the injectors of chaos pods where no kubelet does',
     inDev: {
       wing: 'chaos',
-      args: ({ kubeconfigPath, folder }) => [
-        ...['--nodes', 'all', '--kubeconfig', kubeconfigPath, '--state', folder, '--at-end', 'stop'],
-      ],
+      args: async (dev) => (await import('./node-agent/in-dev.ts')).argsInDev(dev),
+      setUp: async (...manifest) => (await import('./node-agent/in-dev.ts')).setUpInDev(...manifest),
       readyFile: 'agent.json',
     },
     load: async () => await import('./node-agent/node-agent.ts'),

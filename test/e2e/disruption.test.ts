@@ -25,15 +25,18 @@ const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathnam
 const EXAMPLES = readdirSync(EXAMPLE_FOLDER).filter((file) =>
   /^kind: Disruption$/m.test(readFileSync(join(EXAMPLE_FOLDER, file), 'utf8')),
 )
+const DISTURBERS = 'disturbers'
 const lists = await PublishedLists.start()
 afterAll(async () => await lists.close())
 const chaos = useChaos('disruption', ['shop'], undefined, {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { ipRangesURL: lists.url('gcp') } },
+  // Of the operators' choice; that the usual one does is seen by the tests of the other files.
+  chaosNamespace: DISTURBERS,
 })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {
-  kubelet = new ChaosKubelet(shop().cluster.kube)
+  kubelet = new ChaosKubelet(shop().cluster.kube, DISTURBERS)
   for (const name of ['n1', 'n2']) await shop().makeNode(name)
   for (const name of ['shop-1', 'shop-2']) await run(name, 'shop', 'n1')
 })
@@ -245,8 +248,8 @@ describe('a Disruption', () => {
     const { name } = pod!.metadata
     expect(lines).toEqual([
       'shop/jammed is stuck: what its chaos pods did could not be undone',
-      `  network-disruption on jammed-1: undo it by hand; what was tried: kubectl -n chaos-engineering logs ${name}`,
-      `    then: ${letGoCommand('chaos-engineering', name)}`,
+      `  network-disruption on jammed-1: undo it by hand; what was tried: kubectl -n ${DISTURBERS} logs ${name}`,
+      `    then: ${letGoCommand(DISTURBERS, name)}`,
       'let them be made again: pawl chaos resume --all',
     ])
     expect((await pawl('resume', '-n', 'shop')).stdout).toBe(

@@ -69,7 +69,7 @@ export class Tenants<Name extends string> {
     const { kubeconfigPath, auditLogPath } = this.#servers
     this.#keep = async () => await keepAuditLog(shared.auditLogPath, name, auditLogPath ?? '')
     await installCrds(this.#servers, wings)
-    await setUpWings(this.#servers, wings)
+    await setUpWings(this.#servers, wings, { 'chaos-config': valueAfter('--chaos-config', options.workerFlags) })
     for (const one of this.#names) {
       const cluster = new Cluster(kubeconfigPath, one)
       this.#clusters.set(one, cluster)
@@ -125,4 +125,9 @@ export function useTenants<const Name extends string>(
   })
   afterAll(() => tenants.tearDown(), SET_UP_MS)
   return tenants
+}
+
+function valueAfter(flag: string, args: readonly string[] = []): string | undefined {
+  const at = args.indexOf(flag)
+  return at === -1 ? undefined : args[at + 1]
 }

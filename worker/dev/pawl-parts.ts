@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -51,7 +51,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, wingsOn(wings))])
-  await setUpWings(servers, wingsOn(wings))
+  await setUpWings(servers, wingsOn(wings), wingFlags)
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
   const ofBoth = [
@@ -145,24 +145,40 @@ const WITHOUT_TLS = Object.fromEntries(
 
 type Applied = Pick<Servers, 'kubectlPath' | 'kubeconfigPath'>
 
-/** What the wings need in a cluster beside their kinds and roles: a namespace, an account. */
-export async function setUpWings(servers: Applied, wings: readonly string[] = wingsOn(undefined)): Promise<void> {
-  await applyFolders(servers, SETUP, wings)
+/** What the wings need in a cluster beside their kinds and roles: a namespace, an account. @param flags what was given of theirs. */
+export async function setUpWings(
+  servers: Applied,
+  wings: readonly string[] = wingsOn(undefined),
+  flags: GivenFlags = {},
+): Promise<void> {
+  const manifests = await Promise.all(wings.map(async (wing) => await setUpOf(wing, flags)))
+  const all = manifests.flat().join('\n---\n')
+  if (all !== '') await apply(servers, ['-f', '-'], all)
 }
 
-/** Of each of the wings that has one. @returns them as arguments of kubectl. */
-async function applyFolders({ kubectlPath, kubeconfigPath }: Applied, parent: string, wings: readonly string[]) {
-  const folders = wings.map((wing) => join(parent, wing)).filter((folder) => existsSync(folder))
-  const each = folders.flatMap((folder) => ['-f', folder])
-  const args = [`--kubeconfig=${kubeconfigPath}`, 'apply', '--server-side', '--force-conflicts', ...each]
-  if (each.length > 0) await run(kubectlPath, args)
-  return each
+/** By the first of its programs that has something to say about it. */
+async function setUpOf(wing: string, flags: GivenFlags): Promise<readonly string[]> {
+  const folder = join(SETUP, wing)
+  if (!existsSync(folder)) return []
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort()
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(folder, file), 'utf8')))
+  const asNeeded = PROGRAMS.flatMap(({ inDev }) => (inDev?.wing === wing ? (inDev.setUp ?? []) : []))[0]
+  return asNeeded === undefined ? texts : await Promise.all(texts.map(async (text) => await asNeeded(text, flags)))
+}
+
+async function apply({ kubectlPath, kubeconfigPath }: Applied, files: readonly string[], input = ''): Promise<void> {
+  const args = [`--kubeconfig=${kubeconfigPath}`, 'apply', '--server-side', '--force-conflicts', ...files]
+  const applied = run(kubectlPath, args)
+  applied.child.stdin?.end(input)
+  await applied
 }
 
 /** Applies the generated CRDs of the wings and waits until their storage answers. */
 export async function installCrds(servers: Applied, wings: readonly string[] = wingsOn(undefined)): Promise<void> {
-  const each = await applyFolders(servers, CRDS, wings)
-  if (each.length === 0) return
+  const folders = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))
+  if (folders.length === 0) return
+  const each = folders.flatMap((folder) => ['-f', folder])
+  await apply(servers, each)
   const { kubectlPath, kubeconfigPath } = servers
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
   await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
@@ -226,9 +242,9 @@ async function startProcess(
 
 /** A program of a wing, which has a folder of its own beside the data of the others. */
 async function startProgram(name: string, inDev: ProgramInDev, options: PawlOptions): Promise<void> {
-  const { servers, dataDir, progress } = options
+  const { servers, dataDir, progress, wingFlags: flags = {} } = options
   const folder = join(dataDir, name)
-  const args = [name, ...inDev.args({ kubeconfigPath: servers.kubeconfigPath, folder })]
+  const args = [name, ...(await inDev.args({ kubeconfigPath: servers.kubeconfigPath, folder, flags }))]
   const spec = {
     ...{ name, command: process.execPath, args: processArgs('program.ts', args) },
     logFile: join(dataDir, 'logs', `${name}.log`),

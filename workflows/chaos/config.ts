@@ -4,6 +4,7 @@
 //   C1. What is not in the file is as chaos-controller's flags have it.
 //   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
 //       another program's as well. What it says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
+//   C3. Where chaos pods are is told by `injector.chaosNamespace`. A Disruption that has begun stays with the namespace in which it has (`status.chaosNamespace`).
 
 import { type Cloud, CLOUDS } from './cloud.ts'
 import type { JsonValue, Problem } from '../kit/index.ts'
@@ -63,6 +64,7 @@ export interface ChaosConfig {
     readonly annotations: Readonly<Record<string, string>>
     readonly labels: Readonly<Record<string, string>>
     readonly serviceAccount: string
+    /** C3 */
     readonly chaosNamespace: string
     readonly logLevel: string
     readonly tolerations: readonly Toleration[]
@@ -86,8 +88,19 @@ export interface ChaosConfig {
   }
 }
 
-/** The only namespace of chaos pods that the roles of the wing are made for. */
+/** Where chaos pods are, where nobody says otherwise. */
 export const CHAOS_NAMESPACE = 'chaos-engineering'
+
+/** The same as a template of queries (C3): in `settings` is what `passConfig` makes. */
+export const CONFIGURED_NAMESPACE = '${settings.injector.chaosNamespace}'
+
+// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+/** Whether a namespace can be called so. */
+export function isNamespaceName(text: string): boolean {
+  return NAMESPACE.test(text)
+}
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
 
@@ -160,11 +173,11 @@ export function readChaosConfig(document: unknown): {
     handler: handlerOf(root.section('handler')),
     cloudProviders: cloudProvidersOf(root.section('cloudProviders'), problems),
   }
-  if (config.injector.chaosNamespace !== CHAOS_NAMESPACE)
+  if (!isNamespaceName(config.injector.chaosNamespace))
     problems.push({
       field: 'injector.chaosNamespace',
       found: JSON.stringify(config.injector.chaosNamespace),
-      expected: `${CHAOS_NAMESPACE}, for which the roles are made`,
+      expected: `the name of a namespace, such as ${CHAOS_NAMESPACE}`,
     })
   return { config, problems }
 }

@@ -43,6 +43,9 @@ export const SPAN_CONTEXT_ANNOTATION = 'SpanContext'
  */
 export const EMERGENCY_STOP_ANNOTATION = `${GROUP}/emergency-stop`
 
+/** On the namespace of chaos pods, `true`: so commands of people find it, who do not have the configuration. */
+export const CHAOS_NAMESPACE_LABEL = 'pawl.dev/chaos-namespace'
+
 /** On the Disruption of a cron or rollout: who made that. */
 export const USER_ANNOTATION = `${GROUP}/user`
 export const USER_GROUPS_ANNOTATION = `${GROUP}/user-groups`

@@ -1,7 +1,8 @@
-// Where an emergency stop is looked for: an annotation on the namespace of an object, or on that of chaos pods for the whole cluster.
+// Where an emergency stop is looked for: an annotation on the namespace of an object, or on that of chaos pods, as it is
+// configured, for the whole cluster.
 
 import type { StateQuery } from '../kit/index.ts'
-import { CHAOS_NAMESPACE } from './config.ts'
+import { CONFIGURED_NAMESPACE } from './config.ts'
 import { EMERGENCY_STOP_ANNOTATION } from './contract.ts'
 
 export interface NamespaceView {
@@ -30,7 +31,7 @@ const PLACE = { kind: 'v1/Namespace', view: namespaceView, onlyIf: { 'metadata.d
 /** They come and go seldom, and their changes wake. Whatever is being deleted stops anyway. */
 export const stopQueries: Readonly<Record<keyof StopState, StateQuery>> = {
   home: { ...PLACE, name: '${target.metadata.namespace}' },
-  chaosHome: { ...PLACE, name: CHAOS_NAMESPACE },
+  chaosHome: { ...PLACE, name: CONFIGURED_NAMESPACE },
 }
 
 /** The namespace that says that everything has to stop. */

@@ -6,7 +6,7 @@
 
 import type { FurtherRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import type { Namespace } from '../../../workflows/kit/kind/kubernetes/v1.ts'
-import { type ChaosConfig, CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
+import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
 import type { Disruption } from '../../../workflows/chaos/disruption/kind.ts'
@@ -44,16 +44,18 @@ export async function disruptionProblems(rules: DisruptionRules, request: Furthe
 
 /** Whether the finalizer may go: a write that takes it off is the only one that costs a request. */
 export async function metadataProblems(
-  { kube }: Pick<DisruptionRules, 'kube'>,
+  { kube, config }: Pick<DisruptionRules, 'kube' | 'config'>,
   { object, old, namespace, signal }: FurtherRequest,
 ): Promise<readonly Problem[]> {
   const mayBeOf = (chaosPods: readonly string[]) => finalizerProblems(old, object, chaosPods)
   if (mayBeOf(['any']).length === 0) return []
   const name = textOf(fieldsOf(fieldsOf(object)['metadata'])['name'])
   const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
+  const begunIn = textOf(fieldsOf(fieldsOf(old)['status'])['chaosNamespace'])
+  const home = begunIn === '' ? config.injector.chaosNamespace : begunIn
   const query = { labelSelector, limit: String(MOST_NAMED + 1) }
   const list = await kube.get<{ items?: readonly { metadata: { name: string } }[] }>(
-    `/api/v1/namespaces/${CHAOS_NAMESPACE}/pods`,
+    `/api/v1/namespaces/${encodeURIComponent(home)}/pods`,
     { query, signal },
   )
   const names = (list?.items ?? []).map(({ metadata }) => metadata.name)
@@ -62,8 +64,11 @@ export async function metadataProblems(
 
 const MOST_NAMED = 10
 
-async function stops({ kube }: DisruptionRules, { namespace, signal }: FurtherRequest): Promise<readonly Problem[]> {
-  const names = [...new Set([namespace, CHAOS_NAMESPACE])]
+async function stops(
+  { kube, config }: DisruptionRules,
+  { namespace, signal }: FurtherRequest,
+): Promise<readonly Problem[]> {
+  const names = [...new Set([namespace, config.injector.chaosNamespace])]
   const found = await Promise.all(names.map((name) => kube.get<Namespace>(`/api/v1/namespaces/${name}`, { signal })))
   return stopProblems(found.flatMap((one) => (one === undefined ? [] : [namespaceView(one)])))
 }

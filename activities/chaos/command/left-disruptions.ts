@@ -8,6 +8,7 @@ import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/kube-error.ts'
 import { readPages } from '../../kube/pages.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
+import type { StopPlace } from './stop-place.ts'
 
 /** A chaos pod that could not clean up. */
 export interface StuckPod {
@@ -30,6 +31,8 @@ export interface LeftDisruption {
   /** None of it goes on by itself. */
   readonly isStuck: boolean
   readonly stuckPods: readonly StuckPod[]
+  /** Where its chaos pods are; undefined: it has not said so. */
+  readonly chaosNamespace: string | undefined
 }
 
 /** @param namespace undefined: all. @throws where the cluster does not know the kind, or the person may not list it. */
@@ -65,6 +68,7 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
   return {
     ...{ uid, title: `${namespace}/${name}`, namespace, name, isDeleting, isStuck, stuckPods },
     injectionStatus: status.injectionStatus,
+    chaosNamespace: status.chaosNamespace,
     injected: status.injectedTargetsCount ?? 0,
     desired: status.desiredTargetsCount ?? 0,
   }
@@ -72,24 +76,33 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
 
 /** What a person can do about one that is stuck. */
 export function stuckLines({ title, stuckPods, ...left }: LeftDisruption): readonly string[] {
+  const { chaosNamespace = CHAOS_NAMESPACE } = left
   return [
     `${title} is stuck: what its chaos pods did could not be undone`,
     ...(stuckPods.length === 0 ? [`  which ones: ${podsCommand(left)}`] : []),
     ...stuckPods.flatMap(({ name, target, does }) => [
-      `  ${does} on ${target}: undo it by hand; what was tried: kubectl -n ${CHAOS_NAMESPACE} logs ${name}`,
-      `    then: ${letGoCommand(CHAOS_NAMESPACE, name)}`,
+      `  ${does} on ${target}: undo it by hand; what was tried: kubectl -n ${chaosNamespace} logs ${name}`,
+      `    then: ${letGoCommand(chaosNamespace, name)}`,
     ]),
   ]
 }
 
-/** Of one that is neither gone nor stuck when time is over. */
-export function slowLine({ title, isDeleting, ...left }: LeftDisruption): string {
-  return isDeleting
-    ? `${title} is being undone still: ${podsCommand(left)}`
-    : `${title} was not told to end yet: does a worker run with the wing chaos?`
+/** Of one that is neither gone nor stuck when time is over. @param place where it was told to end. */
+export function slowLine({ title, isDeleting, ...left }: LeftDisruption, { namespace, names }: StopPlace): string {
+  if (isDeleting) return `${title} is being undone still: ${podsCommand(left)}`
+  const { chaosNamespace } = left
+  const isElsewhere = namespace === undefined && chaosNamespace !== undefined && !names.includes(chaosNamespace)
+  const also = isElsewhere
+    ? ` Its chaos pods are in ${chaosNamespace}; when that is configured: --chaos-namespace ${chaosNamespace}`
+    : ''
+  return `${title} was not told to end yet: does a worker run with the wing chaos?${also}`
 }
 
-function podsCommand({ namespace, name }: Pick<LeftDisruption, 'namespace' | 'name'>): string {
+function podsCommand({
+  namespace,
+  name,
+  chaosNamespace = CHAOS_NAMESPACE,
+}: Pick<LeftDisruption, 'namespace' | 'name' | 'chaosNamespace'>): string {
   const labels = `${DISRUPTION_NAMESPACE_LABEL}=${namespace},${DISRUPTION_NAME_LABEL}=${name}`
-  return `kubectl -n ${CHAOS_NAMESPACE} get pods -l ${labels}`
+  return `kubectl -n ${chaosNamespace} get pods -l ${labels}`
 }

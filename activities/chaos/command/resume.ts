@@ -2,13 +2,18 @@
 
 import type { CommandDone, CommandStart } from '../../command.ts'
 import { KubeError } from '../../kube/kube-error.ts'
-import { CLUSTER, placeOf, readStop, writeStop } from './stop-place.ts'
+import { clusterPlace, placeOf, readStops, writeStop } from './stop-place.ts'
 
 export async function run(start: CommandStart): Promise<CommandDone> {
   const { kube, who, why } = start
-  const place = placeOf(start)
-  const before = await readStop(kube, place)
-  if (before !== undefined) await writeStop(kube, place, null)
+  const place = await placeOf(start)
+  const held = (await readStops(kube, place)).filter(({ stop }) => stop !== undefined)
+  const before = held[0]?.stop
+  await writeStop(
+    kube,
+    held.map(({ name }) => name),
+    null,
+  )
   const further = place.namespace === undefined ? [] : await tellCluster(start)
   const said = before === undefined || before === '' ? '' : ` (it was stopped: ${before})`
   return {
@@ -27,11 +32,15 @@ export async function run(start: CommandStart): Promise<CommandDone> {
 }
 
 /** Of a namespace: the stop of the whole cluster is above it. */
-async function tellCluster({ kube }: CommandStart): Promise<readonly string[]> {
+async function tellCluster(start: CommandStart): Promise<readonly string[]> {
   try {
-    const stop = await readStop(kube, CLUSTER)
-    if (stop === undefined) return []
-    return [`the whole cluster is stopped still${stop === '' ? '' : `: ${stop}`}; lift that: pawl chaos resume --all`]
+    const place = await clusterPlace(start)
+    const held = (await readStops(start.kube, place)).find(({ stop }) => stop !== undefined)
+    if (held === undefined) return []
+    const { stop = '' } = held
+    return [
+      `the whole cluster is stopped still${stop === '' ? '' : `: ${stop}`}; lift that: pawl chaos resume ${place.flags}`,
+    ]
   } catch (error) {
     // Without that namespace nothing is stopped in it.
     if (!(error instanceof KubeError)) return []

@@ -1,23 +1,24 @@
 // `pawl chaos status`: which emergency stops hold, which Disruptions there are, and what a person has to do about those that are stuck.
 
-import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
 import { namespaceView, type NamespaceView } from '../../../workflows/chaos/emergency-stop.ts'
 import type { CommandDone, CommandStart } from '../../command.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { KubeError } from '../../kube/kube-error.ts'
 import { readPages } from '../../kube/pages.ts'
 import { type LeftDisruption, readDisruptions, stuckLines } from './left-disruptions.ts'
-import { CLUSTER, placeOf, readStop, type StopPlace } from './stop-place.ts'
+import { clusterPlace, placeOf, readStops, type StopPlace } from './stop-place.ts'
 import { STUCK } from './stop.ts'
 
 export async function run(start: CommandStart): Promise<CommandDone> {
   const { kube } = start
-  const place = placeOf(start)
-  const [stops, found] = await Promise.all([stopsAt(kube, place), readDisruptions(kube, place.namespace)])
+  const [place, cluster] = await Promise.all([placeOf(start), clusterPlace(start)])
+  const [stops, found] = await Promise.all([stopsAt(kube, place, cluster), readDisruptions(kube, place.namespace)])
   const stuck = found.filter(({ isStuck }) => isStuck)
   return {
     lines: [
-      ...(stops.length === 0 ? [`no emergency stop holds in ${place.title}`] : stops.map(stopLine)),
+      ...(stops.length === 0
+        ? [`no emergency stop holds in ${place.title}`]
+        : stops.map((one) => stopLine(one, cluster))),
       ...(found.length === 0 ? [`no disruptions in ${place.title}`] : tableOf(found)),
       ...stuck.flatMap(stuckLines),
     ],
@@ -27,27 +28,31 @@ export async function run(start: CommandStart): Promise<CommandDone> {
 }
 
 /** Those that hold there. @throws where they cannot be read. */
-async function stopsAt(kube: Pick<KubeClient, 'request'>, place: StopPlace): Promise<readonly NamespaceView[]> {
+async function stopsAt(
+  kube: Pick<KubeClient, 'request'>,
+  place: StopPlace,
+  cluster: StopPlace,
+): Promise<readonly NamespaceView[]> {
   const views: NamespaceView[] = []
   if (place.namespace === undefined) {
     const pages = readPages(kube, '/api/v1/namespaces', { limit: undefined })
     for await (const { items } of pages) views.push(...items.map(namespaceView))
   } else {
-    const own = await readStop(kube, place)
-    const above = await readStop(kube, CLUSTER).catch((error: unknown) => {
+    views.push(...(await readStops(kube, place)))
+    const above = await readStops(kube, cluster).catch((error: unknown) => {
       // Who may see his own namespace alone sees that.
       if (error instanceof KubeError && error.status !== 403) throw error
-      return undefined
+      return []
     })
-    if (own !== undefined) views.push({ name: place.name, stop: own })
-    if (above !== undefined) views.push({ name: CLUSTER.name, stop: above })
+    views.push(...above)
   }
   return views.filter(({ stop }) => stop !== undefined)
 }
 
-function stopLine({ name, stop = '' }: NamespaceView): string {
-  const title = name === CHAOS_NAMESPACE ? 'the whole cluster' : `namespace ${name}`
-  const flags = name === CHAOS_NAMESPACE ? '--all' : `-n ${name}`
+function stopLine({ name, stop = '' }: NamespaceView, { names, flags: all }: StopPlace): string {
+  const isAll = names.includes(name)
+  const title = isAll ? 'the whole cluster' : `namespace ${name}`
+  const flags = isAll ? all : `-n ${name}`
   return `${title} is stopped${stop === '' ? '' : `: ${stop}`}; lift it: pawl chaos resume ${flags}`
 }
 

@@ -1,18 +1,21 @@
 // Where an emergency stop is written: at a namespace, or for all of them at that of chaos pods. With the rights of a person.
+//
+//   S1. Which namespace has the chaos pods is said by its label, which deploy/setup/chaos puts on; by `--chaos-namespace` where somebody knows better. Where
+//       several have the label, the stop of the cluster is at each: what nobody looks at does no harm.
 
-import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
-import { EMERGENCY_STOP_ANNOTATION } from '../../../workflows/chaos/contract.ts'
-import { namespaceView } from '../../../workflows/chaos/emergency-stop.ts'
-import type { CommandStart } from '../../command.ts'
-import type { KubeClient, KubeObject } from '../../kube/client.ts'
-import { isNotFound } from '../../kube/kube-error.ts'
+import { CHAOS_NAMESPACE, isNamespaceName } from '../../../workflows/chaos/config.ts'
+import { CHAOS_NAMESPACE_LABEL, EMERGENCY_STOP_ANNOTATION } from '../../../workflows/chaos/contract.ts'
+import { namespaceView, type NamespaceView } from '../../../workflows/chaos/emergency-stop.ts'
+import { type CommandStart, CommandUsageError } from '../../command.ts'
+import type { KubeClient, KubeObject, ObjectList } from '../../kube/client.ts'
+import { isNotFound, KubeError } from '../../kube/kube-error.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
 
 type Kube = Pick<KubeClient, 'request'>
 
 export interface StopPlace {
-  /** The namespace that has the annotation. */
-  readonly name: string
+  /** The namespaces that have the annotation; at least one. */
+  readonly names: readonly string[]
   /** Whose Disruptions it is about; undefined: all. */
   readonly namespace: string | undefined
   /** For people. */
@@ -21,35 +24,65 @@ export interface StopPlace {
   readonly flags: string
 }
 
-export const CLUSTER: StopPlace = { name: CHAOS_NAMESPACE, namespace: undefined, title: 'the cluster', flags: '--all' }
-
-export function placeOf({ given, namespace }: Pick<CommandStart, 'given' | 'namespace'>): StopPlace {
-  return given['all'] === true
-    ? CLUSTER
-    : { name: namespace, namespace, title: `namespace ${namespace}`, flags: `-n ${namespace}` }
+/** @throws CommandUsageError when `--chaos-namespace` names none; failures of the API server. */
+export async function placeOf(start: Pick<CommandStart, 'kube' | 'given' | 'namespace'>): Promise<StopPlace> {
+  if (start.given['all'] === true) return await clusterPlace(start)
+  const { namespace } = start
+  return { names: [namespace], namespace, title: `namespace ${namespace}`, flags: `-n ${namespace}` }
 }
 
-/** What its annotation says; undefined: there is no stop. @throws when the namespace is not there. */
-export async function readStop(kube: Kube, { name, namespace }: StopPlace): Promise<string | undefined> {
+/** S1. @throws as `placeOf`. */
+export async function clusterPlace({ kube, given }: Pick<CommandStart, 'kube' | 'given'>): Promise<StopPlace> {
+  const named = given['chaos-namespace']
+  const of = { namespace: undefined, title: 'the cluster' }
+  if (named === undefined) return { ...of, names: await labelledNamespaces(kube), flags: '--all' }
+  if (named === true || !isNamespaceName(named))
+    throw new CommandUsageError(`--chaos-namespace: found '${String(named)}', expected the name of a namespace`)
+  return { ...of, names: [named], flags: `--all --chaos-namespace ${named}` }
+}
+
+async function labelledNamespaces(kube: Kube): Promise<readonly string[]> {
+  const path = resourcePath({ apiVersion: 'v1', plural: 'namespaces' }, undefined)
   try {
-    return namespaceView(await kube.request<KubeObject>('GET', pathOf(name))).stop
+    const query = { labelSelector: `${CHAOS_NAMESPACE_LABEL}=true` }
+    const { items } = await kube.request<ObjectList>('GET', path, { query })
+    return items.length === 0 ? [CHAOS_NAMESPACE] : items.map(({ metadata }) => metadata.name)
   } catch (error) {
-    if (!isNotFound(error)) throw error
-    const expected =
-      namespace === undefined
-        ? 'that of chaos pods, which deploy/setup/chaos makes'
-        : 'one that is there (see -n and --context)'
-    throw new Error(`the cluster has no namespace ${name}, expected ${expected}`, { cause: error })
+    // Who may change the usual one alone is not kept from it.
+    if (error instanceof KubeError && error.status === 403) return [CHAOS_NAMESPACE]
+    throw error
   }
 }
 
+/** What their annotations say, in the order of the place. @throws when a namespace is not there. */
+export async function readStops(kube: Kube, { names, namespace }: StopPlace): Promise<readonly NamespaceView[]> {
+  return await Promise.all(
+    names.map(async (name) => {
+      try {
+        return namespaceView(await kube.request<KubeObject>('GET', pathOf(name)))
+      } catch (error) {
+        if (!isNotFound(error)) throw error
+        const expected =
+          namespace === undefined
+            ? 'that of chaos pods, which deploy/setup/chaos makes (see --chaos-namespace)'
+            : 'one that is there (see -n and --context)'
+        throw new Error(`the cluster has no namespace ${name}, expected ${expected}`, { cause: error })
+      }
+    }),
+  )
+}
+
 /** @param stop why; null: it is lifted. */
-export async function writeStop(kube: Kube, { name }: StopPlace, stop: string | null): Promise<void> {
-  await kube.request('PATCH', pathOf(name), {
-    body: { metadata: { annotations: { [EMERGENCY_STOP_ANNOTATION]: stop } } },
-    contentType: 'application/merge-patch+json',
-    query: { fieldManager: 'pawl-cli' },
-  })
+export async function writeStop(kube: Kube, names: readonly string[], stop: string | null): Promise<void> {
+  await Promise.all(
+    names.map(async (name) =>
+      kube.request('PATCH', pathOf(name), {
+        body: { metadata: { annotations: { [EMERGENCY_STOP_ANNOTATION]: stop } } },
+        contentType: 'application/merge-patch+json',
+        query: { fieldManager: 'pawl-cli' },
+      }),
+    ),
+  )
 }
 
 function pathOf(namespace: string): string {

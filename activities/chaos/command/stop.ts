@@ -1,6 +1,6 @@
 // `pawl chaos stop`: an emergency stop, written with the person's own rights, and what becomes of the Disruptions that were there.
 //
-//   E1. The stop is written before anything else is asked for: it holds also where the person may look at nothing.
+//   E1. The stop is written before anything else is asked for but its place: it holds also where the person may look at nothing.
 //   E2. What comes meanwhile does nothing, so it is not waited for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { durationMs, EXPECTED_DURATION } from '../../../workflows/chaos/go-durat
 import { type CommandDone, type CommandStart, CommandUsageError } from '../../command.ts'
 import { KubeError } from '../../kube/kube-error.ts'
 import { type LeftDisruption, readDisruptions, slowLine, stuckLines } from './left-disruptions.ts'
-import { placeOf, readStop, type StopPlace, writeStop } from './stop-place.ts'
+import { placeOf, readStops, type StopPlace, writeStop } from './stop-place.ts'
 
 /** The exit code where something waits for a person, as with `pawl delete`. */
 export const STUCK = 3
@@ -21,11 +21,13 @@ const POLL_MS = 500
 export async function run(start: CommandStart): Promise<CommandDone> {
   const { kube, given, who, why, progress } = start
   const timeoutMs = timeoutIn(given['timeout'])
-  const place = placeOf(start)
-  const before = await readStop(kube, place)
+  const place = await placeOf(start)
+  const stops = await readStops(kube, place)
+  const without = stops.flatMap(({ name, stop }) => (stop === undefined ? [name] : []))
+  const before = without.length === 0 ? stops[0]?.stop : undefined
   const stop = why === undefined ? `by ${who}` : `${why} (${who})`
   // E1
-  if (before === undefined) await writeStop(kube, place, stop)
+  await writeStop(kube, without, stop)
   progress(
     before === undefined
       ? `${place.title} is stopped by ${who}: its disruptions end, and none begins`
@@ -37,7 +39,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
     ...{ by: who, why: why ?? null, gone: found.gone, stuck: found.stuck, left: found.slow },
   }
   return {
-    lines: [...linesOf(found, timeoutMs), `let them be made again: pawl chaos resume ${place.flags}`],
+    lines: [...linesOf(found, timeoutMs, place), `let them be made again: pawl chaos resume ${place.flags}`],
     data,
     exitCode: exitCodeOf(found, timeoutMs),
   }
@@ -99,8 +101,8 @@ function progressLine(count: number, { gone, stuck, slow }: Ends): string {
   return `${disruptions(count)}: ${parts.join(', ')}`
 }
 
-function linesOf({ gone, stuck, slow }: Ends, timeoutMs: number): readonly string[] {
-  const late = timeoutMs === 0 ? [] : slow.map(slowLine)
+function linesOf({ gone, stuck, slow }: Ends, timeoutMs: number, place: StopPlace): readonly string[] {
+  const late = timeoutMs === 0 ? [] : slow.map((one) => slowLine(one, place))
   if (stuck.length + slow.length === 0)
     return [
       gone.length === 0 ? 'nothing was disturbed' : `${disruptions(gone.length)} gone, and what they did is undone`,

@@ -5,27 +5,31 @@ import { sql } from 'kysely'
 import type { Deps } from '../../deps.ts'
 import { livingObjects } from '../../journal/living-objects.ts'
 import type { Sample } from '../../run/metrics.ts'
-import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_KIND, GROUP } from '../../../workflows/chaos/contract.ts'
 import { instantMs } from '../../../workflows/chaos/instant.ts'
 
 /** Of more Disruptions it is told how many there are, and not how long each lasts: the oldest are. */
 const MOST_NAMED = 500
 
-/** @throws failures of the journal. */
-export async function measureGauges({
-  db,
-  cluster,
-  now,
-}: Pick<Deps, 'db' | 'cluster' | 'now'>): Promise<readonly Sample[]> {
+/** @param chaosNamespace where chaos pods are, beside those of Disruptions that have begun elsewhere. @throws failures of the journal. */
+export async function measureGauges(
+  { db, cluster, now }: Pick<Deps, 'db' | 'cluster' | 'now'>,
+  chaosNamespace: string,
+): Promise<readonly Sample[]> {
   const disruptions = livingObjects(db, cluster, { group: GROUP, kind: DISRUPTION_KIND })
   const created = sql<string | null>`projection #>> '{metadata,creationTimestamp}'`
+  const home = sql<string | null>`projection #>> '{status,chaosNamespace}'`
   const isStuck = sql<boolean>`projection #>> '{status,isStuckOnRemoval}' = 'true'`
   const counts = await disruptions
     .select([sql<string>`count(*)`.as('all'), sql<string>`count(*) filter (where ${isStuck})`.as('stuck')])
     .executeTakeFirstOrThrow()
   const pods = await livingObjects(db, cluster, { group: '', kind: 'Pod' })
-    .where('namespace', '=', CHAOS_NAMESPACE)
+    .where((is) =>
+      is.or([
+        is('namespace', '=', chaosNamespace),
+        is('namespace', 'in', disruptions.select(home.as('home')).where(home, 'is not', null)),
+      ]),
+    )
     .select(sql<string>`count(*)`.as('all'))
     .executeTakeFirstOrThrow()
   const oldest = await disruptions

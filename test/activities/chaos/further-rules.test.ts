@@ -164,10 +164,10 @@ describe('safety nets', () => {
 describe('the finalizer of a Disruption', () => {
   const held = (finalizers: readonly string[]) => ({ metadata: { name: 'game', namespace: 'shop', finalizers } })
   const HELD = held(['finalizer.chaos.datadoghq.com'])
-  const off = async (object: object, kind: Kind = disruptionKind) =>
+  const off = async (object: object, kind: Kind = disruptionKind, old: object = HELD) =>
     fields(
       (await rulesBy().metadata?.({
-        ...{ kind, namespace: 'shop', signal: NEVER, operation: 'UPDATE', old: HELD, object },
+        ...{ kind, namespace: 'shop', signal: NEVER, operation: 'UPDATE', old, object },
         user: { name: 'alice', groups: [] },
       })) ?? [],
     )
@@ -178,6 +178,15 @@ describe('the finalizer of a Disruption', () => {
     there[path] = pods(1)
     expect(await off(held([]))).toEqual(['metadata.finalizers a finalizer taken off'])
     expect(asked).toEqual([`${path} ${labels} 11`])
+  })
+
+  it('stays while they are there where the Disruption has begun', async () => {
+    const begun = '/api/v1/namespaces/disturbers/pods'
+    there[begun] = pods(1)
+    const object = { ...held([]), status: { chaosNamespace: 'disturbers' } }
+    const old = { ...HELD, status: { chaosNamespace: 'disturbers' } }
+    expect(await off(object, disruptionKind, old)).toEqual(['metadata.finalizers a finalizer taken off'])
+    expect(asked).toEqual([`${begun} ${labels} 11`])
   })
 
   it('goes with the last of them', async () => {

@@ -13,7 +13,6 @@ import {
   TARGET_LABEL,
 } from '../../../workflows/chaos/contract.ts'
 
-const PODS = `/api/v1/namespaces/${CHAOS_NAMESPACE}/pods`
 const MERGE = 'application/merge-patch+json'
 
 export type ChaosPodObject = KubeObject & {
@@ -22,8 +21,11 @@ export type ChaosPodObject = KubeObject & {
 
 export class ChaosKubelet {
   readonly #kube: KubeClient
-  constructor(kube: KubeClient) {
+  readonly #pods: string
+
+  constructor(kube: KubeClient, chaosNamespace: string = CHAOS_NAMESPACE) {
     this.#kube = kube
+    this.#pods = `/api/v1/namespaces/${chaosNamespace}/pods`
   }
 
   /** The chaos pods of a Disruption, or all, by target and kind. */
@@ -31,7 +33,7 @@ export class ChaosKubelet {
     const { name = '', namespace = '' } = disruption?.metadata ?? {}
     const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
     const query = disruption === undefined ? {} : { labelSelector }
-    const { items } = await this.#kube.request<ObjectList>('GET', PODS, { query })
+    const { items } = await this.#kube.request<ObjectList>('GET', this.#pods, { query })
     return ([...items] as ChaosPodObject[]).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
@@ -73,16 +75,16 @@ export class ChaosKubelet {
   }
 
   async say({ metadata: { name } }: KubeObject, status: object): Promise<void> {
-    await this.#kube.request('PATCH', `${PODS}/${name}/status`, { body: { status }, contentType: MERGE })
+    await this.#kube.request('PATCH', `${this.#pods}/${name}/status`, { body: { status }, contentType: MERGE })
   }
 
   async delete({ metadata: { name } }: KubeObject): Promise<void> {
-    await this.#kube.request('DELETE', `${PODS}/${name}`)
+    await this.#kube.request('DELETE', `${this.#pods}/${name}`)
   }
 
   /** As a person who has undone by hand what was left. */
   async release({ metadata: { name } }: KubeObject): Promise<void> {
-    await this.#kube.request('PATCH', `${PODS}/${name}`, {
+    await this.#kube.request('PATCH', `${this.#pods}/${name}`, {
       body: { metadata: { finalizers: null } },
       contentType: MERGE,
     })
@@ -91,7 +93,7 @@ export class ChaosKubelet {
   /** A pod whose finalizer is off goes when its node says so. */
   async bury({ metadata: { name } }: KubeObject): Promise<void> {
     try {
-      await this.#kube.request('DELETE', `${PODS}/${name}`, { body: { gracePeriodSeconds: 0 } })
+      await this.#kube.request('DELETE', `${this.#pods}/${name}`, { body: { gracePeriodSeconds: 0 } })
     } catch (error) {
       if (!isNotFound(error)) throw error
     }

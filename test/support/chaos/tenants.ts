@@ -25,9 +25,13 @@ export class ChaosTenants<Name extends string> {
   /** Of nodes that were made. */
   readonly beats = new Set<NodeJS.Timeout>()
 
-  constructor(folder: string, tenants: Tenants<Name>) {
+  /** Writes the configuration anew, for the next worker: with other fields of the injector's part. @returns where it is. */
+  readonly configure: (injector: object) => string
+
+  constructor(folder: string, tenants: Tenants<Name>, configure: (injector: object) => string) {
     this.folder = folder
     this.tenants = tenants
+    this.configure = configure
   }
 
   of(name: Name): ChaosCluster {
@@ -38,6 +42,8 @@ export class ChaosTenants<Name extends string> {
 export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFlags'> {
   /** That part of the configuration. */
   readonly cloudProviders?: object
+  /** `injector.chaosNamespace` of it. */
+  readonly chaosNamespace?: string
 }
 
 /**
@@ -49,7 +55,7 @@ export function useChaos<const Name extends string>(
   name: string,
   names: readonly Name[],
   controller: (folder: string) => object = () => ({}),
-  { cloudProviders = {}, workerFlags = [], ...options }: ChaosOptions = {},
+  { cloudProviders = {}, chaosNamespace, workerFlags = [], ...options }: ChaosOptions = {},
 ): ChaosTenants<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   // After what the tests of the file have started in it.
@@ -57,16 +63,16 @@ export function useChaos<const Name extends string>(
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
-  const config = configFile(folder, {
-    ...{ controller: { finalizerDeletionDelay: '0s', ...controller(folder) }, cloudProviders },
-  })
+  const operators = { controller: { finalizerDeletionDelay: '0s', ...controller(folder) }, cloudProviders }
+  const configure = (injector: object) => configFile(folder, { ...operators, injector })
+  const config = configure(chaosNamespace === undefined ? {} : { chaosNamespace })
   const tenants = useTenants(name, names, undefined, {
     ...options,
     wings: ['chaos'],
     bridgeFlags: ofBoth,
     workerFlags: [...ofBoth, '--chaos-config', config, ...workerFlags],
   })
-  const all = new ChaosTenants(folder, tenants)
+  const all = new ChaosTenants(folder, tenants, configure)
   afterAll(() => {
     for (const beat of all.beats) clearInterval(beat)
   })

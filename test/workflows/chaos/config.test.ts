@@ -63,6 +63,11 @@ describe("the operators' configuration", () => {
     expect(config.controller.maxDurationMs).toBeUndefined()
   })
 
+  it('says where chaos pods are', () => {
+    const { config } = readChaosConfig({ injector: { chaosNamespace: 'disturbers' } })
+    expect(config.injector.chaosNamespace).toBe('disturbers')
+  })
+
   it('is told where it is wrong, all at once', () => {
     expect(problems('text')).toEqual(['found "text", expected fields'])
     expect(
@@ -77,8 +82,8 @@ describe("the operators' configuration", () => {
       'injector.labels: found {"a":1}, expected fields with texts',
       'handler: found 3, expected fields',
     ])
-    expect(problems({ injector: { chaosNamespace: 'other' } })).toEqual([
-      'injector.chaosNamespace: found "other", expected chaos-engineering, for which the roles are made',
+    expect(problems({ injector: { chaosNamespace: 'no/name' } })).toEqual([
+      'injector.chaosNamespace: found "no/name", expected the name of a namespace, such as chaos-engineering',
     ])
   })
 })

@@ -1,11 +1,10 @@
 // Disruption in level mode, as one value. Source: seeds/chaos-controller.txt; spec/chaos.md 2.
 
 import { defineLevel } from '../../kit/index.ts'
-import { CHAOS_NAMESPACE } from '../config.ts'
 import { FINALIZER } from '../contract.ts'
 import { type Disruption, disruptionKind } from './kind.ts'
 import { clouds } from './find-cloud-hosts.ts'
-import { disruptionQueries, type DisruptionState } from './pass.ts'
+import { CHAOS_HOME, disruptionQueries, type DisruptionState } from './pass.ts'
 import { endOrphans } from './orphans.ts'
 import { cleanUp, disrupt } from './plan.ts'
 
@@ -22,7 +21,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   settings: { queue: 'chaos', events: 'along' },
   activities: clouds,
   writes: [
-    { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE], verbs: ['create', 'patch', 'delete'] },
+    { kind: 'v1/Pod', namespaces: [CHAOS_HOME], verbs: ['create', 'patch', 'delete'] },
     { kind: `${disruptionKind.apiVersion}/${disruptionKind.kind}`, verbs: ['delete'] },
   ],
 })

@@ -10,6 +10,7 @@ export const disruptionFields: OwnedFields = {
       ['metadata', 'finalizers', FINALIZER],
       path('status.specHash'),
       path('status.originalSpec'),
+      path('status.chaosNamespace'),
       path('status.injectionStatus'),
       path('status.targets'),
       path('status.targetInjections'),

@@ -4,13 +4,14 @@
 import { action, done } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
 import { goDurationOfMs } from '../go-duration.ts'
-import { configOf, type DisruptionPass } from './pass.ts'
+import { chaosNamespaceIn, configOf, type DisruptionPass } from './pass.ts'
 import { specHash } from './spec-hash.ts'
 import { durationOf } from './times.ts'
 
 export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
   const { target, status, act } = pass
   const { metadata, spec, status: before } = target
+  status.chaosNamespace = chaosNamespaceIn(pass)
   const hash = specHash(spec)
   // A hash without the spec is chaos-controller's of 2021.
   const known = before?.originalSpec === undefined ? undefined : before.specHash

@@ -26,8 +26,11 @@ export const disruptionKind = defineKind({
   ],
   description: 'A Disruption disturbs pods or nodes on purpose, for a time.',
   schema: { spec: required(specField), status: statusField },
-  // When it was made is for the metric of how long it goes on.
-  projection: [path('metadata.creationTimestamp'), path('status.injectionStatus'), path('status.isStuckOnRemoval')],
+  // When it was made, and where its chaos pods are, is for metrics.
+  projection: [
+    ...[path('metadata.creationTimestamp'), path('status.chaosNamespace')],
+    ...[path('status.injectionStatus'), path('status.isStuckOnRemoval')],
+  ],
   hashed: [path('spec')],
   workerVerbs: [],
 })

@@ -16,7 +16,7 @@ import type { TargetInjections } from './kind.ts'
 import { seenTargetsIn } from './observe-targets.ts'
 import type { Target } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
-import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
+import { configIn, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
 
 /** What has less time left is not begun. Source: spec/chaos.md 2.4. */
 const LEAST_MS = 1000
@@ -129,7 +129,7 @@ async function makeOne(
   if (name === undefined) return
   const made = chaosPod({
     ...{ name, kind, target: found, disruption: pass.target.metadata, spec: specOf(pass), cloudHosts },
-    ...{ config: configOf(pass), times: timesIn(pass), now: pass.now.getTime() },
+    ...{ config: configIn(pass), times: timesIn(pass), now: pass.now.getTime() },
   })
   if ('problem' in made) {
     const { reason, message } = made.problem

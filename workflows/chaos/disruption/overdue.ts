@@ -1,9 +1,8 @@
 // Chaos pods that are left long after their Disruption has ended: nobody is to believe that it is undone. Source: spec/chaos.md 2.2 (5), B19.
 
-import { CHAOS_NAMESPACE } from '../config.ts'
 import { letGoCommand } from '../let-go-command.ts'
 import type { ChaosPod } from './observed.ts'
-import { configOf, type DisruptionPass } from './pass.ts'
+import { chaosNamespaceIn, configOf, type DisruptionPass } from './pass.ts'
 
 const MOST_SHOWN = 5
 
@@ -20,7 +19,7 @@ export interface End {
  * @returns in how many milliseconds that will be; undefined when it is so.
  */
 export async function tellOverdue(
-  pass: Pick<DisruptionPass, 'now' | 'status' | 'act' | 'settings'>,
+  pass: Pick<DisruptionPass, 'now' | 'status' | 'act' | 'settings' | 'target'>,
   left: readonly ChaosPod[],
   { since, what }: End,
 ): Promise<number | undefined> {
@@ -35,7 +34,7 @@ export async function tellOverdue(
     ...{ type: 'Warning', reason: 'StuckOnRemoval' },
     message:
       `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its ${what}: ${shown}; see whether their nodes are there and what their logs say, ` +
-      `undo what is left, then take their finalizers off: ${letGoCommand(CHAOS_NAMESPACE, 'NAME')}`,
+      `undo what is left, then take their finalizers off: ${letGoCommand(chaosNamespaceIn(pass), 'NAME')}`,
   })
   return undefined
 }

@@ -2,9 +2,11 @@
 //
 //   P1. The spec that is carried out is the one that was there when the Disruption was first looked at (`status.originalSpec`). Only `count` follows the
 //       object, and only with dynamic targeting. Source: spec/chaos.md 1.8.
+//   P2. Its chaos pods are where the first of them were to be made (`status.chaosNamespace`), whatever is configured since: what was made there is found,
+//       ended and waited for.
 
 import type { Gone, LevelPass, StateQuery } from '../../kit/index.ts'
-import { CHAOS_NAMESPACE, configOf } from '../config.ts'
+import { configOf, type PassConfig } from '../config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL, type InjectionStatus } from '../contract.ts'
 import { stopQueries, type StopState } from '../emergency-stop.ts'
 import type { Disruption, DisruptionSpec, DisruptionStatus } from './kind.ts'
@@ -36,7 +38,10 @@ const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.a
 const CHOSEN = { many: true, lazy: true, namesFrom: 'status.targets' } as const
 const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
-const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_NAMESPACE, view: chaosPodView } as const
+
+/** P2. Of one that is gone it is the configured one. */
+export const CHAOS_HOME = '${target.status.chaosNamespace ?? settings.injector.chaosNamespace}'
+const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_HOME, view: chaosPodView } as const
 
 export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuery>> = {
   chaosPods: { ...CHAOS_PODS, owned: 'label' },
@@ -75,6 +80,17 @@ export function specOf({ target, status }: Pick<DisruptionPass, 'target' | 'stat
 export function timesIn(pass: DisruptionPass): DisruptionTimes {
   const { target } = pass
   return timesOf({ spec: specOf(pass), metadata: target.metadata }, configOf(pass).controller.defaultDurationMs)
+}
+
+/** P2 */
+export function chaosNamespaceIn(pass: Pick<EndingPass, 'target' | 'status' | 'settings'>): string {
+  return statusIn(pass).chaosNamespace ?? configOf(pass).injector.chaosNamespace
+}
+
+/** What the operators have set, with P2. */
+export function configIn(pass: Pick<EndingPass, 'target' | 'status' | 'settings'>): PassConfig {
+  const config = configOf(pass)
+  return { ...config, injector: { ...config.injector, chaosNamespace: chaosNamespaceIn(pass) } }
 }
 
 /** What the status will say when the pass ends here. */

@@ -22,7 +22,7 @@ export interface Given {
   readonly settings?: object
 }
 
-export async function pass({ spec = SPEC, status, metadata, state = {}, settings }: Given = {}) {
+export async function pass({ spec = SPEC, status, metadata, state = {}, settings = DEFAULT_CONFIG }: Given = {}) {
   const target = {
     metadata: {
       ...{ name: 'slow', namespace: 'shop', uid: 'uid-slow', creationTimestamp: CREATED, finalizers: [FINALIZER] },
@@ -30,7 +30,7 @@ export async function pass({ spec = SPEC, status, metadata, state = {}, settings
     },
     ...{ spec, ...(status && { status }) },
   } as unknown as Disruption
-  return await runPass(disruptionController, { target, state, ...(settings && { settings: settings as JsonValue }) })
+  return await runPass(disruptionController, { target, state, settings: settings as JsonValue })
 }
 
 export const pod = (name: string, is: Partial<Target> = {}): Target => ({

@@ -31,6 +31,7 @@ const counter = (description: string) => integer(description, { minimum: 0 })
 export const statusField = record('What came of it.', {
   specHash: text('The hash of the spec that is carried out; it is set once.'),
   originalSpec: anyMap('The spec that is carried out, as it was when the hash was made.'),
+  chaosNamespace: text('Where its chaos pods are: what was configured when it was first looked at.'),
   injectionStatus: oneOf('How much of it is injected.', INJECTION_STATUSES),
   targets: list('The pods or nodes that are disturbed, in order.', text('The name of a target.')),
   ignoredTargets: list(

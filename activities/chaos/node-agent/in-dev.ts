@@ -1,0 +1,23 @@
+// What `pawl dev` needs to know of the configuration that it was given: where chaos pods are.
+
+import type { DevPlace } from '../../program.ts'
+import { inChaosNamespace } from '../in-chaos-namespace.ts'
+import { configFrom } from '../wing.ts'
+
+/** The arguments of its node agent. @throws what is wrong with the configuration. */
+export function argsInDev({ kubeconfigPath, folder, flags }: DevPlace): readonly string[] {
+  return [
+    ...['--nodes', 'all', '--kubeconfig', kubeconfigPath, '--state', folder, '--at-end', 'stop'],
+    ...['--namespace', chaosNamespace(flags)],
+  ]
+}
+
+/** A manifest of the wing's, for that namespace. @throws as `argsInDev`. */
+export function setUpInDev(manifest: string, flags: DevPlace['flags']): string {
+  return inChaosNamespace(manifest, chaosNamespace(flags))
+}
+
+/** As the worker will read it. */
+function chaosNamespace(flags: DevPlace['flags']): string {
+  return configFrom(flags['chaos-config']).injector.chaosNamespace
+}

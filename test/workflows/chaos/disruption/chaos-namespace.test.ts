@@ -1,0 +1,72 @@
+// Where the chaos pods of a Disruption are: in the configured namespace, and as long as it lives in the one in which it has begun.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
+import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
+import { selectionsOf, writesFor } from '../../../../workflows/kit/index.ts'
+import { at, chaosPod, pass, pod } from './passes.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const inNamespace = (chaosNamespace: string) => ({
+  ...DEFAULT_CONFIG,
+  injector: { ...DEFAULT_CONFIG.injector, chaosNamespace },
+})
+const TARGETS = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+
+describe('the chaos pods of a Disruption', () => {
+  it('are made in the configured namespace, which its status keeps, and are told it', async () => {
+    const { writes, status } = await pass({ state: TARGETS, settings: inNamespace('disturbers') })
+    expect(status).toMatchObject({ chaosNamespace: 'disturbers' })
+    const [{ object }] = writes as unknown as [
+      { object: { metadata: object; spec: { containers: [{ args: readonly string[] }] } } },
+    ]
+    expect(object.metadata).toMatchObject({ namespace: 'disturbers' })
+    const { args } = object.spec.containers[0]
+    expect(args[args.indexOf('--chaos-namespace') + 1]).toBe('disturbers')
+  })
+
+  it('are made where it has begun, whatever is configured since', async () => {
+    const { next } = await pass({ state: TARGETS, settings: inNamespace('former') })
+    const status = next.target.status as object
+    const { writes, status: changed } = await pass({ state: TARGETS, status, settings: inNamespace('new') })
+    expect(writes).toMatchObject([{ verb: 'create', object: { metadata: { namespace: 'former' } } }])
+    expect(changed).toEqual({})
+  })
+
+  it('are looked for there, and in the configured namespace when nothing is known of it any more', () => {
+    const { queries, writes } = disruptionController
+    const settings = { injector: { chaosNamespace: 'new' } }
+    const metadata = { name: 'slow', namespace: 'shop', uid: 'uid-slow' }
+    const begun = { metadata, status: { chaosNamespace: 'former' } }
+    for (const name of ['chaosPods', 'labelledChaosPods', 'allChaosPods']) {
+      const placesOf = (target: object) =>
+        selectionsOf(queries[name]!, target, settings).map(({ namespace }) => namespace)
+      expect(placesOf(begun)).toEqual(['former'])
+      expect(placesOf({ metadata })).toEqual(['new'])
+    }
+    expect(writesFor(writes, { target: begun, settings })[0]?.namespaces).toEqual(['former'])
+  })
+
+  it('of a former version, whose status does not say it, are said to be where it is configured', async () => {
+    const state = { ...TARGETS, chaosPods: [chaosPod('web-1')] }
+    const { next } = await pass({ state })
+    const { chaosNamespace, ...status } = next.target.status ?? {}
+    expect(chaosNamespace).toBe('chaos-engineering')
+    expect((await pass({ state, status })).status).toMatchObject({ chaosNamespace })
+  })
+})
+
+describe('an emergency stop of the cluster', () => {
+  it('is looked for at the configured namespace, also for what has begun elsewhere', () => {
+    const query = disruptionController.queries['chaosHome']!
+    const target = { metadata: { name: 'slow', namespace: 'shop' }, status: { chaosNamespace: 'former' } }
+    expect(selectionsOf(query, target, { injector: { chaosNamespace: 'new' } })).toMatchObject([{ name: 'new' }])
+  })
+})
