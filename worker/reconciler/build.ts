@@ -20,7 +20,7 @@ export interface BuildSource {
   readonly controllerFiles: readonly string[]
   /** Undefined: payloads are not sealed. */
   readonly payloadKeyPath: string | undefined
-  /** Of a bundle that is made of them. */
+  /** Where bundles are kept; undefined: one is made each time. */
   readonly bundleCacheDir?: string | undefined
 }
 
@@ -38,7 +38,7 @@ async function codeOf(
   const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
   if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
   if (files.length > 0) return (await bundleControllers(files, names, logger, { sealing, cacheDir })).code
-  return (await bundleWorkflows(logger, sealing)).code
+  return (await bundleWorkflows(logger, { sealing, cacheDir })).code
 }
 
 const SOURCE_MAP = '\n//# sourceMappingURL=data:'

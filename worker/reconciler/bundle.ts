@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 import { modulePath } from '../server/config.ts'
+import { type FreshBundle, keptBundle } from './kept-bundle.ts'
 
 /** How folders begin whose names stand in bundles. */
 export const BUNDLE_FOLDER = 'pawl-bundle-'
@@ -22,7 +23,10 @@ export interface BundleOptions {
   readonly sealing?: Sealing
   /** Whose workflows; default: ours. */
   readonly source?: BundleSource
-  /** Where what was compiled of modules is kept for the next time; of those that have changed since nothing is taken. */
+  /**
+   * Where whole bundles are kept for the next time, and with controllers what was compiled of their modules; of those that have changed since nothing is
+   * taken. Undefined: nowhere.
+   */
   readonly cacheDir?: string | undefined
 }
 
@@ -41,11 +45,18 @@ const OWN: BundleSource = {
 }
 
 /** Bundles Pawl's own workflows. */
-export async function bundleWorkflows(logger: Logger, sealing: Sealing = {}): Promise<WorkflowBundle> {
-  return await bundleEntry(OWN.workflows, logger, { sealing, shared: [OWN.workflows] })
+export async function bundleWorkflows(
+  logger: Logger,
+  options: Pick<BundleOptions, 'sealing' | 'cacheDir'> = {},
+): Promise<Bundle> {
+  return await bundleEntry(OWN.workflows, logger, { ...options, shared: [OWN.workflows] })
 }
 
-export interface EntryOptions extends Pick<BundleOptions, 'sealing' | 'source'> {
+export interface Bundle {
+  readonly code: string
+}
+
+export interface EntryOptions extends BundleOptions {
   /**
    * Modules that all runs of a thread share, with what these import: they say nothing of a run outside of its own calls. Each run would evaluate them anew,
    * 8 ms of CPU and half a megabyte for ours.
@@ -57,20 +68,36 @@ export interface EntryOptions extends Pick<BundleOptions, 'sealing' | 'source'> 
 export async function bundleEntry(
   workflowsPath: string,
   logger: Logger,
-  { sealing = {}, source: { recording } = OWN, shared = [] }: EntryOptions = {},
-): Promise<WorkflowBundle> {
-  const workflowInterceptorModules = [recording]
-  return await bundleWorkflowCode({
-    workflowsPath,
-    workflowInterceptorModules,
-    logger,
-    preloadModules: [...shared],
-    webpackConfigHook: hook,
-    ...sealing,
-  })
+  { sealing = {}, cacheDir, source: { recording } = OWN, shared = [] }: EntryOptions = {},
+): Promise<Bundle> {
+  const asked = { workflowsPath, workflowInterceptorModules: [recording], preloadModules: [...shared], ...sealing }
+  const make = async () => await bundled({ ...asked, logger, webpackConfigHook: hook })
+  const code = cacheDir === undefined ? (await make()).code : await keptBundle({ folder: cacheDir, asked }, make)
+  return { code }
 }
 
-type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>
+type Wanted = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }
+
+/** A bundle, and what it was made of. */
+async function bundled({ webpackConfigHook, ...wanted }: Wanted): Promise<FreshBundle> {
+  const madeOf = { files: new Set<string>(), missing: new Set<string>() }
+  const telling: NonNullable<Configuration['plugins']>[number] = {
+    apply(compiler) {
+      compiler.hooks.done.tap('pawl', ({ compilation: { fileDependencies, missingDependencies } }) => {
+        for (const file of fileDependencies) madeOf.files.add(file)
+        for (const file of missingDependencies) madeOf.missing.add(file)
+      })
+    },
+  }
+  const { code } = await bundleWorkflowCode({
+    ...wanted,
+    webpackConfigHook: (given) => {
+      const config = webpackConfigHook(given)
+      return { ...config, plugins: [...(config.plugins ?? []), telling] }
+    },
+  })
+  return { code, madeOf }
+}
 
 /**
  * Bundles the workflows with those of the controllers.
@@ -83,30 +110,33 @@ export async function bundleControllers(
   names: readonly string[],
   logger: Logger,
   { sealing = {}, cacheDir, source = OWN }: BundleOptions = {},
-): Promise<{ readonly code: string }> {
-  const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
+): Promise<Bundle> {
+  const scratch = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
-    const workflowsPath = join(folder, 'workflows.js')
+    const workflowsPath = join(scratch, 'workflows.js')
     await writeFile(workflowsPath, entry(files, names, source))
-    const kept = cacheDir === undefined ? {} : cachedIn(cacheDir, sealing)
-    const webpackConfigHook: Hook = (config) => ({ ...hook(config), ...kept })
-    const workflowInterceptorModules = [source.recording]
-    return await bundleWorkflowCode({
-      workflowsPath,
-      workflowInterceptorModules,
-      logger,
-      // Those of the controllers may keep what they like: they are theirs, and each run has its own.
-      preloadModules: [source.workflows, source.loop],
-      webpackConfigHook,
-      ...sealing,
-    })
+    const parts = cacheDir === undefined ? {} : cachedIn(cacheDir, sealing)
+    const make = async () =>
+      await bundled({
+        workflowsPath,
+        workflowInterceptorModules: [source.recording],
+        logger,
+        // Those of the controllers may keep what they like: they are theirs, and each run has its own.
+        preloadModules: [source.workflows, source.loop],
+        webpackConfigHook: (config) => ({ ...hook(config), ...parts }),
+        ...sealing,
+      })
+    if (cacheDir === undefined) return { code: (await make()).code }
+    const asked = { files, names, source, ...sealing, temporary: tmpdir() }
+    return { code: await keptBundle({ folder: cacheDir, asked, scratch }, make) }
   } finally {
-    await rm(folder, { recursive: true })
+    await rm(scratch, { recursive: true })
   }
 }
 
-type Rule = NonNullable<NonNullable<ReturnType<Hook>['module']>['rules']>[number]
 type Hook = NonNullable<Parameters<typeof bundleWorkflowCode>[0]['webpackConfigHook']>
+type Configuration = ReturnType<Hook>
+type Rule = NonNullable<NonNullable<Configuration['module']>['rules']>[number]
 
 /**
  * The entry may lie outside of every package: what it needs of Temporal is ours. What is imported by a call is no part of the sandbox: so modules of
@@ -143,7 +173,7 @@ const UNUSED_MS = 60_000
  * Of packages, too, the files count and not the version: Pawl itself is installed anew under the same one. How a bundle is made is said here and
  * in the SDK, so what these have made before is not taken when they are others.
  */
-function cachedIn(cacheDirectory: string, { failureConverterPath = '' }: Sealing): Partial<ReturnType<Hook>> {
+function cachedIn(cacheDirectory: string, { failureConverterPath = '' }: Sealing): Partial<Configuration> {
   const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string }
   const own = createHash('sha256')
     .update(readFileSync(import.meta.filename))

@@ -47,7 +47,7 @@ export interface Config {
   readonly payloadKeyPath: string | undefined
   /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
   readonly contentKeyPath: string | undefined
-  /** `$PAWL_BUNDLE_CACHE`: folder in which a worker with controllers keeps what it has compiled of the workflows; undefined: it keeps nothing. */
+  /** `$PAWL_BUNDLE_CACHE`: folder in which bundles of the workflows are kept, and what is compiled of controllers; undefined: a worker keeps nothing. */
   readonly bundleCacheDir: string | undefined
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
   readonly logLevel: string

@@ -2,6 +2,7 @@
 // workflows by which it is replayed.
 
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import { DefaultLogger } from '@temporalio/worker'
 
@@ -89,8 +90,13 @@ export interface CodeFlags {
 export async function codeOf({ controllers, workflowBundle }: CodeFlags): Promise<string> {
   const files = controllerFiles(controllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
-  const { bundleCacheDir } = readConfig()
-  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir }
+  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir: bundlesKept() }
   const { code } = await buildOf(source, names, new DefaultLogger('ERROR'))
   return code
+}
+
+/** Where commands keep bundles: beside what else of this user is kept for the next time. */
+export function bundlesKept(): string {
+  const { bundleCacheDir, cacheDir } = readConfig()
+  return bundleCacheDir ?? join(cacheDir, 'bundles')
 }

@@ -14,6 +14,7 @@ import { type BundleSource, bundleControllers, bundleEntry } from '../../reconci
 import { modulePath } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { bundlesKept } from './load.ts'
 
 export interface OtherBuild {
   readonly code: string
@@ -55,10 +56,11 @@ async function folderAt(root: string, path: string, flags: OtherFlags): Promise<
   const source: BundleSource = { workflows, loop, recording: recording ?? modulePath(`../${RECORDING}.ts`) }
   const files = controllerFiles(againstControllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
+  const cacheDir = bundlesKept()
   const { code } =
     files.length > 0
-      ? await bundleControllers(files, names, LOGGER, { source })
-      : await bundleEntry(workflows, LOGGER, { source })
+      ? await bundleControllers(files, names, LOGGER, { source, cacheDir })
+      : await bundleEntry(workflows, LOGGER, { source, cacheDir })
   const silent = 'that build is older than pawl replay: its calls are compared, its decisions are not'
   const notes = [...(recording === undefined ? [silent] : []), ...sdkNotes(root), ...(await activityNotes(root))]
   return { code, name: buildName(code), notes: [INPUTS_ONLY, ...notes] }
