@@ -6,6 +6,7 @@
 import { buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
 import { KubeError } from './kube-error.ts'
 import { createLiveAgent, PROBE_AFTER_MS, type SilenceLimits } from './live-agent.ts'
+import { wholeBody } from './whole-body.ts'
 
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string>>
@@ -115,7 +116,7 @@ export class HttpKubeClient implements KubeClient {
 
   async request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.#send(method, path, options)
-    const text = await this.#text(response.body, options.maxBodyBytes ?? this.#maxBodyBytes).catch((cause: unknown) => {
+    const text = await textOf(response.body, options.maxBodyBytes ?? this.#maxBodyBytes).catch((cause: unknown) => {
       if (options.signal?.aborted === true) throw cause
       throw KubeError.unreachable(method, path, cause)
     })
@@ -139,19 +140,6 @@ export class HttpKubeClient implements KubeClient {
 
   async close(): Promise<void> {
     await this.#dispatcher?.destroy()
-  }
-
-  async #text(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<string> {
-    if (maxBytes === Infinity) return await body.text()
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length
-      // Leaving the loop destroys the body, and with it the connection.
-      if (size > maxBytes) throw tooLong(maxBytes)
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks).toString('utf8')
   }
 
   async #send(method: Method, path: string, options: RequestOptions, streaming = false) {
@@ -208,6 +196,11 @@ const JSON_FORM = 'application/json'
 function nameIn(body: unknown): string {
   const name = (body as { readonly metadata?: { readonly name?: unknown } } | undefined)?.metadata?.name
   return typeof name === 'string' ? name : ''
+}
+
+async function textOf(body: Dispatcher.ResponseData['body'], most: number): Promise<string> {
+  if (most === Infinity) return await body.text()
+  return (await wholeBody(body, most, () => tooLong(most))).toString('utf8')
 }
 
 function tooLong(bytes: number): Error {

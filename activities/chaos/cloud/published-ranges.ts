@@ -16,6 +16,7 @@ import {
 } from '../../../workflows/chaos/cloud.ts'
 import { MOST_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
+import { wholeBody } from '../../kube/whole-body.ts'
 
 /** Less than a webhook is waited for. */
 const REQUEST_MS = 5000
@@ -112,7 +113,8 @@ async function fetched(cloud: Cloud, url: string): Promise<Ranges> {
       await answer.body.dump()
       throw new NoRanges(`${where} answers ${answer.statusCode}, expected 200`)
     }
-    document = JSON.parse(await textOf(answer.body))
+    const excess = () => new RangeError(`more than ${MOST_BYTES} bytes`)
+    document = JSON.parse((await wholeBody(answer.body, MOST_BYTES, excess)).toString('utf8'))
   } catch (error) {
     if (error instanceof NoRanges) throw error
     const { name, code = name } = error as { readonly name?: string; readonly code?: string }
@@ -121,15 +123,4 @@ async function fetched(cloud: Cloud, url: string): Promise<Ranges> {
   const ranges = rangesIn(cloud, document)
   if (ranges.size === 0) throw new NoRanges(`${where} gives no list of the form that ${cloud} publishes`)
   return ranges
-}
-
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of body) {
-    bytes += part.length
-    if (bytes > MOST_BYTES) throw new RangeError(`more than ${MOST_BYTES} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
 }

@@ -8,6 +8,7 @@
 import type { Agent } from 'undici'
 import { request } from 'undici'
 import { retryableFailure } from '../../kube/errors.ts'
+import { wholeBody } from '../../kube/whole-body.ts'
 import type { AddressRule } from '../deploy/target/address-rule.ts'
 import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
 import { isUntrusted } from '../deploy/target/untrusted.ts'
@@ -88,7 +89,10 @@ export class RegistryConnections {
         ...(form !== undefined && { body: form.toString() }),
         ...{ dispatcher: this.#agentFor(asked), signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
       })
-      if (statusCode === 200) return { origin, status: statusCode, headers, bytes: await wholeOf(body, url, most) }
+      if (statusCode === 200) {
+        const excess = () => strange(url, `found more than ${most} bytes, expected at most that`)
+        return { origin, status: statusCode, headers, bytes: await wholeBody(body, most, excess) }
+      }
       // What says more than its status may be long, or quote us.
       body.on('error', () => undefined).destroy()
       const { location } = headers
@@ -133,18 +137,6 @@ function redirected(asked: RegistryRequest, location: string): RegistryRequest {
   url.username = url.password = ''
   if (url.origin === new URL(asked.url).origin) return { ...asked, url: url.href }
   return { ...asked, url: url.href, authorization: undefined, authority: undefined }
-}
-
-async function wholeOf(body: AsyncIterable<unknown>, url: string, most: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  // Leaving the loop destroys the body, and with it the connection.
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > most) throw strange(url, `found more than ${most} bytes, expected at most that`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+
+import { wholeBody } from '../../../activities/kube/whole-body.ts'
+
+/** Of these parts; says how it was left. */
+function bodyOf(...parts: readonly string[]) {
+  const left: string[] = []
+  async function* chunks() {
+    try {
+      for (const part of parts) yield await Promise.resolve(Buffer.from(part))
+      left.push('at its end')
+    } finally {
+      left.push('closed')
+    }
+  }
+  return { body: chunks(), left }
+}
+const excess = () => new RangeError('too long')
+
+describe('the body of an answer', () => {
+  it('is taken whole, also when it is just as long as it may be', async () => {
+    const { body, left } = bodyOf('ab', 'c')
+    expect((await wholeBody(body, 3, excess)).toString()).toBe('abc')
+    expect(left).toEqual(['at its end', 'closed'])
+  })
+
+  it('is left and refused as soon as it is longer', async () => {
+    const { body, left } = bodyOf('ab', 'cd', 'ef')
+    await expect(wholeBody(body, 3, excess)).rejects.toThrow('too long')
+    expect(left).toEqual(['closed'])
+  })
+})
