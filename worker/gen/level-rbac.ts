@@ -2,10 +2,12 @@
 //
 //   R1. Only what is used: the worker reads by name what a query asks for by name, and lists the rest; the bridge alone watches.
 //   R2. A right is for the namespace where it is used: the target's, the ones that a query or `writes` name, or every one (`anywhere`) for
-//       objects in none and for what nobody can tell before an object is there.
+//       objects in none and for what nobody can tell before an object is there. What a wing's operators may choose is where it is without their choice.
 
 import {
   type AccessRule,
+  fillTemplate,
+  type JsonValue,
   type LevelController,
   type LevelResource,
   resourceOf,
@@ -22,16 +24,19 @@ export interface Right {
   readonly rule: AccessRule
 }
 
-/** What a controller needs. */
-export function rightsOf(controller: LevelController): readonly Right[] {
-  return [...observing(controller), ...ofTarget(controller), ...writing(controller), ...telling(controller)]
+/** What a controller needs. @param settings what its wing tells passes where nobody has configured anything. */
+export function rightsOf(controller: LevelController, settings?: JsonValue): readonly Right[] {
+  return [
+    ...[...observing(controller, settings), ...ofTarget(controller)],
+    ...[...writing(controller, settings), ...telling(controller)],
+  ]
 }
 
 /** To follow and to read the kinds of states. */
-function observing(controller: LevelController): readonly Right[] {
+function observing(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
   return Object.values(controller.queries).flatMap((query) => {
     const resource = resourceOf(controller, query.kind)
-    const place = placeOf(resource, query.namespace)
+    const place = placeOf(resource, query.namespace, settings)
     return [right('bridge', place, resource, ['list', 'watch']), right('worker', place, resource, readingVerbs(query))]
   })
 }
@@ -57,10 +62,13 @@ function ofTarget({ target, finalizer, writes }: LevelController): readonly Righ
   ]
 }
 
-function writing(controller: LevelController): readonly Right[] {
+function writing(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
   return controller.writes.flatMap(({ kind, namespaces, verbs = ['create', 'patch', 'delete'] }) => {
     const resource = resourceOf(controller, kind)
-    const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => placeOf(resource, namespace))]
+    const places = [
+      placeOf(resource, undefined),
+      ...namespaces.map((namespace) => placeOf(resource, namespace, settings)),
+    ]
     return places.flatMap((place) => [
       // What is in the way of a write wakes the pass when it changes or goes.
       right('bridge', place, resource, ['list', 'watch']),
@@ -75,11 +83,12 @@ function telling({ target }: LevelController): readonly Right[] {
   return ENGINE_RULES.map((rule) => ({ process: 'worker', place, rule }))
 }
 
-/** @param asked the namespace of a query: a template, which may become any; empty for all. */
-function placeOf({ withoutNamespace }: LevelResource, asked: string | undefined): Place {
+/** @param asked the namespace of a query, or of `writes`: a template, which may become any; empty for all. */
+function placeOf({ withoutNamespace }: LevelResource, asked: string | undefined, settings?: JsonValue): Place {
   if (withoutNamespace === true) return 'anywhere'
   if (asked === undefined || asked === '${target.metadata.namespace}') return 'beside the target'
-  return asked === '' || asked.includes('${') ? 'anywhere' : { namespace: asked }
+  const namespace = fillTemplate(asked, { target: {}, settings })
+  return namespace === '' || namespace === undefined ? 'anywhere' : { namespace }
 }
 
 function right(

@@ -24,7 +24,10 @@ interface Role {
 
 /** The roles of users' controllers. */
 export function levelRoles(controllers: readonly LevelController[], options: RoleOptions): string {
-  return rolesOf(controllers.flatMap(rightsOf), options)
+  return rolesOf(
+    controllers.flatMap((one) => rightsOf(one)),
+    options,
+  )
 }
 
 /** The manifests, one document each. */

@@ -6,6 +6,7 @@
 import {
   type AccessRule,
   type JobModeController,
+  type JsonValue,
   type Kind,
   type LevelController,
   type WatchedKind,
@@ -20,13 +21,17 @@ export interface WingParts {
   readonly workerRules: readonly AccessRule[]
   readonly bridgeRules?: readonly AccessRule[]
   readonly webhookRules?: readonly AccessRule[]
+  readonly usualSettings?: JsonValue
 }
 
-export function rightsOfWing({ kinds, controllers, workerRules, bridgeRules = [] }: WingParts): readonly Right[] {
+export function rightsOfWing(parts: WingParts): readonly Right[] {
+  const { kinds, controllers, workerRules, bridgeRules = [], usualSettings } = parts
   const by = (process: Right['process'], rules: readonly AccessRule[]) =>
     rules.map((rule): Right => ({ process, place: 'beside the target', rule }))
   const elsewhere = [...by('worker', workerRules), ...by('bridge', bridgeRules)]
-  const declared = controllers.flatMap((one) => ('mode' in one ? one.watches.map(following) : rightsOf(one)))
+  const declared = controllers.flatMap((one) =>
+    'mode' in one ? one.watches.map(following) : rightsOf(one, usualSettings),
+  )
   return [...kinds.flatMap(working), ...elsewhere, ...declared]
 }
 

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 
+import type { Wing } from '../../workflows/kit/index.ts'
 import { type KindFolder, readKindFolders } from '../server/kind-folders.ts'
 import { ENGINE_RULES } from './access-rules.ts'
 import { type FoundControllers, readControllers } from './controller-index.ts'
@@ -30,12 +31,17 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
   return new Map(
     names.map((name) => {
       const isOf = ({ wing }: { readonly wing: string }) => wing === name
+      const {
+        workerRules = [],
+        bridgeRules = [],
+        webhookRules = [],
+        usualSettings,
+      }: Partial<Wing> = wings.find(isOf)?.said?.value ?? {}
       const parts: WingParts = {
         kinds: folders.filter(isOf).flatMap(({ kinds }) => kinds),
         controllers: controllers.filter(isOf).flatMap(({ values }) => [...values.values()]),
-        workerRules: wings.find(isOf)?.said?.value.workerRules ?? [],
-        bridgeRules: wings.find(isOf)?.said?.value.bridgeRules ?? [],
-        webhookRules: wings.find(isOf)?.said?.value.webhookRules ?? [],
+        ...{ workerRules, bridgeRules, webhookRules },
+        ...(usualSettings !== undefined && { usualSettings }),
       }
       return [name, parts]
     }),

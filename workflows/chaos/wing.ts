@@ -1,6 +1,7 @@
 // What the wing needs of a worker that runs it. It disturbs what runs in a cluster, so a process serves it only where `--wings` names it.
 
 import type { Wing } from '../kit/index.ts'
+import { CHAOS_NAMESPACE } from './config.ts'
 import { CHAOS_METRICS } from './metrics.ts'
 
 export const chaosWing = {
@@ -10,6 +11,7 @@ export const chaosWing = {
       text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
     },
   },
+  usualSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
   workerRules: [],
   // Whether a stop is on, how much there is to disturb, whether Services are there, and which chaos pods hold a Disruption (activities/chaos/admission/).
   webhookRules: [

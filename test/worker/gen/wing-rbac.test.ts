@@ -6,7 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
-import { defineKind, defineLevel, type LevelDefinition, nop, record } from '../../../workflows/kit/index.ts'
+import {
+  defineKind,
+  defineLevel,
+  type JsonValue,
+  type LevelDefinition,
+  nop,
+  record,
+} from '../../../workflows/kit/index.ts'
 import { installationController } from '../../../workflows/landscaper/installation/controller.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -117,6 +124,20 @@ describe('the roles of a wing', () => {
 
   it('leave events to the role that every worker has', () => {
     expect(shipped(shop()).worker).toEqual(['shops.example.com: get', 'shops/status.example.com: patch'])
+  })
+
+  it('are where the wing is without a choice of its operators, and everywhere where nobody can tell', () => {
+    const namespaces = (of: string, usualSettings?: JsonValue) => {
+      const parts = shop({ writes: [{ kind: 'v1/Pod', namespaces: [of] }] })
+      const rights = rightsOfWing({ ...parts, ...(usualSettings !== undefined && { usualSettings }) })
+      const text = rolesOf(rights, { name: 'fair', namespaces: ['a'], accounts: undefined })
+      const roles = parseAllDocuments(text).map((one) => one.toJS() as Role)
+      return [...new Set(roles.map(({ metadata }) => metadata.namespace ?? '*'))].sort()
+    }
+    const told = '${target.status.place ?? settings.place}'
+    expect(namespaces(told, { place: 'x' })).toEqual(['a', 'x'])
+    expect(namespaces(told)).toEqual(['*', 'a'])
+    expect(namespaces('${target.spec.place}', { place: 'x' })).toEqual(['*', 'a'])
   })
 
   it('are for the namespaces that are given, and for those that its controllers name', () => {

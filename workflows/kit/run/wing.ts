@@ -1,6 +1,7 @@
 // What a wing says of itself beside its kinds and controllers: the flags of the worker that are its own, and what its activities may do to
 // kinds that are not its own. Pure, so that the command line and `pawl gen` read it without the activities.
 
+import type { JsonValue } from '../kind/schema.ts'
 import type { MetricTable } from './metrics.ts'
 
 interface Described {
@@ -68,6 +69,8 @@ export interface AccessRule {
 export interface Wing {
   /** Of the worker. */
   readonly flags: FlagTable
+  /** What passes are told (`LevelPass.settings`) where nobody has configured anything: roles for namespaces are made by it. */
+  readonly usualSettings?: JsonValue
   /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
   readonly workerRules: readonly AccessRule[]
   /** What the bridge does beside following kinds; without it nothing. */
