@@ -6,7 +6,7 @@
 //   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
 import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
-import { endChaosPods, isGone, letGo, LOOK_AGAIN_MS, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
+import { deleteChaosPods, endChaosPods, isGone, LOOK_AGAIN_MS, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
@@ -14,12 +14,11 @@ import { takeOver } from './take-over.ts'
 import { sayInjection } from './tell-injection.ts'
 import { instantMs, instantText } from '../instant.ts'
 
-const deleteChaosPods = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
-  const { state, act } = pass
-  const alive = state.chaosPods.filter(({ isDeleting }) => !isDeleting)
-  await Promise.all(alive.map(async (pod) => await act.remove(pod)))
-  // What had not begun, or has ended already, goes at once.
-  if (alive.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
+const deleteAll = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
+  await deleteChaosPods(
+    pass,
+    pass.state.chaosPods.filter(({ isDeleting }) => !isDeleting),
+  )
   // C3
   if (!injectionStatusIn(pass).startsWith('Previously') || isStuckNews(pass)) sayInjection(pass)
   return done
@@ -62,7 +61,7 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
 })
 
 // What cannot be taken over is waited for all the same, and told when it is overdue.
-export const cleanUp = sequential(orElse(takeOver, nop), endChaosPods, deleteChaosPods, awaitChaosPods, finish)
+export const cleanUp = sequential(orElse(takeOver, nop), endChaosPods, deleteAll, awaitChaosPods, finish)
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {

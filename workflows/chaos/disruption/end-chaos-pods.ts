@@ -17,6 +17,12 @@ export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) 
   return done
 })
 
+/** Deletes chaos pods that nobody has deleted. What had not begun, or has ended already, goes at once; of the others a pass that follows lets go. */
+export async function deleteChaosPods(pass: DisruptionPass, pods: readonly ChaosPod[]): Promise<void> {
+  await Promise.all(pods.map(async (pod) => await pass.act.remove(pod)))
+  if (pods.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
+}
+
 /**
  * @param tells what those that cannot clean are told about: their Disruption, or each itself where that is gone.
  * @returns how many have been let go of.

@@ -7,7 +7,7 @@
 import { action, again, done, joinOutcomes, later, type Outcome } from '../../kit/index.ts'
 import { instantText } from '../instant.ts'
 import { ACTIVE_PAD_SECONDS } from './chaos-pod.ts'
-import { letGo, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
+import { deleteChaosPods, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import { tellOverdue } from './overdue.ts'
 import { configOf, type DisruptionPass, timesIn } from './pass.ts'
@@ -42,14 +42,12 @@ export const expire = action<DisruptionPass>('expire', async (pass): Promise<Out
 
 /** E1 */
 async function endLate(pass: DisruptionPass, end: number): Promise<Outcome> {
-  const { act, state, now } = pass
+  const { state, now } = pass
   const left = state.chaosPods.filter(({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded')
   if (left.length === 0) return done
   const lateIn = end + LATE_MS - now.getTime()
   const isLate = ({ isDeleting, phase }: ChaosPod) => !isDeleting && (phase === 'Failed' || lateIn <= 0)
-  const late = left.filter(isLate)
-  await Promise.all(late.map(async (pod) => await act.remove(pod)))
-  if (late.length > 0) await letGo(pass, await pass.refresh('chaosPods'))
+  await deleteChaosPods(pass, left.filter(isLate))
   if (lateIn > 0) return later(lateIn)
   const overdueIn = await tellOverdue(pass, left, { since: end, what: 'end' })
   return later(Math.min(overdueIn ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS))

@@ -10,7 +10,7 @@ import { action, done, later, type Outcome } from '../../kit/index.ts'
 import { type InjectorKindName, kindNamesOf } from '../contract.ts'
 import { chaosPodName } from './chaos-pod-name.ts'
 import { chaosPod } from './chaos-pod.ts'
-import { letGo } from './end-chaos-pods.ts'
+import { deleteChaosPods } from './end-chaos-pods.ts'
 import { findCloudHosts } from './find-cloud-hosts.ts'
 import type { TargetInjections } from './kind.ts'
 import { seenTargetsIn } from './observe-targets.ts'
@@ -57,8 +57,7 @@ async function removeSurplus(pass: DisruptionPass): Promise<void> {
   if (specOf(pass).staticTargeting === true) return
   const targets = new Set(statusIn(pass).targets ?? [])
   const surplus = pass.state.chaosPods.filter(({ target, isDeleting }) => !targets.has(target) && !isDeleting)
-  await Promise.all(surplus.map(async (pod) => await pass.act.remove(pod)))
-  if (surplus.some(({ phase }) => phase !== 'Running')) await letGo(pass, await pass.refresh('chaosPods'))
+  await deleteChaosPods(pass, surplus)
 }
 
 function missingIn(pass: DisruptionPass): readonly Wanted[] {
