@@ -288,8 +288,8 @@ describe('a Disruption', () => {
     await run('short-1', 'short', 'n1')
     const made = await shop().disrupt('short', {
       ...{ selector: { app: 'short' }, count: 1, network: { drop: 30 } },
-      // The tests from here to the one that sees its end take as long.
-      duration: '45s',
+      // Longer than it takes until its chaos pod is there; the tests from here to the one that sees its end take as long.
+      duration: '30s',
     })
     const [pod] = await kubelet.untilPods(made, 1)
     await kubelet.ready(pod!)
