@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+
+import { chaosPrograms } from '../../../../activities/chaos/programs.ts'
+import { configFile } from '../../../support/chaos/config-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-in-dev-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+const inDev = chaosPrograms.find(({ name }) => name === 'node-agent')?.inDev
+const config = configFile(folder, { injector: { chaosNamespace: 'disturbers' } })
+const given = (path: string | undefined) => ({ kubeconfigPath: 'k', folder: 'f', flags: { 'chaos-config': path } })
+
+describe('the node agent of `pawl dev`, and what it needs in the cluster,', () => {
+  it('are where the configuration has chaos pods', async () => {
+    const args = await inDev?.args(given(config))
+    expect(args?.slice(-2)).toEqual(['--namespace', 'disturbers'])
+    expect(await inDev?.setUp?.('name: chaos-engineering', given(config).flags)).toBe('name: disturbers')
+  })
+
+  it('are at the usual place without one', async () => {
+    const args = await inDev?.args(given(undefined))
+    expect(args?.slice(-2)).toEqual(['--namespace', 'chaos-engineering'])
+    expect(await inDev?.setUp?.('name: chaos-engineering', {})).toBe('name: chaos-engineering')
+  })
+
+  it('say what is wrong with it', async () => {
+    const wrong = configFile(folder, { injector: { chaosNamespace: 'No' } })
+    await expect(inDev?.args(given(wrong))).rejects.toThrow(
+      /injector\.chaosNamespace: found "No", expected the name of a namespace/,
+    )
+  })
+})
