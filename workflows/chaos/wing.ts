@@ -1,7 +1,7 @@
 // What the wing needs of a worker that runs it. It disturbs what runs in a cluster, so a process serves it only where `--wings` names it.
 
 import type { Wing } from '../kit/index.ts'
-import { CHAOS_METRICS } from './metrics.ts'
+import { CHAOS_METRICS, REVIEW_COUNTERS } from './metrics.ts'
 
 export const chaosWing = {
   flags: {
@@ -23,12 +23,6 @@ export const chaosWing = {
     configuration: 'chaos-validation-webhook',
     domain: 'validation.chaos.datadoghq.com',
     mutation: { configuration: 'chaos-mutation-webhook', domain: 'mutation.chaos.datadoghq.com' },
-    counters: {
-      Disruption: {
-        created: 'chaos_controller_validation_created',
-        updated: 'chaos_controller_validation_updated',
-        refused: 'chaos_controller_validation_failed',
-      },
-    },
+    counters: { Disruption: REVIEW_COUNTERS },
   },
 } as const satisfies Wing

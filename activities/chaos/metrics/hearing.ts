@@ -87,16 +87,28 @@ function isFirst(after: object, { targetInjections }: JsonFields): boolean {
 }
 
 function countParent(metrics: Counted, parent: string, { before, after }: StatusWritten): void {
-  const { lastScheduleTime, targetResourcePreviouslyMissing: missing, history } = fieldsOf(fieldsOf(after)['status'])
+  const status = fieldsOf(fieldsOf(after)['status'])
+  const { lastScheduleTime, history } = status
   const count = (what: string) => {
     metrics.count(`chaos_${parent}_controller_schedule_${what}`, { namespace: after.metadata.namespace ?? '' })
   }
-  const wasMissing = textOf(before['targetResourcePreviouslyMissing']) !== ''
-  const isMissing = textOf(missing) !== ''
-  if (isMissing && !wasMissing) count('target_missing')
-  if (!isMissing && wasMissing) count('missing_target_found')
+  const came = (field: string) => isSet(field, status) && !isSet(field, before)
+  const went = (field: string) => !isSet(field, status) && isSet(field, before)
+  if (came('targetResourcePreviouslyMissing')) count('target_missing')
+  if (went('targetResourcePreviouslyMissing')) count('missing_target_found')
+  if (came('pausedSince')) count('paused')
+  if (isSkippedAsTooLate(parent, status) && status['lastSkippedTime'] !== before['lastSkippedTime']) count('too_late')
   // A cron passes over times as well; what it has made stands in its history.
   const [made, known] =
     parent === 'cron' ? [history, before['history']] : [lastScheduleTime, before['lastScheduleTime']]
   if (made !== undefined && JSON.stringify(made) !== JSON.stringify(known)) count('disruption_scheduled')
+}
+
+/** Of rollouts nothing else is passed over. */
+function isSkippedAsTooLate(parent: string, status: JsonFields): boolean {
+  return isSet('lastSkippedTime', status) && (parent === 'rollout' || status['lastSkippedReason'] === 'TooLate')
+}
+
+function isSet(field: string, status: JsonFields): boolean {
+  return textOf(status[field]) !== ''
 }

@@ -87,4 +87,19 @@ describe('the counting of Disruptions', () => {
       'chaos_controller_orphan_found {"namespace":"shop"}',
     ])
   })
+  it('counts what it was too late for, and that a cron is paused, when it begins to be so', () => {
+    const { told, heard } = hearing()
+    const late = { lastSkippedTime: at(4), lastSkippedReason: 'TooLate' }
+    heard.statusWritten?.(written('disruptionCron', { lastSkippedTime: at(3), lastSkippedReason: 'StillThere' }, late))
+    heard.statusWritten?.(written('disruptionCron', late, { ...late, pausedSince: at(5) }))
+    heard.statusWritten?.(written('disruptionCron', { ...late, pausedSince: at(5) }, { ...late, pausedSince: at(5) }))
+    heard.statusWritten?.(written('disruptionCron', { ...late, pausedSince: at(5) }, late))
+    heard.statusWritten?.(written('disruptionRollout', {}, { lastSkippedTime: at(4) }))
+    heard.statusWritten?.(written('disruptionRollout', { lastSkippedTime: at(4) }, { lastSkippedTime: at(4) }))
+    expect(told).toEqual([
+      'chaos_cron_controller_schedule_too_late {"namespace":"shop"}',
+      'chaos_cron_controller_schedule_paused {"namespace":"shop"}',
+      'chaos_rollout_controller_schedule_too_late {"namespace":"shop"}',
+    ])
+  })
 })
