@@ -1,7 +1,11 @@
 // The metrics of the wing, by the names that users of chaos-controller know: Datadog has these with dots, Prometheus with `_` for each dot. Source:
 // spec/chaos.md 2.15.
 
-import type { MetricTable } from '../kit/index.ts'
+import type { MetricLabels, MetricTable } from '../kit/index.ts'
+
+/** Where they are sent, beside being served. */
+export const METRICS_SINKS = ['noop', 'datadog'] as const
+export type MetricsSink = (typeof METRICS_SINKS)[number]
 
 const OF_NAMESPACE = { type: 'counter', labels: ['namespace'] } as const
 
@@ -72,6 +76,7 @@ const REVIEWS = {
   created: 'chaos.controller.validation.created',
   updated: 'chaos.controller.validation.updated',
   refused: 'chaos.controller.validation.failed',
+  deleted: 'chaos.controller.validation.deleted',
 } as const
 
 export const CHAOS_METRICS: MetricTable = Object.fromEntries(
@@ -83,6 +88,38 @@ export const REVIEW_COUNTERS = {
   created: underscored(REVIEWS.created),
   updated: underscored(REVIEWS.updated),
   refused: underscored(REVIEWS.refused),
+  deleted: underscored(REVIEWS.deleted),
+}
+
+const DATADOG_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  [...Object.keys(DOTTED), ...Object.values(REVIEWS)].map((name) => [underscored(name), name]),
+)
+
+/** As Datadog has the metric; undefined: it is none of the wing's. */
+export function datadogNameOf(metric: string): string | undefined {
+  return DATADOG_NAMES[metric]
+}
+
+/** Gauges of Prometheus that chaos-controller sends as how long something takes. */
+const TIMINGS: readonly string[] = [
+  'chaos.controller.disruption.ongoing_duration',
+  'chaos.cron.controller.schedule.next_scheduled',
+]
+
+export function isSentAsTiming(name: string): boolean {
+  return TIMINGS.includes(name)
+}
+
+const WHOSE_NAME: Readonly<Record<string, string>> = {
+  'chaos.controller': 'disruptionName',
+  'chaos.cron.controller': 'disruptionCronName',
+  'chaos.rollout.controller': 'disruptionRolloutName',
+}
+
+/** The labels as tags: a name says whose it is, as there are no others beside it. */
+export function datadogTagsOf(datadogName: string, { name, ...labels }: MetricLabels): MetricLabels {
+  const [, tag = 'name'] = Object.entries(WHOSE_NAME).find(([prefix]) => datadogName.startsWith(`${prefix}.`)) ?? []
+  return { ...labels, ...(name !== undefined && { [tag]: name }) }
 }
 
 function underscored(name: string): string {
