@@ -53,6 +53,7 @@ const kube: ObjectReader = {
 function rulesBy(config?: object): FurtherRules {
   return openFurtherRules({
     kube,
+    warn: () => undefined,
     flags: { 'chaos-config': config === undefined ? undefined : configFile(folder, config) },
   })
 }

@@ -74,9 +74,14 @@ describe('the counting of Disruptions', () => {
       written('disruptionCron', { history }, { history, lastSkippedTime: at(3), lastScheduleTime: at(3) }),
     )
     heard.statusWritten?.(written('disruptionRollout', {}, { lastScheduleTime: at(3) }))
-    heard.eventRecorded?.({ controller: 'disruptionCron', namespace: 'shop', reason: 'DisruptionCronTargetMissing' })
-    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'CreateFailed' })
-    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'Orphaned' })
+    heard.eventRecorded?.({
+      controller: 'disruptionCron',
+      namespace: 'shop',
+      name: 'x',
+      reason: 'DisruptionCronTargetMissing',
+    })
+    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', name: 'x', reason: 'CreateFailed' })
+    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', name: 'x', reason: 'Orphaned' })
     expect(told).toEqual([
       'chaos_cron_controller_schedule_target_missing {"namespace":"shop"}',
       'chaos_cron_controller_schedule_missing_target_found {"namespace":"shop"}',
