@@ -11,6 +11,7 @@ import type {
   Mode,
   RoutedEvent,
   Routing,
+  StatsdEnvironment,
   Subject,
   WatchedKind,
 } from '../workflows/kit/index.ts'
@@ -52,6 +53,8 @@ export interface Deps {
   readonly hearing?: (controller: string) => Hearing | undefined
   /** What this process counts; absent: nothing. */
   readonly metrics?: Metrics
+  /** Where wings send metrics that send any; absent: nobody has said it. */
+  readonly statsd?: StatsdEnvironment
   readonly now: () => Date
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>

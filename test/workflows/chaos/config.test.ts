@@ -82,6 +82,9 @@ describe("the operators' configuration", () => {
       'injector.labels: found {"a":1}, expected fields with texts',
       'handler: found 3, expected fields',
     ])
+    expect(problems({ controller: { metricsSink: 'prometheus' } })).toEqual([
+      'controller.metricsSink: found "prometheus", expected noop or datadog',
+    ])
     expect(problems({ injector: { chaosNamespace: 'no/name' } })).toEqual([
       'injector.chaosNamespace: found "no/name", expected the name of a namespace, such as chaos-engineering',
     ])
