@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type {
   By,
+  ClockReading,
   Controller,
   GroupKind,
   JsonValue,
@@ -53,6 +54,8 @@ export interface Deps {
   /** What this process counts; absent: nothing. */
   readonly metrics?: Metrics
   readonly now: () => Date
+  /** For what must not last too long; absent: passes go by the time of their runs alone. */
+  readonly clocks?: () => ClockReading
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>
 }

@@ -174,6 +174,7 @@ export type { MetricDeclaration, MetricTable } from './run/metrics.ts'
 export { NOTICE_RUN } from './run/notice.ts'
 export type { Notice, NoticeActivities, NoticeTries, UnsentNotice } from './run/notice.ts'
 export type { JsonObject, LevelPass } from './run/level.ts'
+export type { ClockReading } from './run/latest.ts'
 export type {
   ApplyOptions,
   CreateOptions,

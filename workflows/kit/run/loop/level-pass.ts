@@ -17,7 +17,7 @@ import type { Step } from '../../plan/step.ts'
 import type { Along } from './along.ts'
 import { actsOf } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
-import { runTime } from './run-time.ts'
+import { runTime, timeAt } from './run-time.ts'
 import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
@@ -48,7 +48,7 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
   return {
     ...{ subject, by, state, status, act: actsOf(controller, acting, along) },
     call: (activities) => ownCalls(controller, subject, activities),
-    ...{ now: runTime(), latest: new Date(latest.atMs) },
+    ...{ now: runTime(), latest: timeAt(latest.atMs) },
     settings: observed.wing,
     log: actionLog({ controller: controller.name, object: placeOf(subject) }),
     get target() {

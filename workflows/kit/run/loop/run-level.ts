@@ -103,7 +103,9 @@ async function runPass(controller: LevelController, { time, ...passing }: Passin
   const evenGone = controller.onGone !== undefined && ({ evenGone: true } as const)
   const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller), ...evenGone }))
   if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
-  return looked.value === undefined ? GONE : await passOver(controller, { ...passing, observed: looked.value, latest: time.see(looked.value) })
+  return looked.value === undefined
+    ? GONE
+    : await passOver(controller, { ...passing, observed: looked.value, latest: time.see(looked.value) })
 }
 
 async function passOver(controller: LevelController, seen: Seen): Promise<PassReport> {
