@@ -7,7 +7,7 @@
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
-import { CONTENT, type Path, path, valueAt } from '../kind/projection.ts'
+import { canonicalJson, CONTENT, type Path, path, valueAt } from '../kind/projection.ts'
 import { MARK_PATHS, markedPlace } from './marks.ts'
 import { ownerOfKind } from './owners.ts'
 import type { QueryData, Selection } from './query.ts'
@@ -39,7 +39,23 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   const { target } = controller
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? MARK_PATHS : [])
-  return [followed(target, target.projection), ...others.map((resource) => followed(resource, paths(resource)))]
+  return [
+    followed(target, target.projection),
+    ...others.map((resource) => ({ ...followed(resource, paths(resource)), ...fieldsOf(controller, resource) })),
+  ]
+}
+
+/** @throws a plain Error where queries of a kind differ in what they follow of it (Q6), or a controller writes objects that it would not hear of. */
+function fieldsOf({ name, queries, writes }: LevelController, { apiVersion, kind }: LevelResource) {
+  const named = `${apiVersion}/${kind}`
+  const all = Object.values(queries).filter((query) => query.kind === named)
+  const texts = new Set(all.map(({ followed: fields }) => (fields === undefined ? 'all' : canonicalJson(fields))))
+  const fields = all[0]?.followed
+  if (texts.size > 1 || (fields !== undefined && writes.some((write) => write.kind === named)))
+    throw new Error(
+      `controller ${name}: found \`followed\` ${[...texts].join(' and ')} for ${named}, expected the same in all of its queries, and none of a kind that it writes`,
+    )
+  return fields === undefined ? {} : { fields }
 }
 
 /** Whether objects of the kind may be owned where owner references do not reach. */
