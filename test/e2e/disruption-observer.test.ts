@@ -1,9 +1,10 @@
 // What becomes of the targets of a Disruption, as it is told on that: seen in the status of pods and nodes, and in Events about pods, which the test tells.
 // Source: spec/chaos.md 1.10.
 
+import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
@@ -81,6 +82,7 @@ describe('a Disruption', () => {
     })
     const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: nothing is wrong with it any more']
     await vi.waitFor(async () => expect(await told()).toEqual([recovered, ...warnings]), PATIENT)
+    await followsNothingElse()
     await shop().remove('probed')
     for (const one of await kubelet.pods(made)) await kubelet.end(one)
     await shop().gone('probed')
@@ -108,6 +110,23 @@ describe('a Disruption', () => {
     await shop().gone('short-node')
   })
 })
+
+/** Of all Events that are there, Pawl's own among them, the journal knows Warnings about pods. */
+async function followsNothingElse(): Promise<void> {
+  const { rows } = await sql<{ name: string }>`select name from object where kind = 'Event'`.execute(
+    chaos.tenants.pawl.db,
+  )
+  const { items } = await shop().cluster.kube.request<ObjectList>('GET', '/api/v1/events')
+  const others = (items as readonly Told[]).filter(
+    ({ type, involvedObject }) => type !== 'Warning' || involvedObject.kind !== 'Pod',
+  )
+  expect(rows.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^probed\./))
+  expect(others.map(({ involvedObject }) => involvedObject.kind)).toContain('Disruption')
+  const known = new Set(rows.map(({ name }) => name))
+  expect(others.filter(({ metadata }) => known.has(metadata.name))).toEqual([])
+}
+
+type Told = KubeObject & { readonly type: string; readonly involvedObject: { readonly kind: string } }
 
 /** As a kubelet tells it. */
 async function warn(name: string, reason: string, message: string): Promise<void> {

@@ -51,15 +51,22 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(await sent([PEER, 9001])).toEqual({ 9001: 400, 9002: 0 })
   })
 
-  it.skipIf(fixed !== undefined).each([
-    { jump: 'forward', hours: 2, lastsSeconds: 3600 },
-    // Longer than it takes to inject, also on a busy machine.
-    { jump: 'back', hours: -2, lastsSeconds: 30 },
-  ])(
-    `X4: ends and is undone when the clock of its injector jumps $jump past its deadline or away from it${fixed === undefined ? '' : ` (skipped: ${fixed})`}`,
-    async ({ hours, lastsSeconds }) => {
-      const clock = new MovableClock()
-      try {
+  describe.skipIf(fixed !== undefined)(
+    `whose injector has a clock that is set${fixed === undefined ? '' : ` (skipped: ${fixed})`}`,
+    () => {
+      let clock: MovableClock
+      beforeEach(() => {
+        clock = new MovableClock()
+      })
+      afterEach(() => {
+        clock.remove()
+      })
+
+      it.each([
+        { jump: 'past its deadline', hours: 2, lastsSeconds: 3600 },
+        // Longer than it takes to inject, also on a busy machine.
+        { jump: 'back', hours: -2, lastsSeconds: 30 },
+      ])('X4: ends and is undone when that jumps $jump', async ({ hours, lastsSeconds }) => {
         const deadline = new Date(Date.now() + lastsSeconds * 1000).toISOString()
         const args = [...target(), '--drop', '50', '--hosts', `${PEER};9001;udp`, '--deadline', deadline]
         const injector = await stage.injected(args, { env: clock.env })
@@ -68,9 +75,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
         expect(await injector.ended).toBe(0)
         expect(injector.lines.join('\n')).toContain('"reason":"deadline"')
         expect(networkState(app)).toBe(before)
-      } finally {
-        clock.remove()
-      }
+      })
     },
   )
 

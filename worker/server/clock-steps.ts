@@ -12,8 +12,8 @@ import type { Logger } from './log.ts'
 
 /** How late a step is noticed, of the machine's clock. That of the database is read more rarely. */
 const LOOK_MS = 1000
-/** The database's clock is known to half of how long its answer took (journal-clock.ts, J2). */
-const STEP_MS = 2000
+/** The database's clock is known to half of how long its answer took (journal-clock.ts, J2); on a busy machine the first one may have taken seconds. */
+const STEP_MS = 5000
 
 export interface ClockStep {
   readonly clock: 'machine' | 'database'

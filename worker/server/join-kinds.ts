@@ -1,9 +1,9 @@
 // The kinds that the bridge follows for Pawl's own controllers and for those in level mode, each once.
 
 import {
-  canonicalJson,
   groupKindOf,
   groupKindText,
+  isSameFields,
   type LevelController,
   levelKinds,
   type Path,
@@ -11,10 +11,10 @@ import {
 } from '../../workflows/kit/index.ts'
 
 /**
- * A kind that several controllers name is followed once, with the paths of all of them. Pawl's own kinds stay as they are: what its writes
+ * A kind that several controllers name is followed once, with the paths of all of them and the objects that any of them wants. Pawl's own kinds stay as they are: what its writes
  * tell the journal of them has to be what the watch tells.
  *
- * @throws when two kinds differ in version only: of each object the journal knows one state; or in which of their objects are followed.
+ * @throws when two kinds differ in version only: of each object the journal knows one state.
  */
 export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelController[]): readonly WatchedKind[] {
   const kinds = new Map(own.map((kind) => [nameOf(kind), kind]))
@@ -23,10 +23,8 @@ export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelCon
       const name = nameOf(kind)
       const known = kinds.get(name)
       if (known !== undefined && known.apiVersion !== kind.apiVersion) throw new Error(clash(level, kind, known))
-      if (known !== undefined && canonicalJson(known.fields ?? {}) !== canonicalJson(kind.fields ?? {}))
-        throw new Error(differing(level, kind, known))
       if (known === undefined) kinds.set(name, kind)
-      else if (!own.includes(known)) kinds.set(name, { ...known, projection: union(known.projection, kind.projection) })
+      else if (!own.includes(known)) kinds.set(name, joined(known, kind))
     }
   }
   return [...kinds.values()]
@@ -39,12 +37,10 @@ function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind
   return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one version of each kind`
 }
 
-function differing({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
-  const text = ({ fields }: WatchedKind) => (fields === undefined ? 'all' : canonicalJson(fields))
-  return (
-    `controller ${name} follows objects of kind ${nameOf(found)} with ${text(found)}, but for another controller those with ${text(known)} are followed; ` +
-    'expected the same of each kind'
-  )
+/** All objects are followed where the controllers do not mean the same of them. */
+function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
+  const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
+  return { ...known, ...same, projection: union(known.projection, kind.projection) }
 }
 
 function union(left: readonly Path[], right: readonly Path[]): readonly Path[] {

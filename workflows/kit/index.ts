@@ -223,7 +223,7 @@ export type {
   StatusInput,
   TurnInput,
 } from './run/level-activities.ts'
-export { levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
+export { isSameFields, levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
 export type { LevelSubscription } from './run/level-routes.ts'
 export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.ts'
 export type { GroupKind } from './kind/group-kind.ts'

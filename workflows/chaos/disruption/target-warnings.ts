@@ -3,13 +3,15 @@
 //
 //   W1. A Warning holds as long as it is told again, and no container of the pod was started again since; what was told before the Disruption was there is none.
 //   W2. What probes and programs have said stays in the Event: notices leave the cluster.
-//   W3. Who cannot read Events, as with the roles of a release before, observes all else.
+//   W3. The pass that finds all chaos pods ready reads none: most Disruptions are not looked at again before they end. What came just then wakes another one,
+//       or is found by a look while it holds.
+//   W4. Who cannot read Events, as with the roles of a release before, observes all else.
 
-import { action, done, nop, orElse } from '../../kit/index.ts'
+import { action, done, later, nop, orElse } from '../../kit/index.ts'
 import type { Event } from '../../kit/kind/kubernetes/v1.ts'
 import { instantMs } from '../instant.ts'
 import type { Target } from './observed.ts'
-import { configOf, type DisruptionPass, isOfNodes, statusIn } from './pass.ts'
+import { configOf, type DisruptionPass, injectionStatusIn, isOfNodes, statusIn } from './pass.ts'
 import type { Trouble } from './trouble.ts'
 
 /** One Warning about a pod. */
@@ -42,6 +44,7 @@ function lastMsOf({ series, lastTimestamp, eventTime, firstTimestamp, metadata }
  * (defaultSpamQPS).
  */
 const HOLDS_MS = 6 * 60_000
+const LOOK_AGAIN_MS = HOLDS_MS - 60_000
 
 /** What the Warnings add to what the status of a pod says. W1 */
 export function withWarnings(
@@ -83,12 +86,19 @@ const readWarnings = action<DisruptionPass>('readWarnings', async (pass) => {
   const names = (statusIn(pass).targets ?? []).filter((name) => former.includes(name))
   // Of one that was chosen just now nothing is to be told.
   if (!configOf(pass).controller.enableObserver || isOfNodes(pass.target.spec) || names.length === 0) return done
+  if (isInjectedNow(pass)) return later(LOOK_AGAIN_MS)
   const narrowed = names.length > MOST_ASKED ? undefined : { fields: { 'involvedObject.name': names } }
   heardIn.set(pass, await pass.refresh('podWarnings', narrowed))
   return done
 })
 
 /** W3 */
+function isInjectedNow(pass: DisruptionPass): boolean {
+  const { chaosPods } = pass.state
+  return injectionStatusIn(pass) === 'NotInjected' && chaosPods.length > 0 && chaosPods.every(({ isReady }) => isReady)
+}
+
+/** W4 */
 export const hearWarnings = orElse(readWarnings, nop)
 
 /** Adds to what was seen of targets what was heard of them. @returns when the first of that does not hold any more. */

@@ -40,22 +40,25 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? MARK_PATHS : [])
   return [
-    followed(target, target.projection),
+    { ...followed(target, target.projection), ...fieldsOf(controller, target) },
     ...others.map((resource) => ({ ...followed(resource, paths(resource)), ...fieldsOf(controller, resource) })),
   ]
 }
 
-/** @throws a plain Error where queries of a kind differ in what they follow of it (Q6), or a controller writes objects that it would not hear of. */
-function fieldsOf({ name, queries, writes }: LevelController, { apiVersion, kind }: LevelResource) {
+/** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of its targets and of what it writes. */
+function fieldsOf({ queries, writes, target }: LevelController, { apiVersion, kind }: LevelResource) {
   const named = `${apiVersion}/${kind}`
-  const all = Object.values(queries).filter((query) => query.kind === named)
-  const texts = new Set(all.map(({ followed: fields }) => (fields === undefined ? 'all' : canonicalJson(fields))))
-  const fields = all[0]?.followed
-  if (texts.size > 1 || (fields !== undefined && writes.some((write) => write.kind === named)))
-    throw new Error(
-      `controller ${name}: found \`followed\` ${[...texts].join(' and ')} for ${named}, expected the same in all of its queries, and none of a kind that it writes`,
-    )
-  return fields === undefined ? {} : { fields }
+  const [fields, ...others] = Object.values(queries)
+    .filter((query) => query.kind === named)
+    .map(({ followed: only }) => only)
+  const isOwn = isSameKind(target, { apiVersion, kind }) || writes.some((write) => write.kind === named)
+  return fields === undefined || isOwn || others.some((other) => !isSameFields(fields, other)) ? {} : { fields }
+}
+
+type FollowedFields = WatchedKind['fields']
+
+export function isSameFields(one: FollowedFields, other: FollowedFields): boolean {
+  return canonicalJson(one ?? {}) === canonicalJson(other ?? {})
 }
 
 /** Whether objects of the kind may be owned where owner references do not reach. */

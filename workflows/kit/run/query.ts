@@ -7,7 +7,7 @@
 //       reach (marks.ts). A list leaves out what is not owned; a single state that finds only what is not owned is a fault.
 //   Q4. Of several selectors of the target those that are empty are passed over; one at least has to select (label-selector.ts).
 //   Q5. A lazy state is subscribed to like any other, and read only where an action asks for it (`refresh`).
-//   Q6. All queries of a kind follow the same of its objects (`followed`): of the others the journal knows nothing.
+//   Q6. Where all queries of a kind, of all controllers, follow the same of its objects (`followed`), the journal knows nothing of the others.
 
 import { isEmptySelector, isLabelValue, labelSelectorText } from './label-selector.ts'
 import { OWNER_UID } from './marks.ts'
@@ -57,8 +57,8 @@ export interface StateQuery {
   /** Its changes wake nobody: for what is looked at when something else has happened. */
   readonly quiet?: true
   /**
-   * Of a kind with very many objects: only those with these fields, by which the API server can select, are followed by the bridge, for all controllers. An
-   * object keeps them as long as it lives.
+   * Of a kind with very many objects: those with these fields, by which the API server can select, are enough; the bridge follows no others, unless another
+   * query or controller wants them (Q6). An object keeps these fields as long as it lives.
    */
   readonly followed?: Readonly<Record<string, string>>
 }
