@@ -17,6 +17,7 @@ import type { Scenario, ScenarioResult } from './scenario.ts'
 import type { Targeting } from './scenario-options.ts'
 import type { Stage } from './stage.ts'
 import { quantile, sum } from './statistics.ts'
+import { readTaskFigures, type TaskFigures } from './task-figures.ts'
 
 const DISRUPTIONS = 1000
 const PODS = 5000
@@ -57,6 +58,7 @@ interface Measured {
   readonly plan: DisruptionPlan
   readonly course: DisruptionCourse
   readonly requests: Requests
+  readonly tasks: TaskFigures
   readonly usages: Usages
   readonly cpuSeconds: number
   /** Used by neither the set nor the bench. */
@@ -108,6 +110,7 @@ async function measure(
   const [busyBefore, benchBefore] = [busySeconds(), process.cpuUsage()]
   const meter = new ProcessMeter(set.processes)
   const prefix = targetingOf(plan)
+  const since = new Date()
   const course = await runDisruptions(pods, plan, { prefix, timeoutMs: options.timeoutMs })
   const usages = meter.end()
   const bench = process.cpuUsage(benchBefore)
@@ -117,6 +120,7 @@ async function measure(
   const cpuSeconds = sum(Object.values(usages).map((usage) => usage.cpuSeconds))
   return {
     ...{ plan, course, requests, usages, cpuSeconds },
+    tasks: await readTaskFigures(set.temporalAddress, since),
     otherCpuSeconds: busy - cpuSeconds - (bench.user + bench.system) / 1e6,
     liveMiB: { before, after: await liveMiB(inspector) },
   }
@@ -171,7 +175,7 @@ function claimsOf(measured: Measured): readonly Claim[] {
 
 function section(found: readonly Measured[], claims: readonly Claim[]): string {
   const line = (measured: Measured) => {
-    const { plan, course, requests, usages, cpuSeconds, otherCpuSeconds } = measured
+    const { plan, course, requests, tasks, usages, cpuSeconds, otherCpuSeconds } = measured
     const writes = writesOf(measured)
     return [
       targetingOf(plan),
@@ -183,6 +187,7 @@ function section(found: readonly Measured[], claims: readonly Claim[]): string {
       ...[figure(writes.disruption), figure(writes.chaosPod)],
       ...[figure(requests.events / plan.disruptions), figure(requests.reads / plan.disruptions)],
       count(requests.conflicts),
+      ...[figure(tasks.tasks / plan.disruptions), count(tasks.unstuck)],
       figure((cpuSeconds * 1000) / plan.disruptions),
       figure(usages['worker']?.peakMemoryMiB),
       figure(otherCpuSeconds),
@@ -190,7 +195,18 @@ function section(found: readonly Measured[], claims: readonly Claim[]): string {
   }
   const header = [
     ...['targeting', 'time, s', 'a second', 'Injected p50, s', 'p99', 'gone p50, s', 'p99'],
-    ...['writes', 'of the chaos pod', 'events', 'reads', 'conflicts', 'CPU each, ms', 'worker, MiB', 'other CPU, s'],
+    ...[
+      'writes',
+      'of the chaos pod',
+      'events',
+      'reads',
+      'conflicts',
+      'tasks',
+      'waited too long',
+      'CPU each, ms',
+      'worker, MiB',
+      'other CPU, s',
+    ],
   ]
   const parts = [...new Set(found.flatMap(({ usages }) => Object.keys(usages)))]
   const cpu = found.map(({ plan, usages }) => [

@@ -27,6 +27,7 @@ afterAll(async () => {
 
 const CROWD = 30
 const FRESH = 6
+const SLOTS = 20
 const now = () => new Date()
 const atWork = new AtWork(now)
 
@@ -39,7 +40,7 @@ function start(registry = builtIn): void {
       ...{ log: createLogger('test', 'silent'), report: () => undefined },
     },
     {
-      ...{ owner: 'd', cluster: 'c', slots: 20, leaseMs: 10_000, idleMs: 50 },
+      ...{ owner: 'd', cluster: 'c', slots: SLOTS, leaseMs: 10_000, idleMs: 50, takenUpMs: 600_000 },
       ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
     },
   )
@@ -111,6 +112,48 @@ describe('a namespace that asks for very many jobs', () => {
     // After ten seconds more are started anyway (fresh-runs.ts R2).
     await expect.poll(isThere, { timeout: 8000 }).toBe(0)
     expect(await namespaces()).toEqual(crowd(FRESH))
+  })
+})
+
+describe('runs that are woken', () => {
+  const left = async () => (await test.db.selectFrom('wake').select('uid').execute()).length
+  const untilLeft = async (count: number) => {
+    await expect.poll(left, { timeout: 30_000 }).toBe(count)
+  }
+
+  it('keep a slot each until they look, here or in another process', async () => {
+    await ask('crowd', CROWD)
+    start()
+    const begun: string[] = []
+    while (begun.length < CROWD) {
+      await expect.poll(async () => (await started()).length, { timeout: 30_000 }).toBeGreaterThan(begun.length)
+      const fresh = (await started()).map(({ workflow_id }) => workflow_id).filter((id) => !begun.includes(id))
+      await touchJobs(
+        test.db,
+        fresh.map((workflowID) => ({ workflowID, runID: 'r' })),
+        now(),
+      )
+      for (const id of fresh) atWork.acts(id)
+      begun.push(...fresh)
+    }
+    await untilLeft(0)
+
+    const jobs = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
+    const wakes = jobs.map(({ uid, job_id, name }) => ({
+      ...{ controller: 'deploy', uid, job_id, cluster: 'c', namespace: 'crowd', name, seq: 2, due: now() },
+      ...{ foreign_event: true, may_start: false, writer: null, cause: 'test' },
+    }))
+    await upsertWakes(test.db, wakes, now())
+    dispatcher.nudge()
+    await untilLeft(CROWD - SLOTS)
+    const woken = new Set(begun)
+    for (const { uid } of await test.db.selectFrom('wake').select('uid').execute())
+      woken.delete(jobs.find((job) => job.uid === uid)!.workflow_id)
+    const [here = '', elsewhere = ''] = woken
+    atWork.acts(here)
+    await untilLeft(CROWD - SLOTS - 1)
+    await touchJobs(test.db, [{ workflowID: elsewhere, runID: 'r' }], now())
+    await untilLeft(CROWD - SLOTS - 2)
   })
 })
 

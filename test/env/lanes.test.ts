@@ -206,7 +206,11 @@ describe('the dispatcher of a worker that serves some types', () => {
         ...{ db: test.db, lax: test.db, client, log, now, report: () => undefined },
         atWork: new AtWork(() => new Date()),
       },
-      { ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 }, ...at, workflowTaskTimeoutMs: 10_000 },
+      {
+        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
+        ...at,
+        workflowTaskTimeoutMs: 10_000,
+      },
     )
     const running = dispatcher.run()
     await expect.poll(until, { timeout: 30_000 }).toBe(true)

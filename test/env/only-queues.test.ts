@@ -75,7 +75,7 @@ describe('a worker that runs all controllers', () => {
         atWork: new AtWork(() => new Date()),
       },
       {
-        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
+        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
         ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
       },
     )

@@ -62,7 +62,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
       },
     },
     {
-      ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
+      ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
       ...{ taskQueue: namespace, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
     },
   )

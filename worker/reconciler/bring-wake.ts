@@ -83,7 +83,7 @@ export interface Brought {
   readonly led: string
   /** The wake started a run; resolves when that has begun. */
   readonly begun?: Promise<void>
-  /** The wake woke a run whose controller bounds its passes; resolves when that is at work. */
+  /** The wake woke a run; resolves when that is at work. */
   readonly stirred?: Promise<void>
   /** When the wake is to be looked at again; undefined: it is done with. */
   readonly again?: Date
@@ -121,9 +121,9 @@ export class Bringer {
     const met = atWork.meets(wake, job)
     if (met === 'seen') return { led: 'its run has seen it' }
     if (met !== 'signal') return { led: 'its run is at work', again: met }
-    const stirred = this.#isBounded(wake) ? this.#fresh.expect(job.workflow_id) : undefined
-    if (await signalRun(client, job.workflow_id, wake.seq)) return { ...SIGNALLED, ...(stirred && { stirred }) }
-    if (stirred !== undefined) this.#fresh.forget(job.workflow_id)
+    const stirred = this.#fresh.expect(job.workflow_id, { passes: job.passes })
+    if (await signalRun(client, job.workflow_id, wake.seq)) return { ...SIGNALLED, stirred }
+    this.#fresh.forget(job.workflow_id)
     return isAnnounced(job) ? await this.#startAnnounced(wake, job) : await this.#lose(job)
   }
 
@@ -153,12 +153,6 @@ export class Bringer {
 
   #in(ms: number): Date {
     return new Date(this.#deps.now().getTime() + ms)
-  }
-
-  /** Then a wake takes room until its run asks for its turn (pass-room.ts). */
-  #isBounded({ controller }: Wake): boolean {
-    const known = (this.#deps.registry ?? builtIn).controllers.get(controller)
-    return known?.mode === 'level' && known.settings?.passes !== undefined
   }
 
   async #follow(wake: Wake, resolution: Unopened): Promise<Brought | undefined> {
@@ -235,7 +229,7 @@ export class Bringer {
   }
 
   async #startRun({ due }: Wake, run: Run, again: boolean): Promise<Answered> {
-    const begun = this.#fresh.expect(run.workflowID, () => void this.#deps.late?.(run, due))
+    const begun = this.#fresh.expect(run.workflowID, { late: () => void this.#deps.late?.(run, due) })
     try {
       const answer = await startRun(this.#deps.client, run, this.#options, again)
       if (answer.answer !== 'started') this.#fresh.forget(run.workflowID)

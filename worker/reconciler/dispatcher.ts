@@ -6,6 +6,8 @@
 //   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
 //   P4. Of a controller that bounds its passes only as many wakes are taken as there is room for; what it has beyond that delays no other.
 //   P5. No controller waits behind the backlog of another for good: who has taken all that could be started comes after the others (claim-order.ts).
+//   P6. A run that was woken is waited for before its wake's slot is another's: a task that waits too long for the worker that has its run in memory is replayed
+//       by any (docs/adr/0059).
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grouped } from '../../activities/journal/write/grouped.ts'
@@ -33,6 +35,8 @@ export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
   /** Longest time between two looks at the journal when no notification comes. */
   readonly idleMs: number
+  /** How long a slot is kept for a run that was woken and has not looked (P6): it may be in another process, or its worker gone. */
+  readonly takenUpMs: number
 }
 
 export interface DispatcherDeps extends BringerDeps {
@@ -68,6 +72,8 @@ export class Dispatcher {
   readonly #order = new ClaimOrder()
   readonly #bringer: Bringer
   readonly #inFlight = new Set<Promise<void>>()
+  /** P6. Wakes whose runs are waited for. */
+  #wakened = 0
   #nudge: () => void = () => undefined
   #stopped = false
   #wasFull = false
@@ -78,7 +84,7 @@ export class Dispatcher {
     this.#deps = deps
     this.#options = options
     this.#journal = journalOf(deps, options)
-    const begun = async (workflowIDs: readonly string[]) => await begunJobs(deps.db, workflowIDs)
+    const begun = async (runs: ReadonlyMap<string, number>) => await begunJobs(deps.db, runs)
     this.#fresh = new FreshRuns({ atWork: deps.atWork, begun })
     this.#room = new PassRoom(deps.registry ?? builtIn)
     this.#bringer = new Bringer(deps, options, this.#fresh)
@@ -199,7 +205,7 @@ export class Dispatcher {
   }
 
   #slotsLeft(): number {
-    return this.#options.slots - this.#inFlight.size
+    return this.#options.slots - this.#inFlight.size - this.#wakened
   }
 
   #launch(wake: Wake): void {
@@ -209,9 +215,21 @@ export class Dispatcher {
       this.#inFlight.delete(work)
       this.#giveBack(given, brought?.begun)
       const turn = brought?.begun ?? brought?.stirred
-      this.#giveBack(room, turn && Promise.race([turn, sleep(ON_THEIR_WAY_MS, undefined, { ref: false })]))
+      this.#giveBack(room, turn && atMost(ON_THEIR_WAY_MS, turn))
+      if (brought?.stirred !== undefined) this.#keepSlot(brought.stirred)
     })
     this.#inFlight.add(work)
+  }
+
+  /** P6 */
+  #keepSlot(stirred: Promise<void>): void {
+    this.#wakened++
+    void atMost(this.#options.takenUpMs, stirred).then(() => {
+      const wasFull = this.#slotsLeft() <= 0
+      this.#wakened--
+      // A look costs a statement.
+      if (wasFull) this.nudge()
+    })
   }
 
   /** At once, or when that is over. */
@@ -254,6 +272,10 @@ export class Dispatcher {
     this.#failedTimes.set(key, failed + 1)
     return delayAfter(failed, DISPATCH_DELAYS, Math.random())
   }
+}
+
+async function atMost(ms: number, end: Promise<void>): Promise<void> {
+  await Promise.race([end, sleep(ms, undefined, { ref: false })])
 }
 
 function keyOf({ controller, uid }: Wake): string {

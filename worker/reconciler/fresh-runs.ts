@@ -1,4 +1,4 @@
-// Runs that this dispatcher has started and that have not begun: they stand in Temporal's queue, first come, first served. Few may, so that what
+// Runs that this dispatcher has started or woken and that have not begun, or looked again: they stand in Temporal's queue, first come, first served. Few may, so that what
 // another namespace asks for next has little before it. Source: docs/adr/0028.
 //
 //   R1. A run has begun with its first local activity: here that is seen at once, in another process by the passes that its row counts.
@@ -15,14 +15,23 @@ const REMEMBERED = 64
 
 export interface FreshRunsDeps {
   readonly atWork: AtWork
-  /** Those of these workflow IDs whose runs have begun, by their rows. @throws when the journal cannot be read. */
-  readonly begun: (workflowIDs: readonly string[]) => Promise<readonly string[]>
+  /**
+   * @param passes by workflow ID, how many passes are known of.
+   * @returns those whose runs have made more, by their rows, or have ended. @throws when the journal cannot be read.
+   */
+  readonly begun: (passes: ReadonlyMap<string, number>) => Promise<readonly string[]>
+}
+
+interface Waits {
+  readonly ends: Set<() => void>
+  /** Of its run, when the first wait began. */
+  readonly passes: number
 }
 
 export class FreshRuns {
   readonly #deps: FreshRunsDeps
   /** By workflow ID: what ends the waits. In level mode, and where two wakes lead to one run, several may be for one. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #waiting = new Map<string, Waits>()
   /** Namespaces of the last starts. */
   readonly #turns: string[] = []
   #taken = 0
@@ -60,19 +69,23 @@ export class FreshRuns {
   }
 
   /**
-   * The run is about to be started.
+   * The run is about to be started or woken.
    *
+   * @param passes how many it has made by its row, where it is woken.
    * @param late called when it has not begun for LONGEST_MS.
-   * @returns resolves when it has begun, here or elsewhere (R1, R2), or `forget` is called.
+   * @returns resolves when it has begun another pass, here or elsewhere (R1, R2), or `forget` is called.
    */
-  async expect(workflowID: string, late: () => void = () => undefined): Promise<void> {
-    const waits = this.#waiting.get(workflowID) ?? new Set<() => void>()
+  async expect(
+    workflowID: string,
+    { passes = 0, late }: { readonly passes?: number; readonly late?: () => void } = {},
+  ): Promise<void> {
+    const waits = this.#waiting.get(workflowID) ?? { ends: new Set(), passes }
     this.#waiting.set(workflowID, waits)
     this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref()
     await new Promise<void>((resolve) => {
-      waits.add(resolve)
+      waits.ends.add(resolve)
       setTimeout(() => {
-        if (this.#waiting.get(workflowID) === waits) late()
+        if (this.#waiting.get(workflowID) === waits) late?.()
         resolve()
       }, LONGEST_MS).unref()
     })
@@ -87,12 +100,13 @@ export class FreshRuns {
     const waits = this.#waiting.get(workflowID)
     if (waits === undefined) return
     this.#waiting.delete(workflowID)
-    for (const end of waits) end()
+    for (const end of waits.ends) end()
   }
 
   async #look(): Promise<void> {
     try {
-      for (const workflowID of await this.#deps.begun([...this.#waiting.keys()])) this.forget(workflowID)
+      const passes = new Map([...this.#waiting].map(([workflowID, waits]) => [workflowID, waits.passes] as const))
+      for (const workflowID of await this.#deps.begun(passes)) this.forget(workflowID)
     } catch {
       // The dispatcher tells that the journal is away; R2 ends the wait.
     }

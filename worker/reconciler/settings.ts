@@ -68,7 +68,7 @@ const OWN_FLAGS = {
     ...{ text: 'its port', default: 'a free one, logged' },
   },
   'dispatch-slots': {
-    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 20 },
+    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 12 },
     text: 'wakes in hand at the same time',
   },
   'cached-runs': {
@@ -197,6 +197,8 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
       slots: flags['dispatch-slots'],
       leaseMs: flags['wake-lease-ms'],
       idleMs: 5000,
+      // By then its task may be on its way to another worker.
+      takenUpMs: flags['sticky-timeout-ms'] / 2,
       workflowTaskTimeoutMs: flags['workflow-task-timeout-ms'],
     },
   }

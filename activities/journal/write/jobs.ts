@@ -228,13 +228,20 @@ export async function findOpenJobs(
   return subjects.map(({ controller, uid }) => rows.find((row) => row.controller === controller && row.uid === uid))
 }
 
-/** Those of these runs that have begun: a pass of theirs looked at the world, or they have ended. */
-export async function begunJobs(db: Kysely<Database>, workflowIDs: readonly string[]): Promise<readonly string[]> {
+/**
+ * @param passes by workflow ID, how many passes of its run are known of.
+ * @returns those whose runs have begun another one, or have ended.
+ */
+export async function begunJobs(db: Kysely<Database>, passes: ReadonlyMap<string, number>): Promise<readonly string[]> {
+  const known = sql<{
+    readonly id: string
+    readonly passes: number
+  }>`unnest(${[...passes.keys()]}::text[], ${[...passes.values()]}::int[])`
   const rows = await db
     .selectFrom('job')
+    .innerJoin(known.as<'known'>(sql`known(id, passes)`), 'known.id', 'job.workflow_id')
     .select('workflow_id')
-    .where('workflow_id', '=', sql<string>`any(${workflowIDs}::text[])`)
-    .where((where) => where.or([where('passes', '>', 0), where('outcome', 'is not', null)]))
+    .where((where) => where.or([where('job.passes', '>', where.ref('known.passes')), where('outcome', 'is not', null)]))
     .execute()
   return rows.map(({ workflow_id }) => workflow_id)
 }

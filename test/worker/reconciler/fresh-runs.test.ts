@@ -54,8 +54,10 @@ describe('a run that was started', () => {
   it('is told of when it has not begun for a long time, and only then', async () => {
     const late: string[] = []
     for (const workflowID of ['begun', 'refused', 'lost'])
-      void fresh.expect(workflowID, () => {
-        late.push(workflowID)
+      void fresh.expect(workflowID, {
+        late: () => {
+          late.push(workflowID)
+        },
       })
     atWork.acts('begun')
     fresh.forget('refused')

@@ -27,7 +27,7 @@ describe('the settings of a worker', () => {
           ],
         ]),
       },
-      dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
+      dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 12, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
   })
 
