@@ -4,7 +4,7 @@
 //       the selectors select.
 //   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
 
-import { action, done, later } from '../../kit/index.ts'
+import { action, done } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
 import { observeTargetStates, type TargetStates } from './observation.ts'
 import type { Target } from './observed.ts'
@@ -37,7 +37,7 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
   if (ofNodes && specOf(pass).nodeFailure !== undefined) return done
   const found = (await foundIn(pass, ofNodes)).filter(({ metadata }) => names.has(metadata.name))
   const disturbed = disturbedIn(pass)
-  const { heard, holdsMs } = heardOf(pass, found)
+  const { heard, next } = heardOf(pass, found)
   const seen = heard.map(({ target: { metadata }, trouble }) => {
     const { name, uid, resourceVersion } = metadata
     const isKnown = former.includes(name)
@@ -45,11 +45,15 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
   })
   const { states, news } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
   await Promise.all(news.map(async (one) => await act.event(one)))
-  // T2. Of one that is no target any more nothing is kept.
-  const kept = Object.fromEntries(Object.entries(states).filter(([name]) => targets.includes(name)))
+  const kept = keptStates(states, targets)
   if (Object.keys(kept).length > 0 || Object.keys(before).length > 0) status.targetStates = writable(kept)
-  return holdsMs === undefined ? done : later(holdsMs)
+  return next
 })
+
+/** T2. Of one that is no target any more nothing is kept. */
+function keptStates(states: TargetStates, targets: readonly string[]): TargetStates {
+  return Object.fromEntries(Object.entries(states).filter(([name]) => targets.includes(name)))
+}
 
 async function foundIn(pass: DisruptionPass, ofNodes: boolean): Promise<readonly Target[]> {
   return seenIn.get(pass) ?? (await pass.refresh(ofNodes ? 'candidateNodes' : 'candidatePods'))

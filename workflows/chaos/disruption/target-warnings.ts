@@ -101,7 +101,7 @@ function isInjectedNow(pass: DisruptionPass): boolean {
 /** W4 */
 export const hearWarnings = orElse(readWarnings, nop)
 
-/** Adds to what was seen of targets what was heard of them. @returns when the first of that does not hold any more. */
+/** Adds to what was seen of targets what was heard of them. @returns also that the first which does not hold any more is looked at then. */
 export function heardOf(pass: DisruptionPass, found: readonly Target[]) {
   const all = heardIn.get(pass) ?? []
   const when = { now: pass.now.getTime(), since: instantMs(pass.target.metadata.creationTimestamp) ?? 0 }
@@ -114,5 +114,5 @@ export function heardOf(pass: DisruptionPass, found: readonly Target[]) {
     return { target, trouble, holdsMs }
   })
   const holds = heard.flatMap(({ holdsMs }) => holdsMs ?? [])
-  return { heard, holdsMs: holds.length === 0 ? undefined : Math.min(...holds) }
+  return { heard, next: holds.length === 0 ? done : later(Math.min(...holds)) }
 }
