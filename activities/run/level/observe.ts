@@ -123,6 +123,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const wing = deps.wingSettings?.(level.controller)
   return fitStates(subject, {
     ...(wing !== undefined && { wing }),
+    ...(deps.clocks && { clocks: deps.clocks() }),
     ...{ target, states: Object.fromEntries(states) },
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   })
