@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type {
   By,
+  ClockReading,
   Controller,
   GroupKind,
   JsonValue,
@@ -56,6 +57,8 @@ export interface Deps {
   /** Where wings send metrics that send any; absent: nobody has said it. */
   readonly statsd?: StatsdEnvironment
   readonly now: () => Date
+  /** For what must not last too long; absent: passes go by the time of their runs alone. */
+  readonly clocks?: () => ClockReading
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>
 }

@@ -19,6 +19,7 @@ import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { awaitSchema } from './server/await-schema.ts'
+import { clockReader, createClockSteps } from './server/clock-steps.ts'
 import { createJournalClock } from './server/journal-clock.ts'
 import { switchedOff } from './server/switches.ts'
 import { createTroubles } from './server/troubles.ts'
@@ -51,6 +52,7 @@ const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
 const sealing = payloadConverter(settings.payloadKeyPath)
 const clock = createJournalClock()
 const now = () => clock.now()
+const clockSteps = createClockSteps({ machine: () => Date.now(), database: () => clock.now().getTime() })
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
 
@@ -183,6 +185,7 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
     notices: createNotices(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
     hearing: (controller) => of(controller)?.hearing,
     ...{ metrics, statsd: config.statsd },
+    clocks: clockReader(clock),
   }
   for (const [name, flags] of settings.wingFlags) {
     const wing = openWing(name, deps, flags)
@@ -231,7 +234,7 @@ async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: re
     dispatcher.run(),
     listenForWakes({ databaseUrl: settings.databaseUrl, onWake: () => dispatcher.nudge(), log }, stopping.signal),
     runSweeper(
-      { db, client, log, now, registry },
+      { db, client, log, now, registry, onClockSet: clockSteps.onSet },
       { ...settings.dispatcher, everyMs: settings.sweepMs },
       stopping.signal,
     ),
@@ -239,6 +242,7 @@ async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: re
     waiting.run(stopping.signal, () => dispatcher.wasFull()),
     new JobEvents({ db, kube, log, now, registry }, settings.dispatcher).run(stopping.signal),
     clock.follow(db, log, stopping.signal),
+    clockSteps.follow(log, stopping.signal),
     tellOwnHealth({ log, opened, stopping }, parts),
     followApiKey(connection, settings.temporal, { log }, stopping.signal),
     watchTemporal(connection, { log, report: troubles.report }, stopping.signal),

@@ -1,7 +1,10 @@
-// What becomes of the targets of a Disruption, as it is told on that: seen in the status of pods and nodes, which the test tells. Source: spec/chaos.md 1.10.
+// What becomes of the targets of a Disruption, as it is told on that: seen in the status of pods and nodes, and in Events about pods, which the test tells.
+// Source: spec/chaos.md 1.10.
 
+import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
@@ -53,6 +56,38 @@ describe('a Disruption', () => {
     await shop().gone(name)
   })
 
+  it('tells what stands in Warnings about its targets alone, until a container was started again', async () => {
+    for (const name of ['probed', 'bystander']) await run(name, name, 'n1')
+    const made = await shop().disrupt('probed', { selector: { app: 'probed' }, count: 1, cpuPressure: {} })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('probed', { injectionStatus: 'Injected' })
+    await warn('bystander', 'Unhealthy', 'Liveness probe failed: HTTP probe failed with statuscode: 500')
+    await warn('probed', 'FailedMount', 'MountVolume.SetUp failed for volume "secret-of-the-shop"')
+    await warn('probed', 'Unhealthy', 'Liveness probe failed: HTTP probe failed with statuscode: 500')
+    const told = async () =>
+      (await shop().events('Disruption', 'probed'))
+        .filter(({ reason }) => /^(Target|Recovered)/.test(reason))
+        .map(({ type, reason, message }) => [type, reason, message])
+        .sort()
+    const warnings = [
+      ['Warning', 'TargetPodInWarningState', 'target probed: FailedMount'],
+      ['Warning', 'TargetPodLivenessProbe', 'target probed: its liveness probe fails'],
+    ]
+    await vi.waitFor(async () => expect(await told()).toEqual(warnings), PATIENT)
+    const startedAt = new Date(Date.now() + 1000).toISOString()
+    const container = { name: 'app', image: 'app', imageID: '', containerID: 'containerd://2', ready: true }
+    await shop().tell('pods', 'probed', {
+      containerStatuses: [{ ...container, restartCount: 1, state: { running: { startedAt } } }],
+    })
+    const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: nothing is wrong with it any more']
+    await vi.waitFor(async () => expect(await told()).toEqual([recovered, ...warnings]), PATIENT)
+    await followsNothingElse()
+    await shop().remove('probed')
+    for (const one of await kubelet.pods(made)) await kubelet.end(one)
+    await shop().gone('probed')
+  })
+
   it('tells when a node that it disturbs is short of something', async () => {
     await shop().labelNode('n2', { disk: 'slow' })
     const made = await shop().disrupt('short-node', {
@@ -75,5 +110,33 @@ describe('a Disruption', () => {
     await shop().gone('short-node')
   })
 })
+
+/** Of all Events that are there, Pawl's own among them, the journal knows Warnings about pods. */
+async function followsNothingElse(): Promise<void> {
+  const { rows } = await sql<{ name: string }>`select name from object where kind = 'Event'`.execute(
+    chaos.tenants.pawl.db,
+  )
+  const { items } = await shop().cluster.kube.request<ObjectList>('GET', '/api/v1/events')
+  const others = (items as readonly Told[]).filter(
+    ({ type, involvedObject }) => type !== 'Warning' || involvedObject.kind !== 'Pod',
+  )
+  expect(rows.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^probed\./))
+  expect(others.map(({ involvedObject }) => involvedObject.kind)).toContain('Disruption')
+  const known = new Set(rows.map(({ name }) => name))
+  expect(others.filter(({ metadata }) => known.has(metadata.name))).toEqual([])
+}
+
+type Told = KubeObject & { readonly type: string; readonly involvedObject: { readonly kind: string } }
+
+/** As a kubelet tells it. */
+async function warn(name: string, reason: string, message: string): Promise<void> {
+  const { kube, namespace } = shop().cluster
+  const found = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/pods/${name}`)
+  const involvedObject = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: found.metadata.uid }
+  const at = new Date().toISOString()
+  const times = { firstTimestamp: at, lastTimestamp: at, count: 1 }
+  const body = { metadata: { generateName: `${name}.` }, type: 'Warning', reason, message, involvedObject, ...times }
+  await kube.request('POST', `/api/v1/namespaces/${namespace}/events`, { body })
+}
 
 const run = async (name: string, app: string, node: string) => await shop().runPod(name, { labels: { app }, node })

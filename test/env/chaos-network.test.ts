@@ -6,10 +6,13 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
+import { MovableClock, whyNoMovableClock } from '../support/movable-clock.ts'
 import { ChaosStage, type Container, inside, networkState, openTables, run, UNIFIED, whyNot } from './chaos-stage.ts'
 
 const missing = whyNot(['ip', 'tc', 'iptables', 'iptables-restore', 'nsenter', 'unshare'])
 const because = missing === undefined ? '' : ` (skipped: ${missing})`
+
+const fixed = whyNoMovableClock()
 
 const PEER = '10.88.0.1'
 const ALLOWED = '10.88.0.3'
@@ -47,6 +50,34 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(networkState(app)).toBe(before)
     expect(await sent([PEER, 9001])).toEqual({ 9001: 400, 9002: 0 })
   })
+
+  describe.skipIf(fixed !== undefined)(
+    `whose injector has a clock that is set${fixed === undefined ? '' : ` (skipped: ${fixed})`}`,
+    () => {
+      let clock: MovableClock
+      beforeEach(() => {
+        clock = new MovableClock()
+      })
+      afterEach(() => {
+        clock.remove()
+      })
+
+      it.each([
+        { jump: 'past its deadline', hours: 2, lastsSeconds: 3600 },
+        // Longer than it takes to inject, also on a busy machine.
+        { jump: 'back', hours: -2, lastsSeconds: 30 },
+      ])('X4: ends and is undone when that jumps $jump', async ({ hours, lastsSeconds }) => {
+        const deadline = new Date(Date.now() + lastsSeconds * 1000).toISOString()
+        const args = [...target(), '--drop', '50', '--hosts', `${PEER};9001;udp`, '--deadline', deadline]
+        const injector = await stage.injected(args, { env: clock.env })
+        expect(networkState(app)).not.toBe(before)
+        clock.set(hours * 3600)
+        expect(await injector.ended).toBe(0)
+        expect(injector.lines.join('\n')).toContain('"reason":"deadline"')
+        expect(networkState(app)).toBe(before)
+      })
+    },
+  )
 
   it('lets allowed hosts pass when everything else is dropped', async () => {
     await stage.injected([...target(), '--drop', '100', '--allowed-hosts', ALLOWED])

@@ -59,3 +59,28 @@ it('wakes what it can when a worker starts and sweeps, and goes on trying what i
   stop.abort()
   await running
 })
+
+it('wakes the objects of controllers in level mode again, at once, when a clock was set', async () => {
+  const event = seen('ADDED', { uid: 'a', version: 1, spec }, deployItemKind)
+  const routing = { ...deps, route: () => ({ ignored: 'set-up' }) }
+  await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [event] }, routing)
+  const stop = new AbortController()
+  let clockSet: () => void = () => undefined
+  const running = runSweeper(
+    {
+      ...{ db: test.db, client: new Client({ connection }), now: () => new Date() },
+      ...{ log: createLogger('test', 'silent'), registry: createRegistry([level('shop')]) },
+      onClockSet: (listener) => (clockSet = listener),
+    },
+    // No second sweep comes by itself.
+    { cluster: 'c', taskQueue: 'q', controllers: ['shop'], everyMs: 3_600_000 },
+    stop.signal,
+  )
+  const causes = async () => (await test.wakes()).map(({ cause }) => cause)
+  await expect.poll(causes).toEqual(['a worker started'])
+  await test.db.deleteFrom('wake').execute()
+  clockSet()
+  await expect.poll(causes).toEqual(['a clock was set'])
+  stop.abort()
+  await running
+})

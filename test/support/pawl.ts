@@ -36,6 +36,8 @@ export interface PawlOptions {
   readonly installed?: string
   /** By how much the clock of a process is off, in milliseconds, by its name. */
   readonly clocksMs?: Readonly<Record<string, number>>
+  /** Variables of a process, by its name. */
+  readonly environments?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Another checkout, whose processes are run; its worker bundles its own workflows. */
   readonly checkout?: string | undefined
 }
@@ -297,6 +299,7 @@ export class Pawl {
     const env = childEnvironment({
       ...{ NODE_COMPILE_CACHE: COMPILE_CACHE },
       ...(shift !== undefined && { SHIFTED_CLOCK_MS: String(shift) }),
+      ...this.options.environments?.[name],
     })
     const clock = shift === undefined ? [] : ['--import', SHIFTED_CLOCK]
     const child = spawn(process.execPath, [...clock, ...(await this.#program())(file, args)], {

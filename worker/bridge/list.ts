@@ -99,13 +99,18 @@ export function collectionPath({ watched, namespace }: Pick<Term, 'watched' | 'n
   return resourcePath(watched, watched.withoutNamespace === true ? undefined : namespace)
 }
 
-/** Where one namespace is followed, that is also the only one of its kind. */
+/** What of a kind is followed. Where one namespace is, that is also the only one of its kind. */
 export function selectorsOf({
   watched,
   namespace,
 }: Pick<Term, 'watched' | 'namespace'>): Readonly<Record<string, string>> {
   const isOfNamespaces = watched.apiVersion === 'v1' && watched.kind === 'Namespace'
-  return isOfNamespaces && namespace !== undefined ? { fieldSelector: `metadata.name=${namespace}` } : {}
+  const fields = {
+    ...watched.fields,
+    ...(isOfNamespaces && namespace !== undefined && { 'metadata.name': namespace }),
+  }
+  const texts = Object.entries(fields).map(([key, value]) => `${key}=${value}`)
+  return texts.length === 0 ? {} : { fieldSelector: texts.join(',') }
 }
 
 /** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */

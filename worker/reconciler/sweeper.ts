@@ -1,4 +1,4 @@
-// Looks for what no event will wake: at start and every minute. Source: docs/architecture.md "Journal" (sweep).
+// Looks for what no event will wake: at start, every minute, and when a clock was set. Source: docs/architecture.md "Journal" (sweep).
 
 import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
@@ -35,19 +35,34 @@ export interface SweeperDeps {
   readonly now: () => Date
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
+  /** Calls when a clock was set: what is due by it may be due at once, or not for long. Absent: nobody tells. */
+  readonly onClockSet?: (listener: () => void) => void
 }
 
 /** Sweeps until the signal is aborted. An error ends one sweep, not the next; and what cannot be woken at the start keeps nothing else from it. */
 export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, signal: AbortSignal): Promise<void> {
-  const unwoken = new Set(levelsOf(deps, options))
+  const levels = levelsOf(deps, options)
+  const unwoken = new Map(levels.map((level) => [level, 'a worker started']))
+  let resting = new AbortController()
+  deps.onClockSet?.(() => {
+    for (const level of levels) unwoken.set(level, 'a clock was set')
+    resting.abort()
+  })
   while (!signal.aborted) {
-    for (const level of unwoken)
+    resting = new AbortController()
+    // Of what stands there now: what could not be woken is put there again.
+    for (const [level, cause] of [...unwoken])
       await attempt(deps, { controller: level.name }, async () => {
-        await wakeLevel(deps, options, level, 'a worker started')
+        // Before, since a clock may be set meanwhile.
         unwoken.delete(level)
+        await wakeLevel(deps, options, level, cause).catch((error: unknown) => {
+          unwoken.set(level, cause)
+          throw error
+        })
       })
     await attempt(deps, {}, async () => await sweepOnce(deps, options))
-    await sleep(options.everyMs, undefined, { signal }).catch(() => undefined)
+    const until = AbortSignal.any([signal, resting.signal])
+    await sleep(options.everyMs, undefined, { signal: until }).catch(() => undefined)
   }
 }
 

@@ -3,6 +3,7 @@
 import {
   groupKindOf,
   groupKindText,
+  isSameFields,
   type LevelController,
   levelKinds,
   type Path,
@@ -10,7 +11,7 @@ import {
 } from '../../workflows/kit/index.ts'
 
 /**
- * A kind that several controllers name is followed once, with the paths of all of them. Pawl's own kinds stay as they are: what its writes
+ * A kind that several controllers name is followed once, with the paths of all of them and the objects that any of them wants. Pawl's own kinds stay as they are: what its writes
  * tell the journal of them has to be what the watch tells.
  *
  * @throws when two kinds differ in version only: of each object the journal knows one state.
@@ -23,7 +24,7 @@ export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelCon
       const known = kinds.get(name)
       if (known !== undefined && known.apiVersion !== kind.apiVersion) throw new Error(clash(level, kind, known))
       if (known === undefined) kinds.set(name, kind)
-      else if (!own.includes(known)) kinds.set(name, { ...known, projection: union(known.projection, kind.projection) })
+      else if (!own.includes(known)) kinds.set(name, joined(known, kind))
     }
   }
   return [...kinds.values()]
@@ -34,6 +35,12 @@ const nameOf = (kind: WatchedKind) => groupKindText(groupKindOf(kind))
 function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
   const others = `kind ${nameOf(found)} is followed in ${known.apiVersion} for another controller`
   return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one version of each kind`
+}
+
+/** All objects are followed where the controllers do not mean the same of them. */
+function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
+  const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
+  return { ...known, ...same, projection: union(known.projection, kind.projection) }
 }
 
 function union(left: readonly Path[], right: readonly Path[]): readonly Path[] {

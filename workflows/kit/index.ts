@@ -181,6 +181,7 @@ export type {
 export { NOTICE_RUN } from './run/notice.ts'
 export type { Notice, NoticeActivities, NoticeTries, UnsentNotice } from './run/notice.ts'
 export type { JsonObject, LevelPass } from './run/level.ts'
+export type { ClockReading } from './run/latest.ts'
 export type {
   ApplyOptions,
   CreateOptions,
@@ -229,7 +230,7 @@ export type {
   StatusInput,
   TurnInput,
 } from './run/level-activities.ts'
-export { levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
+export { isSameFields, levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
 export type { LevelSubscription } from './run/level-routes.ts'
 export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.ts'
 export type { GroupKind } from './kind/group-kind.ts'

@@ -3,8 +3,9 @@
 //   L1. A failed injection ends nothing: what has been done waits to be cleaned.
 //   L2. However and whenever it ends, it cleans once, all injections, each up to four times.
 //   L3. It is ready when all injections have succeeded, and only then.
+//   L4. After its deadline nothing is injected, also not again, whichever clock says that it has come (clock.ts, C2).
 
-import type { Clock } from './clock.ts'
+import { type Clock, type Deadline, deadlineAt, untilTime } from './clock.ts'
 import { type Log, textOf } from './log.ts'
 import type { Injection } from './one-injection.ts'
 
@@ -52,9 +53,10 @@ export async function live(life: Life): Promise<0 | 1> {
   const onSignal = () => end('signal')
   if (life.end.aborted) onSignal()
   else life.end.addEventListener('abort', onSignal, { once: true })
-  if (life.deadline !== undefined) void endAt(life, life.deadline, over)
+  const deadline = life.deadline === undefined ? undefined : deadlineAt(life.deadline, life.clock)
+  if (deadline !== undefined) void endAt(deadline, over)
   try {
-    await injectAndWait(life, over.signal)
+    await injectAndWait(life, { signal: over.signal, isOver: isOverBy(deadline, over) })
     life.log.info('ending', { reason: String(over.signal.reason) })
   } finally {
     life.end.removeEventListener('abort', onSignal)
@@ -67,16 +69,31 @@ export async function live(life: Life): Promise<0 | 1> {
   return 0
 }
 
-async function endAt({ clock }: Life, deadline: number, over: AbortController): Promise<void> {
-  await clock.sleep(Math.max(0, deadline - clock.now()), over.signal)
+async function endAt(deadline: Deadline, over: AbortController): Promise<void> {
+  await deadline.comes(over.signal)
   over.abort('deadline')
 }
 
-async function injectAndWait(life: Life, over: AbortSignal): Promise<void> {
+/** Its end, from whatever side. */
+interface Over {
+  readonly signal: AbortSignal
+  /** Looks at the clocks as well. */
+  readonly isOver: () => boolean
+}
+
+/** L4 */
+function isOverBy(deadline: Deadline | undefined, over: AbortController): Over['isOver'] {
+  return () => {
+    if (deadline?.isOver() === true) over.abort('deadline')
+    return over.signal.aborted
+  }
+}
+
+async function injectAndWait(life: Life, { signal: over, isOver }: Over): Promise<void> {
   const { clock, actions, log } = life
-  await clock.sleep(Math.max(0, (life.notBefore ?? 0) - clock.now()), over)
+  await untilTime(life.notBefore ?? 0, clock, over)
   if (!over.aborted) await clock.sleep(life.initialDelayMs, over)
-  if (over.aborted) return
+  if (isOver()) return
   const isInjected = await injectAll(life, over, 'injected')
   if (isInjected) {
     await actions.becomeReady()
@@ -85,7 +102,7 @@ async function injectAndWait(life: Life, over: AbortSignal): Promise<void> {
   await actions.releaseTarget(over).catch((error: unknown) => {
     log.error('the target that waits could not be released', { error: textOf(error) })
   })
-  if (isInjected && life.isRepeatable) await repeat(life, over)
+  if (isInjected && life.isRepeatable) await repeat(life, { signal: over, isOver })
   await aborted(over)
 }
 
@@ -111,17 +128,17 @@ async function injectAll(
 
 type Turn = 'pulse' | 'restart'
 
-/** Pulses, and follows the target to its next containers, until all is over. */
-async function repeat(life: Life, over: AbortSignal): Promise<void> {
+/** Pulses, by the steady clock, and follows the target to its next containers, until all is over. */
+async function repeat(life: Life, { signal: over, isOver }: Over): Promise<void> {
   const { pulse, clock, log } = life
   let isActive = true
-  let turnsAt = pulse === undefined ? undefined : clock.now() + pulse.activeMs
+  let turnsAt = pulse === undefined ? undefined : clock.steady() + pulse.activeMs
   for (;;) {
     const turn = await nextTurn(life, turnsAt, over)
-    if (turn === undefined) return
+    if (turn === undefined || isOver()) return
     if (turn === 'pulse' && pulse !== undefined) {
       isActive = !isActive
-      turnsAt = clock.now() + (isActive ? pulse.activeMs : pulse.dormantMs)
+      turnsAt = clock.steady() + (isActive ? pulse.activeMs : pulse.dormantMs)
     } else log.info('the target was started again')
     if (isActive && turn === 'restart') await cleanOnce(life)
     if (isActive) await injectAll(life, over, 'reinjected')
@@ -134,7 +151,7 @@ async function nextTurn(life: Life, turnsAt: number | undefined, over: AbortSign
   const until = AbortSignal.any([over, turned.signal])
   const turns: Promise<Turn>[] = [life.actions.targetRestart(until).then(() => 'restart' as const)]
   if (turnsAt !== undefined)
-    turns.push(life.clock.sleep(Math.max(0, turnsAt - life.clock.now()), until).then(() => 'pulse' as const))
+    turns.push(life.clock.sleep(Math.max(0, turnsAt - life.clock.steady()), until).then(() => 'pulse' as const))
   const turn = await Promise.race([...turns, aborted(over).then(() => undefined)])
   turned.abort()
   await Promise.all(turns)

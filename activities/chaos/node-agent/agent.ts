@@ -14,6 +14,7 @@ import { resourcePath } from '../../kube/resource-path.ts'
 import { followObjects } from '../../kube/follow-objects.ts'
 import type { AgentFlags } from './flags.ts'
 import { lockFolder } from './agent-lock.ts'
+import { heldTime } from '../injector/clock.ts'
 import { type Log, textOf } from '../injector/log.ts'
 import { PlayedRun } from './played-run.ts'
 import { PodFolder } from './pod-folder.ts'
@@ -49,6 +50,8 @@ export class NodeAgent {
   private readonly kept = new Map<string, Kept>()
   private readonly slots = new Slots(PARALLEL_WRITES)
   private readonly stopped = new AbortController()
+  /** Deadlines and graces are held, also where the machine's clock is set back. */
+  private readonly now = heldTime()
 
   constructor(deps: AgentDeps) {
     this.deps = deps
@@ -146,9 +149,9 @@ export class NodeAgent {
 
   private keep(pod: SeenPod, from: 'server' | 'disk'): void {
     const { kube, flags, log } = this.deps
-    const run = flags.isPlayed ? new PlayedRun(pod, Date.now()) : this.processOf(pod, () => keeper.nudge())
+    const run = flags.isPlayed ? new PlayedRun(pod, this.now) : this.processOf(pod, () => keeper.nudge())
     const { hostIP, podIP } = flags
-    const deps = { ...{ kube, run, log, hostIP, podIP, slots: this.slots }, now: () => Date.now(), random: Math.random }
+    const deps = { ...{ kube, run, log, hostIP, podIP, slots: this.slots }, now: this.now, random: Math.random }
     const keeper = new PodKeeper(pod, from, deps)
     const done = keeper.keep(this.stopped.signal).then(() => {
       if (this.stopped.signal.aborted) return

@@ -9,13 +9,16 @@ export class PlayedRun implements PodRun {
   private run: Run = { state: 'absent' }
   private endsMs: number | undefined
 
+  private readonly now: () => number
+
   /** @param pod as another agent may have left it: a pod that runs goes on. */
-  constructor(pod: SeenPod, nowMs: number) {
-    if (pod.phase === 'Running') this.begin(pod, Date.parse(pod.status.startTime ?? '') || nowMs)
+  constructor(pod: SeenPod, now: () => number) {
+    this.now = now
+    if (pod.phase === 'Running') this.begin(pod, Date.parse(pod.status.startTime ?? '') || now())
   }
 
   get lookEveryMs(): number | undefined {
-    return this.run.state === 'running' && this.endsMs !== undefined ? Math.max(0, this.endsMs - Date.now()) : undefined
+    return this.run.state === 'running' && this.endsMs !== undefined ? Math.max(0, this.endsMs - this.now()) : undefined
   }
 
   look(nowMs: number): Promise<Run> {

@@ -127,6 +127,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   })
   return fitStates(subject, {
     ...(wing !== undefined && { wing }),
+    ...(deps.clocks && { clocks: deps.clocks() }),
     ...{ target, states: Object.fromEntries(states) },
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   })

@@ -39,7 +39,7 @@ export class ChaosTenants<Name extends string> {
   }
 }
 
-export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFlags'> {
+export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFlags' | 'environments'> {
   /** That part of the configuration. */
   readonly cloudProviders?: object
   /** `injector.chaosNamespace` of it. */

@@ -66,6 +66,21 @@ describe('the registry of controllers', () => {
     expect(routed('third.com')).toEqual({ ignored: 'no controller watches this kind' })
   })
 
+  it('follows of a kind what its controllers mean alike, and all where they do not', () => {
+    const hearing = (name: string, followed?: Readonly<Record<string, string>>) => {
+      const events = { kind: 'events.example.com/v1/Alarm', many: true, ...(followed && { followed }) } as const
+      const plurals = { 'events.example.com/v1/Alarm': 'alarms' }
+      return defineLevel({ name, target: shopKind, queries: { events }, plan: nop, plurals })
+    }
+    const fieldsOf = (...controllers: Parameters<typeof createRegistry>[0]) =>
+      createRegistry(controllers).watchedKinds.find(({ kind }) => kind === 'Alarm')?.fields
+    const warnings = { type: 'Warning' }
+    expect(fieldsOf(hearing('shop', warnings), hearing('till', warnings))).toEqual(warnings)
+    expect(fieldsOf(hearing('shop', warnings), hearing('till'))).toBeUndefined()
+    expect(fieldsOf(hearing('shop'), hearing('till', warnings))).toBeUndefined()
+    expect(fieldsOf(hearing('shop', { type: 'Normal' }), hearing('till', warnings))).toBeUndefined()
+  })
+
   it('refuses two versions of a kind, of whose objects the journal has one state each', () => {
     const other = { ...shopKind, apiVersion: 'example.com/v2' }
     expect(() => createRegistry([level('shop'), level('other', other)])).toThrow(

@@ -24,8 +24,8 @@ const ASK_CLOUD_AGAIN_MS = 15_000
 
 export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass) => {
   await removeSurplus(pass)
-  const { status, now } = pass
-  const left = timesIn(pass).end - now.getTime()
+  const { status, latest } = pass
+  const left = timesIn(pass).end - latest.getTime()
   const missing = missingIn(pass)
   const { runCount = 0, targetInjections = {} } = statusIn(pass)
   const isNewRun = missing.some(({ target, kind }) => {
@@ -128,7 +128,7 @@ async function makeOne(
   if (name === undefined) return
   const made = chaosPod({
     ...{ name, kind, target: found, disruption: pass.target.metadata, spec: specOf(pass), cloudHosts },
-    ...{ config: configIn(pass), times: timesIn(pass), now: pass.now.getTime() },
+    ...{ config: configIn(pass), times: timesIn(pass), now: pass.latest.getTime() },
   })
   if ('problem' in made) {
     const { reason, message } = made.problem

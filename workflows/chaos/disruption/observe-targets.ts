@@ -1,6 +1,7 @@
 // Tells what becomes of the targets while they are disturbed: an optional feature of the operators (`enableObserver`). Source: spec/chaos.md 1.10.
 //
-//   T1. What choosing has read is looked at, and nothing is read beside it; with static targeting, which reads nothing, what the selectors select.
+//   T1. What choosing has read is looked at, and nothing is read beside it but Events (target-warnings.ts); with static targeting, which reads nothing, what
+//       the selectors select.
 //   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
 
 import { action, done } from '../../kit/index.ts'
@@ -8,6 +9,7 @@ import { kindNamesOf } from '../contract.ts'
 import { observeTargetStates, type TargetStates } from './observation.ts'
 import type { Target } from './observed.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
+import { heardOf } from './target-warnings.ts'
 
 // What one step of a pass reads and another one looks at (T1).
 const seenIn = new WeakMap<DisruptionPass, readonly Target[]>()
@@ -35,18 +37,23 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
   if (ofNodes && specOf(pass).nodeFailure !== undefined) return done
   const found = (await foundIn(pass, ofNodes)).filter(({ metadata }) => names.has(metadata.name))
   const disturbed = disturbedIn(pass)
-  const seen = found.map(({ metadata, trouble }) => {
+  const { heard, next } = heardOf(pass, found)
+  const seen = heard.map(({ target: { metadata }, trouble }) => {
     const { name, uid, resourceVersion } = metadata
     const isKnown = former.includes(name)
     return { name, trouble, version: `${uid}/${resourceVersion}`, isDisturbed: disturbed.has(name), isKnown }
   })
   const { states, news } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
   await Promise.all(news.map(async (one) => await act.event(one)))
-  // T2. Of one that is no target any more nothing is kept.
-  const kept = Object.fromEntries(Object.entries(states).filter(([name]) => targets.includes(name)))
+  const kept = keptStates(states, targets)
   if (Object.keys(kept).length > 0 || Object.keys(before).length > 0) status.targetStates = writable(kept)
-  return done
+  return next
 })
+
+/** T2. Of one that is no target any more nothing is kept. */
+function keptStates(states: TargetStates, targets: readonly string[]): TargetStates {
+  return Object.fromEntries(Object.entries(states).filter(([name]) => targets.includes(name)))
+}
 
 async function foundIn(pass: DisruptionPass, ofNodes: boolean): Promise<readonly Target[]> {
   return seenIn.get(pass) ?? (await pass.refresh(ofNodes ? 'candidateNodes' : 'candidatePods'))

@@ -11,6 +11,7 @@ import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL, type InjectionStatus
 import { stopQueries, type StopState } from '../emergency-stop.ts'
 import type { Disruption, DisruptionSpec, DisruptionStatus } from './kind.ts'
 import { type ChaosPod, chaosPodView, nodeView, podView, type Target } from './observed.ts'
+import { type PodWarning, warningView } from './target-warnings.ts'
 import { type DisruptionTimes, timesOf } from './times.ts'
 
 export interface DisruptionState extends StopState {
@@ -29,6 +30,8 @@ export interface DisruptionState extends StopState {
   /** With static targeting: nobody reads them, their changes wake the pass (observe-targets.ts). */
   readonly heardPods: readonly Target[]
   readonly heardNodes: readonly Target[]
+  /** Warnings about pods of its namespace; their coming wakes the pass. */
+  readonly podWarnings: readonly PodWarning[]
   /** Narrowed to names: targets that were chosen, whatever labels they have by now. */
   readonly targetPods: readonly Target[]
   readonly targetNodes: readonly Target[]
@@ -38,6 +41,7 @@ const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.a
 const CHOSEN = { many: true, lazy: true, namesFrom: 'status.targets' } as const
 const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
+const WARNINGS_OF_PODS = { type: 'Warning', 'involvedObject.kind': 'Pod' } as const
 
 /** P2. Of one that is gone it is the configured one. */
 export const CHAOS_HOME = '${target.status.chaosNamespace ?? settings.injector.chaosNamespace}'
@@ -59,6 +63,10 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
   candidateNodes: { ...SELECTED, quiet: true, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
   heardPods: { ...CHOSEN, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
   heardNodes: { ...CHOSEN, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
+  podWarnings: {
+    ...{ kind: 'v1/Event', many: true, lazy: true, view: warningView, onlyIf: PODS },
+    ...{ fields: WARNINGS_OF_PODS, followed: WARNINGS_OF_PODS },
+  },
   targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
   targetNodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: nodeView },
   ...stopQueries,

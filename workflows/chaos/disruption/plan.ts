@@ -10,6 +10,7 @@ import { makeChaosPods } from './make-chaos-pods.ts'
 import { observeTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
+import { hearWarnings } from './target-warnings.ts'
 import { takeOver } from './take-over.ts'
 import { sayInjection, tellInjection } from './tell-injection.ts'
 
@@ -42,7 +43,15 @@ const awaitBeginning = action<DisruptionPass>('awaitBeginning', (pass): Outcome 
   return again(waitMs)
 })
 
-const inject = sequential(checkSpec, awaitBeginning, chooseTargets, observeTargets, makeChaosPods, tellInjection)
+const inject = sequential(
+  checkSpec,
+  awaitBeginning,
+  chooseTargets,
+  hearWarnings,
+  observeTargets,
+  makeChaosPods,
+  tellInjection,
+)
 
 export const disrupt = sequential<DisruptionPass>(
   // Before what may fail in each pass.

@@ -10,13 +10,13 @@ import { instantText } from '../instant.ts'
 
 export const tellInjection = action<DisruptionPass>('tellInjection', (pass) => {
   const isOver = sayInjection(pass)
-  return isOver ? done : later(timesIn(pass).end - pass.now.getTime())
+  return isOver ? done : later(timesIn(pass).end - pass.latest.getTime())
 })
 
 /** @returns whether it has expired, or is being deleted. */
 export function sayInjection(pass: DisruptionPass): boolean {
-  const { status, state, target, now } = pass
-  const isOver = target.metadata.deletionTimestamp !== undefined || now.getTime() >= timesIn(pass).end
+  const { status, state, target, now, latest } = pass
+  const isOver = target.metadata.deletionTimestamp !== undefined || latest.getTime() >= timesIn(pass).end
   const said = statusIn(pass)
   const kinds = kindNamesOf(specOf(pass))
   const { targets = [], desiredTargetsCount = 0, targetInjections = {} } = said

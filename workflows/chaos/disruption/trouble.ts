@@ -3,11 +3,13 @@
 //   T1. Of a target that is well there is nothing: a pass may see thousands.
 
 import type { Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
+import { instantMs } from '../instant.ts'
 
 /** Reasons of events, in the order in which they are told. */
 export const WARNINGS = [
   { reason: 'TargetPodInWarningState' },
   { reason: 'TargetPodContainersInWarningState' },
+  { reason: 'TargetPodLivenessProbe' },
   { reason: 'TargetNodeUnderMemoryPressure' },
   { reason: 'TargetNodeUnderDiskPressure' },
   { reason: 'TargetNodeUnavailableNetwork' },
@@ -19,6 +21,8 @@ export type TargetWarning = (typeof WARNINGS)[number]['reason']
 export interface Trouble {
   /** By container, those that were restarted at all. */
   readonly restarts?: Readonly<Record<string, number>>
+  /** When a container that was restarted was started last; milliseconds since the epoch. */
+  readonly restartedMs?: number
   readonly warnings?: Readonly<Partial<Record<TargetWarning, string>>>
   /** Its containers run, and its readiness probe does not succeed. */
   readonly isUnready?: boolean
@@ -36,7 +40,7 @@ export function podTrouble({ status = {} }: Pick<Pod, 'status'>): Trouble | unde
   const isUnready = conditions.some((one) => one.type === 'Ready' && one.status !== 'True')
   const restarts = Object.fromEntries(restarted.map(({ name, restartCount }) => [name, restartCount]))
   return unlessEmpty({
-    ...(restarted.length > 0 && { restarts }),
+    ...(restarted.length > 0 && { restarts, ...restartedAt(restarted) }),
     warnings: {
       ...(BAD_PHASES.has(phase) && {
         TargetPodInWarningState: [`phase ${phase}`, reason].filter((text) => text !== '').join(', '),
@@ -45,6 +49,13 @@ export function podTrouble({ status = {} }: Pick<Pod, 'status'>): Trouble | unde
     },
     ...(isUnready && phase === 'Running' && allRun(containerStatuses) && { isUnready }),
   })
+}
+
+function restartedAt(restarted: readonly ContainerStatus[]): Pick<Trouble, 'restartedMs'> {
+  // As JSON has them; the types are those of a client that makes dates of them.
+  const starts = restarted.map(({ state }) => state?.running?.startedAt as unknown)
+  const times = starts.flatMap((text) => (typeof text === 'string' ? (instantMs(text) ?? []) : []))
+  return times.length === 0 ? {} : { restartedMs: Math.max(...times) }
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]

@@ -5,6 +5,7 @@ import type { ConditionChange } from './conditions.ts'
 import type { StatusFields } from './job-status.ts'
 import type { HostedEnd } from './status-change.ts'
 import type { Serving } from './lanes.ts'
+import type { Latest } from './latest.ts'
 import type { By, ErrorReport, Subject, TargetView, TransitionMark } from './subject.ts'
 import type { Fault, Outcome } from '../plan/outcome.ts'
 import type { Step, StepHooks } from '../plan/step.ts'
@@ -18,6 +19,8 @@ export interface JobInput extends Serving {
   readonly cause: string
   /** The idle subject that asks for the job, as the journal knew it. Absent where the job was begun or handed down before. */
   readonly asked?: AskingTarget
+  /** What time it was at the latest in the run that goes on in this one. */
+  readonly latest?: Latest
 }
 
 /** What a job begins on, without a read: its first write is fenced by the version. */

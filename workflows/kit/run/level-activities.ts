@@ -1,6 +1,7 @@
 // What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it.
 
 import type { LevelResource, SentTarget } from './define-level.ts'
+import type { ClockReading } from './latest.ts'
 import type { By, Subject } from './subject.ts'
 import type { JsonObject } from './level.ts'
 import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
@@ -50,6 +51,8 @@ export interface Observed {
   readonly unreadable?: Readonly<Record<string, Fault>>
   /** What the controller's wing is told by its flags, for passes; absent: nothing. */
   readonly wing?: JsonValue
+  /** When it was observed; absent in the answers of former workers. */
+  readonly clocks?: ClockReading
 }
 
 export interface RefreshInput extends LevelInput {

@@ -7,7 +7,7 @@
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
-import { CONTENT, type Path, path, valueAt } from '../kind/projection.ts'
+import { canonicalJson, CONTENT, type Path, path, valueAt } from '../kind/projection.ts'
 import { MARK_PATHS, markedPlace } from './marks.ts'
 import { ownerOfKind } from './owners.ts'
 import type { QueryData, Selection } from './query.ts'
@@ -39,7 +39,26 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   const { target } = controller
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? MARK_PATHS : [])
-  return [followed(target, target.projection), ...others.map((resource) => followed(resource, paths(resource)))]
+  return [
+    { ...followed(target, target.projection), ...fieldsOf(controller, target) },
+    ...others.map((resource) => ({ ...followed(resource, paths(resource)), ...fieldsOf(controller, resource) })),
+  ]
+}
+
+/** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of its targets and of what it writes. */
+function fieldsOf({ queries, writes, target }: LevelController, { apiVersion, kind }: LevelResource) {
+  const named = `${apiVersion}/${kind}`
+  const [fields, ...others] = Object.values(queries)
+    .filter((query) => query.kind === named)
+    .map(({ followed: only }) => only)
+  const isOwn = isSameKind(target, { apiVersion, kind }) || writes.some((write) => write.kind === named)
+  return fields === undefined || isOwn || others.some((other) => !isSameFields(fields, other)) ? {} : { fields }
+}
+
+type FollowedFields = WatchedKind['fields']
+
+export function isSameFields(one: FollowedFields, other: FollowedFields): boolean {
+  return canonicalJson(one ?? {}) === canonicalJson(other ?? {})
 }
 
 /** Whether objects of the kind may be owned where owner references do not reach. */

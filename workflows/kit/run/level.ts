@@ -30,6 +30,11 @@ export interface LevelPass<State, Target> {
   readonly call: <Calls extends object>(activities: OwnActivities<Calls>) => Calls
   /** The time of the pass, read once when it had looked: the same for all of its actions, and in every replay. */
   readonly now: Date
+  /**
+   * What time it is at the latest, by the clocks of Temporal, of the database and of the worker's machine: for what must not last longer than it may, also
+   * where clocks are wrong or set (latest.ts). In a run it never goes back. For everything else there is `now`.
+   */
+  readonly latest: Date
   /** Lines in the worker's log, with the object and the name of the action that writes them; not in replays. */
   readonly log: ActionLog
   /** Fields of the target's status; what differs at the end of the pass is written at once. */

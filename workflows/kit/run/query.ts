@@ -7,6 +7,7 @@
 //       reach (marks.ts). A list leaves out what is not owned; a single state that finds only what is not owned is a fault.
 //   Q4. Of several selectors of the target those that are empty are passed over; one at least has to select (label-selector.ts).
 //   Q5. A lazy state is subscribed to like any other, and read only where an action asks for it (`refresh`).
+//   Q6. Where all queries of a kind, of all controllers, follow the same of its objects (`followed`), the journal knows nothing of the others.
 
 import { isEmptySelector, isLabelValue, labelSelectorText } from './label-selector.ts'
 import { OWNER_UID } from './marks.ts'
@@ -57,6 +58,11 @@ export interface StateQuery {
   readonly lazy?: true
   /** Its changes wake nobody: for what is looked at when something else has happened. */
   readonly quiet?: true
+  /**
+   * Of a kind with very many objects: those with these fields, by which the API server can select, are enough; the bridge follows no others, unless another
+   * query or controller wants them (Q6). An object keeps these fields as long as it lives.
+   */
+  readonly followed?: Readonly<Record<string, string>>
 }
 
 /** A query whose templates are filled: what to ask the API server for, and what to leave out of its answer. */
@@ -69,9 +75,13 @@ export interface Selection {
   readonly controller: string | undefined
 }
 
-/** What a lazy list is narrowed to when it is asked for: the objects of these names, and those whose labels have one of these values. */
+/**
+ * What a lazy list is narrowed to when it is asked for: the objects of these names, those whose labels have one of these values, and those whose fields do, by
+ * which the API server can select. Each value of a field is a request.
+ */
 export interface Narrowed {
   readonly names?: readonly string[]
+  readonly fields?: Readonly<Record<string, readonly string[]>>
   readonly labels?: Readonly<Record<string, readonly string[]>>
 }
 
@@ -99,18 +109,40 @@ export function selectionsOf(query: QueryData, target: object, settings?: JsonVa
 }
 
 /** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
-export function narrowedTo(selections: readonly Selection[], { names, labels = {} }: Narrowed): readonly Selection[] {
+export function narrowedTo(
+  selections: readonly Selection[],
+  { names, labels = {}, fields = {} }: Narrowed,
+): readonly Selection[] {
   const requirements = Object.entries(labels).map(([key, values]) => {
     const known = values.filter(isLabelValue)
     return known.length === 0 ? undefined : labelSelectorText([{ key, operator: 'In', values: known }])
   })
   if (requirements.includes(undefined)) return []
-  const labelled = selections.map((one) => ({
+  const labelled = withFields(selections, fields).map((one) => ({
     ...one,
     labelSelector: [one.labelSelector, ...requirements].filter((part) => part !== '').join(','),
   }))
   if (names === undefined) return labelled
   return [...new Set(names)].filter(isObjectName).flatMap((name) => labelled.map((one) => ({ ...one, name })))
+}
+
+function withFields(selections: readonly Selection[], fields: NonNullable<Narrowed['fields']>): readonly Selection[] {
+  let found = selections
+  for (const [key, values] of Object.entries(fields)) {
+    const asked = [...new Set(values)].map((value) => `${key}=${escapedField(value)}`)
+    found = found.flatMap((one) =>
+      asked.map((text) => ({
+        ...one,
+        fieldSelector: one.fieldSelector === '' ? text : `${one.fieldSelector},${text}`,
+      })),
+    )
+  }
+  return found
+}
+
+/** In a field selector. Source: k8s.io/apimachinery, fields.EscapeValue. */
+function escapedField(value: string): string {
+  return value.replaceAll(/[\\,=]/g, '\\$&')
 }
 
 /** The texts of a list, each once; or the one that is there. */
@@ -136,7 +168,7 @@ export function selectionOf(query: QueryData, target: object, settings?: JsonVal
     labels: selector(query.labels, ground, (value) => (isLabelValue(value) ? value : undefined)),
     labelsFrom: query.labelsFrom === undefined ? undefined : selectorAt(query.labelsFrom, target),
     owner: query.owned === 'label' ? selector(OWNED_BY_LABEL, ground, (value) => value) : undefined,
-    fields: selector(query.fields, ground, (value) => value.replaceAll(/[\\,=]/g, '\\$&')),
+    fields: selector(query.fields, ground, escapedField),
   }
   if (Object.values(parts).includes(IMPOSSIBLE)) return undefined
   const { namespace, name, controller, labels, labelsFrom, owner, fields = '' } = parts

@@ -19,6 +19,8 @@ export interface WatchedKind {
   readonly hashed: readonly Path[]
   /** As in `KindDefinition`. */
   readonly flow?: (object: object) => Flow | undefined
+  /** Only objects with these fields are followed, by which the API server can select (`StateQuery.followed`); absent: all. */
+  readonly fields?: Readonly<Record<string, string>>
   /** Its objects are in no namespace. */
   readonly withoutNamespace?: boolean
   /** The bridge does not follow the kind: nobody would see it deleted, so own writes leave an event and no known state. */

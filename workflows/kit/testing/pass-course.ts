@@ -18,6 +18,8 @@ export interface GivenPass<State, Target> {
   readonly settings?: JsonValue
   /** What goes wrong. */
   readonly fails?: FakedFaults
+  /** What time it is at the latest; default: that of `Date`, as `now`. */
+  readonly latest?: Date
 }
 
 /** Answers by the name of the activity; what they throw is a bug of the test. */

@@ -66,6 +66,7 @@ interface Surroundings {
   readonly calls?: FakedCalls
   readonly fails?: FakedFaults
   readonly settings?: JsonValue
+  readonly latest?: Date
 }
 
 /** A state that cannot be read is thrown at whoever asks for it, as in a run, and so is a lazy one before it was read. */
@@ -110,8 +111,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     get target() {
       return target
     },
-    // eslint-disable-next-line no-restricted-globals -- this runs in tests, which set the clock
-    now: new Date(),
+    ...timesOf(given),
     log: logOf(logged),
     state,
     settings: given.settings,
@@ -148,6 +148,12 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     ...{ events: [...events, ...warningsOf(whole)], trace: recorder.trace() },
     state: Object.fromEntries(Object.keys(controller.queries).map((one) => [one, cluster.look(one)])) as object,
   }
+}
+
+function timesOf({ latest }: Surroundings): Pick<AnyLevelPass, 'now' | 'latest'> {
+  // eslint-disable-next-line no-restricted-globals -- this runs in tests, which set the clock
+  const now = new Date()
+  return { now, latest: latest ?? now }
 }
 
 /** The fields that differ, as they are now; null for those that went. */

@@ -1,4 +1,4 @@
-// A clock that stands still until a test turns it.
+// A clock that stands still until a test turns it, or sets it: then the steady one stands.
 
 import type { Clock } from '../../../../activities/chaos/injector/clock.ts'
 
@@ -9,9 +9,11 @@ interface Sleeper {
 
 export class HandClock implements Clock {
   private time = 1_000_000
+  private set = 0
   private sleepers: Sleeper[] = []
 
-  readonly now = (): number => this.time
+  readonly now = (): number => this.time + this.set
+  readonly steady = (): number => this.time
 
   readonly sleep = async (ms: number, until: AbortSignal): Promise<void> => {
     if (until.aborted || ms <= 0) return
@@ -19,6 +21,11 @@ export class HandClock implements Clock {
       this.sleepers.push({ at: this.time + ms, wake: resolve })
       until.addEventListener('abort', () => resolve(), { once: true })
     })
+  }
+
+  /** Sets the machine's clock forward, or back; nobody is woken. */
+  jump(ms: number): void {
+    this.set += ms
   }
 
   /** Turns it, and lets all go on that this wakes. */

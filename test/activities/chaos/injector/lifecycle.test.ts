@@ -60,6 +60,45 @@ describe('an injector', () => {
     expect(done.slice(-2)).toEqual(['clean a', 'finalizer'])
   })
 
+  it('X4: ends within a second, and stays ended, when its clock jumps past its deadline', async () => {
+    const { life, done, clock } = born({ deadline: 4_600_000 })
+    await clock.turn(10_000)
+    clock.jump(7_200_000)
+    await clock.turn(1000)
+    expect(await life).toBe(0)
+    expect(done).toEqual(['inject a', 'ready', 'release', 'clean a', 'finalizer'])
+  })
+
+  it('X4: ends after the time that it had when its clock jumps back', async () => {
+    const { life, done, clock } = born({ deadline: 1_060_000 })
+    await clock.turn(10_000)
+    clock.jump(-7_200_000)
+    await clock.turn(49_999)
+    expect(done).not.toContain('clean a')
+    await clock.turn(1)
+    expect(await life).toBe(0)
+    expect(done.slice(-2)).toEqual(['clean a', 'finalizer'])
+  })
+
+  it('X4: injects nothing again when its clock jumps past its deadline while it is dormant', async () => {
+    const pulse = { activeMs: 1000, dormantMs: 500 }
+    const { life, done, clock } = born({ deadline: 4_600_000, pulse })
+    await settled()
+    await clock.turn(1000)
+    expect(done.slice(-1)).toEqual(['clean a'])
+    clock.jump(7_200_000)
+    // The pulse comes before it has looked at the clock.
+    await clock.turn(500)
+    expect(await life).toBe(0)
+    expect(done).toEqual(['inject a', 'ready', 'release', 'clean a', 'clean a', 'finalizer'])
+  })
+
+  it('X4: injects nothing when its deadline has passed before it begins', async () => {
+    const { life, done } = born({ deadline: 999_999 })
+    expect(await life).toBe(0)
+    expect(done).toEqual(['clean a', 'finalizer'])
+  })
+
   it('D9: stays without being ready when one of its injections fails, and cleans both', async () => {
     const { life, done, signal, counted } = born({}, [injection('a', { injects: failing }), injection('b')])
     await settled()

@@ -30,6 +30,32 @@ describe('a pass over a Disruption whose time is over', () => {
     expect([completed.written, completed.outcome.laterMs]).toEqual([[], undefined])
   })
 
+  it("E2: is one by whichever clock says so, and says that it was not Temporal's", async () => {
+    vi.setSystemTime(at(60))
+    const state = { chaosPods: [chaosPod('a', { isReady: true })], targetPods, targetNodes }
+    const early = await pass({ status, state, latest: at(7200) })
+    expect(early.written).toEqual(['remove Pod chaos-slow-a'])
+    expect(early.status).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
+    expect(early.status['isStuckOnRemoval']).toBeUndefined()
+    const told = {
+      reason: 'DurationOver',
+      message: expect.stringContaining("a clock that Temporal's is behind") as string,
+    }
+    expect(early.events).toContainEqual(expect.objectContaining(told))
+    // When Temporal's time comes, it has been told.
+    vi.setSystemTime(at(601))
+    const late = await pass({ status: { ...status, ...early.status }, state: { ...state, chaosPods: [] } })
+    expect(reasonsOf(late.events)).not.toContain('DurationOver')
+  })
+
+  it('E2: has no chaos pod made, where one is missing', async () => {
+    vi.setSystemTime(at(60))
+    const begun = { ...status, injectionStatus: 'NotInjected', targetInjections: {} }
+    const state = { pods: targetPods, targetPods, targetNodes }
+    expect((await pass({ status: begun, state })).written).toEqual([expect.stringMatching(/^create Pod chaos-/)])
+    expect((await pass({ status: begun, state, latest: at(7200) })).written).toEqual([])
+  })
+
   it('ends those that do not, and is stuck when they are left all the same', async () => {
     const late = await over(615, { isReady: true })
     expect(late.written).toEqual(['remove Pod chaos-slow-a'])

@@ -20,9 +20,17 @@ export interface Given {
   readonly metadata?: object
   readonly state?: Partial<DisruptionState>
   readonly settings?: object
+  readonly latest?: Date
 }
 
-export async function pass({ spec = SPEC, status, metadata, state = {}, settings = DEFAULT_CONFIG }: Given = {}) {
+export async function pass({
+  spec = SPEC,
+  status,
+  metadata,
+  state = {},
+  settings = DEFAULT_CONFIG,
+  latest,
+}: Given = {}) {
   const target = {
     metadata: {
       ...{ name: 'slow', namespace: 'shop', uid: 'uid-slow', creationTimestamp: CREATED, finalizers: [FINALIZER] },
@@ -30,7 +38,12 @@ export async function pass({ spec = SPEC, status, metadata, state = {}, settings
     },
     ...{ spec, ...(status && { status }) },
   } as unknown as Disruption
-  return await runPass(disruptionController, { target, state, settings: settings as JsonValue })
+  return await runPass(disruptionController, {
+    target,
+    state,
+    settings: settings as JsonValue,
+    ...(latest && { latest }),
+  })
 }
 
 export const pod = (name: string, is: Partial<Target> = {}): Target => ({

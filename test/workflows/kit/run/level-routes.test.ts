@@ -153,6 +153,26 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
     expect(known).toEqual({ Shop: 1, Pod: 0, ConfigMap: 2, Node: 0, Service: 0, Namespace: 2 })
   })
 
+  it('are, of a kind with very many objects, those with the fields that all of its queries say', () => {
+    const warnings = { kind: 'v1/Event', many: true, followed: { type: 'Warning' } } as const
+    const followed = (also: Record<string, StateQuery>, writes: readonly string[] = []) =>
+      levelKinds(defineLevel({ name: 'shop', target, queries: { warnings, ...also }, plan: nop, writes })).map(
+        ({ kind, fields }) => [kind, fields],
+      )
+    const all = [
+      ['Shop', undefined],
+      ['Event', undefined],
+    ]
+    expect(followed({ again: warnings })).toEqual([
+      ['Shop', undefined],
+      ['Event', { type: 'Warning' }],
+    ])
+    expect(followed({ events: { kind: 'v1/Event', many: true } })).toEqual(all)
+    // It has to hear of what it writes, and of its targets.
+    expect(followed({}, ['v1/Event'])).toEqual(all)
+    expect(followed({ own: { kind: 'example.com/v1/Shop', many: true, followed: { a: 'b' } } })[0]).toEqual(all[0])
+  })
+
   it('have all that somebody could change in their content, and nothing that the server keeps', () => {
     const object = {
       metadata: { name: 'a', resourceVersion: '1', generation: 1, managedFields: [], labels: { a: 'b' } },

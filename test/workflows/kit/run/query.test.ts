@@ -112,6 +112,16 @@ describe('what a query finds at its target', () => {
     const labels = { 'example.com/of': ['x', 'y,z', 'w'] }
     expect(narrowedTo(all, { labels })[0]?.labelSelector).toBe('app=web,example.com/of in (x,w)')
     expect(narrowedTo(all, { labels: { 'example.com/of': [] } })).toEqual([])
+    const fields = { 'involvedObject.name': ['a', 'b,c=d', 'a'] }
+    expect(narrowedTo(all, { fields }).map(({ fieldSelector }) => fieldSelector)).toEqual([
+      'involvedObject.name=a',
+      'involvedObject.name=b\\,c\\=d',
+    ])
+    const selected = [{ ...everything, fieldSelector: 'type=Warning' }]
+    expect(narrowedTo(selected, { fields: { reason: ['BackOff'] } })[0]?.fieldSelector).toBe(
+      'type=Warning,reason=BackOff',
+    )
+    expect(narrowedTo(all, { fields: { reason: [] } })).toEqual([])
   })
 })
 

@@ -5,6 +5,7 @@
 //   P3. A lazy state is there after `refresh`; who asks for it before has a bug.
 
 import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../define-level.ts'
+import type { Latest } from '../latest.ts'
 import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
 import type { JsonObject } from '../level.ts'
@@ -17,7 +18,7 @@ import type { Step } from '../../plan/step.ts'
 import type { Along } from './along.ts'
 import { actsOf } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
-import { runTime } from './run-time.ts'
+import { runTime, timeAt } from './run-time.ts'
 import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
@@ -26,6 +27,7 @@ export interface Seen {
   readonly by: By
   readonly observed: Observed
   readonly along: Along
+  readonly latest: Latest
 }
 
 /** Runs the author's steps, then writes what they said about the status. */
@@ -36,7 +38,7 @@ export async function runSteps(controller: LevelController, step: Step<AnyLevelP
   return 'outcome' in written ? joinOutcomes(outcome, written.outcome) : outcome
 }
 
-function passOf(controller: LevelController, { subject, by, observed, along }: Seen): AnyLevelPass {
+function passOf(controller: LevelController, { subject, by, observed, along, latest }: Seen): AnyLevelPass {
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const acting = { by, subject, target: sentTarget(controller.target) }
   const base = () => ({ ...acting, ...along.take() })
@@ -50,7 +52,7 @@ function passOf(controller: LevelController, { subject, by, observed, along }: S
   return {
     ...{ subject, by, state, status, act: actsOf(declared, acting, along) },
     call: (activities) => ownCalls(controller, subject, activities),
-    now: runTime(),
+    ...{ now: runTime(), latest: timeAt(latest.atMs) },
     settings: observed.wing,
     log: actionLog({ controller: controller.name, object: placeOf(subject) }),
     get target() {

@@ -70,6 +70,8 @@ export interface Course<Report extends PassReport> {
   found?(): readonly string[]
   /** Before the run gives way to the next one of its ID. */
   leave?(): void
+  /** What that is told, beside what this one was. */
+  carried?(): Pick<JobInput, 'latest'>
 }
 
 /** The level that the loop waits for: one or ten wakes lead to one pass. */
@@ -162,7 +164,7 @@ async function runPasses<Report extends PassReport>(
     // Also when a wake is pending: the new run begins with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
       course.leave?.()
-      await continueAsNew<(input: JobInput) => Promise<RunResult>>(goingOn(input))
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(goingOn(input, course))
     }
   }
 }
@@ -179,9 +181,9 @@ async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, '
 }
 
 /** The job has begun. */
-function goingOn(input: JobInput): JobInput {
+function goingOn(input: JobInput, { carried }: Pick<Course<PassReport>, 'carried'>): JobInput {
   const { asked, ...others } = input
-  return asked === undefined ? input : others
+  return { ...(asked === undefined ? input : others), ...carried?.() }
 }
 
 /** Until the act says that it is done. */

@@ -12,16 +12,18 @@
 
 import { type LevelController, sentTarget } from '../define-level.ts'
 import type { JobInput } from '../job.ts'
+import { type Latest, latestOf } from '../latest.ts'
 import { CALM_MS, type NextPass } from '../next-pass.ts'
-import type { By, Subject } from '../subject.ts'
-import type { LevelActivities, LevelJournal } from '../level-activities.ts'
+import type { By } from '../subject.ts'
+import type { LevelActivities, LevelJournal, Observed } from '../level-activities.ts'
 import { done, isDone, wishedMs } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
 import { quoted } from '../markdown.ts'
 import { duration, LEVEL_TOLD } from '../summaries.ts'
-import { type Along, createAlong } from './along.ts'
+import { createAlong } from './along.ts'
 import { queriesOf, runSteps, type Seen } from './level-pass.ts'
 import { type Course, createWakes, loop, type PassReport, type RunResult } from './loop.ts'
+import { runTime } from './run-time.ts'
 import { attempt, insistentActivities, shortActivities, showDetails } from './temporal.ts'
 
 /** So many passes in a row may wish for the next one in less than `CALM_MS`; who goes on so does not converge, and waits that long (V5). */
@@ -39,11 +41,12 @@ export async function runLevel(controller: LevelController, input: JobInput): Pr
   return await loop(input, createWakes(), levelCourse(controller, input))
 }
 
-function levelCourse(controller: LevelController, { subject, cause }: JobInput): Course<PassReport> {
+function levelCourse(controller: LevelController, { subject, cause, latest: before }: JobInput): Course<PassReport> {
   const { takeTurn, settleLevel, endLevel } = insistentActivities<LevelJournal>(LEVEL_TOLD)
   const { settings } = controller
   const target = sentTarget(controller.target)
   const along = createAlong()
+  const time = createTime(before)
   let hurried = 0
   return {
     // V6
@@ -55,7 +58,7 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
       },
     }),
     async runPass(by) {
-      const report = await runPass(controller, subject, by, along)
+      const report = await runPass(controller, { subject, by, along, time })
       showDetails(details(report))
       return report
     },
@@ -68,18 +71,41 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
     },
     close: async (by, outcome, firstRunID) =>
       await endLevel({ by, firstRunID, subject, target, ...along.take(), cause, outcome }),
+    carried: () => time.carried(),
     // V3
     endsWoken: false,
   }
 }
 
-async function runPass(controller: LevelController, subject: Subject, by: By, along: Along): Promise<PassReport> {
+/** What time it is at the latest, from pass to pass of a run. */
+interface Time {
+  readonly see: (observed: Observed) => Latest
+  /** For the run that goes on. */
+  readonly carried: () => Pick<JobInput, 'latest'>
+}
+
+function createTime(before: Latest | undefined): Time {
+  let latest = before
+  return {
+    see: ({ clocks }) => (latest = latestOf(runTime().getTime(), clocks, latest)),
+    carried: () => (latest === undefined ? {} : { latest }),
+  }
+}
+
+interface Passing extends Pick<Seen, 'subject' | 'by' | 'along'> {
+  readonly time: Time
+}
+
+async function runPass(controller: LevelController, { time, ...passing }: Passing): Promise<PassReport> {
+  const { subject, by } = passing
   const base = { by, subject, target: sentTarget(controller.target) }
   const { observeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const evenGone = controller.onGone !== undefined && ({ evenGone: true } as const)
   const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller), ...evenGone }))
   if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
-  return looked.value === undefined ? GONE : await passOver(controller, { subject, by, observed: looked.value, along })
+  return looked.value === undefined
+    ? GONE
+    : await passOver(controller, { ...passing, observed: looked.value, latest: time.see(looked.value) })
 }
 
 async function passOver(controller: LevelController, seen: Seen): Promise<PassReport> {

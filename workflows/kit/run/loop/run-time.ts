@@ -4,3 +4,8 @@
 export function runTime(): Date {
   return new Date()
 }
+
+/** @param ms since 1970. */
+export function timeAt(ms: number): Date {
+  return new Date(ms)
+}

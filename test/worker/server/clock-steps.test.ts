@@ -1,0 +1,55 @@
+// Clocks that are set while a process looks at them.
+
+import { expect, it } from 'vitest'
+
+import { createClockSteps, stepFinder } from '../../../worker/server/clock-steps.ts'
+
+function clocksThatGo() {
+  const time = { steady: 0, machine: 1_000_000, database: 2_000_000 }
+  const go = (ms: number) => {
+    time.steady += ms
+    time.machine += ms
+    time.database += ms
+  }
+  const clocks = { machine: () => time.machine, database: () => time.database }
+  return { time, go, clocks, find: stepFinder(clocks, () => time.steady) }
+}
+
+it('finds which clock was set, by how much, once', () => {
+  const { time, go, find } = clocksThatGo()
+  expect(find()).toEqual([])
+  go(60_000)
+  expect(find()).toEqual([])
+  time.machine += 3_600_000
+  go(1000)
+  expect(find()).toEqual([{ clock: 'machine', byMs: 3_600_000 }])
+  expect(find()).toEqual([])
+  time.database -= 3_600_000
+  expect(find()).toEqual([{ clock: 'database', byMs: -3_600_000 }])
+  expect(find()).toEqual([])
+})
+
+it('S1: takes no drift for a step, however far it leads', () => {
+  const { time, go, find } = clocksThatGo()
+  for (let looks = 0; looks < 100; looks += 1) {
+    go(1000)
+    time.machine += 500
+    expect(find()).toEqual([])
+  }
+})
+
+it('tells whoever listens, and the log', async () => {
+  const { time, clocks } = clocksThatGo()
+  const stop = new AbortController()
+  const lines: unknown[] = []
+  const steps = createClockSteps(clocks, () => time.steady)
+  let heard = 0
+  steps.onSet(() => {
+    heard += 1
+    stop.abort()
+  })
+  const following = steps.follow({ warn: (...line: unknown[]) => void lines.push(line[0]) } as never, stop.signal)
+  time.machine -= 7_200_000
+  await following
+  expect([heard, lines]).toEqual([1, [{ clock: 'machine', byMs: -7_200_000 }]])
+})
