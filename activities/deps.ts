@@ -12,6 +12,7 @@ import type {
   Mode,
   RoutedEvent,
   Routing,
+  StatsdEnvironment,
   Subject,
   WatchedKind,
 } from '../workflows/kit/index.ts'
@@ -53,6 +54,8 @@ export interface Deps {
   readonly hearing?: (controller: string) => Hearing | undefined
   /** What this process counts; absent: nothing. */
   readonly metrics?: Metrics
+  /** Where wings send metrics that send any; absent: nobody has said it. */
+  readonly statsd?: StatsdEnvironment
   readonly now: () => Date
   /** For what must not last too long; absent: passes go by the time of their runs alone. */
   readonly clocks?: () => ClockReading

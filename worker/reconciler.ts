@@ -184,7 +184,7 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
     wingSettings: (controller) => of(controller)?.settings,
     notices: createNotices(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
     hearing: (controller) => of(controller)?.hearing,
-    metrics,
+    ...{ metrics, statsd: config.statsd },
     clocks: clockReader(clock),
   }
   for (const [name, flags] of settings.wingFlags) {

@@ -57,7 +57,10 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   let served: Served = initial
   const { host, port } = settings
   const admissions = asked.flatMap((one) => one.admissions)
-  const further = await openFurther(asked, { kube, limitMs: settings.timeoutSeconds * 800, log })
+  const further = await openFurther(asked, {
+    ...{ kube, limitMs: settings.timeoutSeconds * 800, log },
+    metrics: { source: metrics, statsd: config.statsd },
+  })
   opened(() => further.close())
   const answered = countReviews(metrics, wings)
   const server = await serveReviews({ host, port, pair: served.serving, admissions, further, answered, log })

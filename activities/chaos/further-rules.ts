@@ -5,18 +5,22 @@ import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disru
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
 import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
+import type { ChaosConfig } from '../../workflows/chaos/config.ts'
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
 import { textOf } from '../../workflows/chaos/json-fields.ts'
 import { HANDLER_MUTATION, handlerChange } from '../../workflows/chaos/on-init/rules/handler-container.ts'
 import { cloudWarnings, type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
+import { openAgent, WANTS_SINK, withSink } from './metrics/agent.ts'
+import { openSink } from './metrics/sink.ts'
 import { NoRanges } from './cloud/published-ranges.ts'
 import { configFrom, rangesFor } from './wing.ts'
 
 /** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
-export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules {
+export function openFurtherRules({ kube, flags, metrics, warn }: FurtherContext): FurtherRules {
   const path = textOf(flags['chaos-config'])
-  const config = configFrom(path === '' ? undefined : path)
+  const config = withSink(configFrom(path === '' ? undefined : path), flags['metrics-sink'], metrics?.statsd)
+  const closeSink = sinkIn(config, { metrics, warn })
   // What is used as it was is said by the workers, which use it.
   const publishedRanges = rangesFor(config, () => undefined)
   const cloudHosts = async (services: CloudServices) =>
@@ -43,8 +47,19 @@ export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules 
           return []
       }
     },
-    close: () => Promise.resolve(),
+    close: closeSink,
   }
+}
+
+/** Sends on what the webhook counts, which is how it answers. */
+function sinkIn(
+  { controller }: ChaosConfig,
+  { metrics, warn }: { readonly metrics: FurtherContext['metrics']; readonly warn: FurtherContext['warn'] },
+): () => Promise<void> {
+  if (metrics === undefined || controller.metricsSink !== 'datadog') return () => Promise.resolve()
+  const { source, statsd } = metrics
+  const client = openAgent({ statsd, wantedBy: WANTS_SINK, isGrouped: true, warn })
+  return openSink({ client, metrics: { hear: (hearer) => source.hear(hearer) } })
 }
 
 async function problemsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {

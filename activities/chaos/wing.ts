@@ -12,6 +12,9 @@ import type { Deps } from '../deps.ts'
 import type { ActivityWing, OpenWing } from '../wing.ts'
 import type { CloudParts } from './cloud/find-hosts.ts'
 import { PublishedRanges } from './cloud/published-ranges.ts'
+import type { DatadogClient } from './datadog-client.ts'
+import { openAgent, WANTS_SINK, withSink } from './metrics/agent.ts'
+import { openSink } from './metrics/sink.ts'
 import { measureGauges } from './metrics/gauges.ts'
 import { countingHearing } from './metrics/hearing.ts'
 import { openNotifiers } from './notifiers/open.ts'
@@ -19,8 +22,11 @@ import { openNotifiers } from './notifiers/open.ts'
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
   open(deps, flags) {
     const path = flags['chaos-config']
-    const config = configFrom(path)
-    const notifiers = openNotifiers(notifierConfigFrom(path), deps.log)
+    const config = withSink(configFrom(path), flags['metrics-sink'], deps.statsd)
+    const notifying = notifierConfigFrom(path)
+    const eventsTo = notifying.datadog ? agentOf(deps, 'controller.notifiers.datadog.enabled: true', false) : undefined
+    const notifiers = openNotifiers(notifying, deps.log, eventsTo)
+    const closeSink = sinkIn(deps, config)
     return {
       activities: {},
       parts: {
@@ -29,9 +35,24 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
       settings: passConfig(config) as unknown as JsonValue,
       notifiers,
       ...countingIn(deps, config),
-      close: () => Promise.resolve(),
+      close: async () => {
+        await Promise.all([closeSink(), eventsTo?.close(CLOSING_MS)])
+      },
     }
   },
+}
+
+const CLOSING_MS = 1000
+
+function agentOf({ statsd, log }: Deps, wantedBy: string, isGrouped: boolean): DatadogClient {
+  return openAgent({ statsd, wantedBy, isGrouped, warn: log.warn.bind(log) })
+}
+
+/** Sends on what is counted, where the operators want it. @returns what ends it. */
+function sinkIn(deps: Deps, { controller }: ChaosConfig): () => Promise<void> {
+  const { metrics } = deps
+  if (metrics === undefined || controller.metricsSink !== 'datadog') return () => Promise.resolve()
+  return openSink({ client: agentOf(deps, WANTS_SINK, true), metrics })
 }
 
 export function rangesFor(

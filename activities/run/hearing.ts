@@ -9,7 +9,7 @@ interface Heard {
 
 export interface Hearing {
   /** An Event was recorded: by this process, and not before. */
-  eventRecorded?(told: Heard & { readonly namespace: string; readonly reason: string }): void
+  eventRecorded?(told: Heard & { readonly namespace: string; readonly name: string; readonly reason: string }): void
   passBegan?(told: Heard & { readonly workflowID: string }): void
   passEnded?(told: Heard & { readonly workflowID: string }): void
   /** Fields of the status were written over what was there. */

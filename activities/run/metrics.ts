@@ -1,13 +1,17 @@
 // What a process counts, for Prometheus: metrics that wings declare (kit/run/metrics.ts), and their values. What is read elsewhere, such as how many objects
-// there are, is measured when somebody asks.
+// there are, is measured when somebody asks. Who is sent metrics hears of each change (`hear`).
 //
 //   M1. Counters and histograms are of this process since it has started: their sum over all workers is what all have done.
 //   M2. What is measured is the same in all workers that look at the same journal: of gauges people take the maximum and no sum.
 //   M3. A measurement that fails leaves its gauges out of the answer, for nobody knows them.
 
-import type { MetricDeclaration, MetricTable } from '../../workflows/kit/index.ts'
-
-export type Labels = Readonly<Record<string, string>>
+import type {
+  MetricDeclaration,
+  MetricLabels as Labels,
+  MetricsHearer,
+  MetricsSource,
+  MetricTable,
+} from '../../workflows/kit/index.ts'
 
 /** A value of a gauge. */
 export interface Sample {
@@ -41,9 +45,10 @@ export interface MetricsOptions {
   readonly failed: (error: unknown) => void
 }
 
-export class Metrics {
+export class Metrics implements MetricsSource {
   readonly #known = new Map<string, Known>()
   readonly #measures: Measure[] = []
+  readonly #hearers: MetricsHearer[] = []
   readonly #options: MetricsOptions
   /** The newest; who asks while it goes on waits for it. */
   #measured: { readonly samples: Promise<readonly Sample[]>; endedMs: number | undefined } | undefined
@@ -63,14 +68,16 @@ export class Metrics {
     }
   }
 
-  /** Adds to a counter. */
-  count(name: string, labels: Labels = {}, by = 1): void {
+  /** Adds to a counter. @param details beside the labels, for who hears: of their values there may be many. */
+  count(name: string, labels: Labels = {}, by = 1, details: Labels = {}): void {
     this.#seriesOf(name, 'counter', labels).value += by
+    if (by !== 0) for (const hearer of this.#hearers) hearer.counted(name, { ...labels, ...details }, by)
   }
 
-  /** Adds a duration to a histogram. */
-  observe(name: string, seconds: number, labels: Labels = {}): void {
+  /** Adds a duration to a histogram. @param details as of `count`. */
+  observe(name: string, seconds: number, labels: Labels = {}, details: Labels = {}): void {
     const series = this.#seriesOf(name, 'histogram', labels)
+    for (const hearer of this.#hearers) hearer.observed(name, { ...labels, ...details }, seconds)
     series.value += seconds
     series.count += 1
     BUCKETS.forEach((most, index) => {
@@ -83,9 +90,14 @@ export class Metrics {
     this.#measures.push(measure)
   }
 
+  /** From now on. */
+  hear(hearer: MetricsHearer): void {
+    this.#hearers.push(hearer)
+  }
+
   /** All of them, as Prometheus reads them. */
   async text(): Promise<string> {
-    const samples = await this.#samples()
+    const samples = await this.samples()
     const blocks = [...this.#known].map(([name, { declaration, series }]) => {
       const { type, help } = declaration
       const measured = samples.filter((sample) => sample.name === name)
@@ -100,7 +112,8 @@ export class Metrics {
     return `${blocks.join('\n')}\n`
   }
 
-  async #samples(): Promise<readonly Sample[]> {
+  /** The gauges, as they are now. Never throws (M3). */
+  async samples(): Promise<readonly Sample[]> {
     const { now } = this.#options
     const { endedMs } = this.#measured ?? { endedMs: -Infinity }
     if (this.#measured === undefined || (endedMs !== undefined && now().getTime() - endedMs >= FRESH_MS)) {

@@ -1,4 +1,4 @@
-// Who is told of Disruptions outside of the cluster: a webhook and Slack, both an HTTP server of the test's own. Source: spec/chaos.md 2.14, 2.15.
+// Who is told of Disruptions outside of the cluster: a webhook and Slack, both an HTTP server of the test's own, and an agent of Datadog, a UDP socket. Source: spec/chaos.md 2.14, 2.15.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,18 +8,24 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { Datagrams } from '../support/chaos/datagrams.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { Receiver } from '../support/chaos/receiver.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
 const SECRETS = { header: 'planted-header-secret', path: 'planted-path-secret', token: 'planted-bot-token' }
 const receiver = await Receiver.start()
+const agent = await Datagrams.open()
+// Workers have the variables of the tests.
+process.env['STATSD_URL'] = agent.url
 const chaos = useChaos('notifiers', ['shop'], (folder: string) => {
   const [tokenFilepath, headersFilepath] = [join(folder, 'slack-token'), join(folder, 'headers')]
   writeFileSync(tokenFilepath, `${SECRETS.token}\n`)
   writeFileSync(headersFilepath, `X-Secret: ${SECRETS.header}\n`)
   return {
+    metricsSink: 'datadog',
     notifiers: {
+      datadog: { enabled: true },
       common: { clusterName: 'test-cluster', attempts: 3, retryInterval: '100ms' },
       http: {
         ...{ headers: ['X-Plain: plain'], headersFilepath },
@@ -35,7 +41,10 @@ beforeAll(async () => {
   kubelet = new ChaosKubelet(shop().cluster.kube)
   await shop().makeNode('n1')
 })
-afterAll(async () => await receiver.close())
+afterAll(async () => {
+  await receiver.close()
+  await agent.close()
+})
 beforeEach(() => {
   receiver.answering = (_, response) => response.end('{"ok":true}')
 })
@@ -109,6 +118,33 @@ describe('the notifiers of Disruptions', () => {
     await vi.waitFor(() => expect(posted('C0MIRROR', '*Name:*\\nweb"')).toHaveLength(4), PATIENT)
     const [post] = receiver.received.filter(({ path }) => path === '/api/chat.postMessage')
     expect(post?.headers.authorization).toBe(`Bearer ${SECRETS.token}`)
+  })
+
+  it('are an agent of Datadog as well, which is sent metrics by worker and injectors', async () => {
+    const made = await disturbed('data')
+    const [pod] = await kubelet.untilPods(made, 1)
+    const [injector] = pod!.spec.containers as readonly { readonly args: readonly string[]; readonly env?: object[] }[]
+    const { args = [], env } = injector ?? {}
+    expect(args.slice(args.indexOf('--metrics-sink'))[1]).toBe('datadog')
+    expect(env).toContainEqual({ name: 'STATSD_URL', value: agent.url })
+    await kubelet.ready(pod!)
+    await shop().until('data', { injectionStatus: 'Injected' })
+    await ended('data', made)
+    const app = 'app:chaos-controller'
+    const lines = () => agent.received.filter(({ line }) => line.startsWith('_e{') && line.includes("'data'"))
+    await vi.waitFor(() => {
+      const finished = lines().find(({ line }) => line.includes("Disruption 'data' emitted the event Finished"))
+      expect(finished?.line).toContain(":Disruption 'data' is over.|")
+      expect(finished?.line).toContain('|t:info|')
+      expect(finished?.tags).toEqual(['app:data', 'disruption_name:data'])
+    }, PATIENT)
+    const tags = [app, 'disruptionName:data', `namespace:${shop().cluster.namespace}`]
+    await vi.waitFor(() => {
+      const about = (name: string) => agent.of(name).filter((one) => one.tags.includes('disruptionName:data'))
+      expect(about('chaos.controller.pods.created')).toMatchObject([{ type: 'c', tags: [...tags, 'status:succeed'] }])
+      expect(about('chaos.controller.disruption.completed_duration')).toMatchObject([{ type: 'ms', tags }])
+    }, PATIENT)
+    expect(agent.of('chaos.controller.restart')).toMatchObject([{ type: 'c', value: '1', tags: [app] }])
   })
 
   it('hold nothing up, and lose nothing silently, while nobody answers', async () => {

@@ -16,6 +16,7 @@ import { disruptionCronFields } from '../../workflows/chaos/disruption-cron/fiel
 import { disruptionRolloutFields } from '../../workflows/chaos/disruption-rollout/fields.ts'
 import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
+import { metricsOf, valueOf } from '../support/chaos/scrape.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
@@ -91,7 +92,9 @@ describe('a DisruptionCron', () => {
     const missing = expect.any(String) as string
     await until('disruptioncrons', 'later', { status: { targetResourcePreviouslyMissing: missing } })
     await letItBeDue('later')
-    await until('disruptioncrons', 'later', { status: { lastSkippedTime: expect.any(String) as string } })
+    await until('disruptioncrons', 'later', {
+      status: { lastSkippedTime: expect.any(String) as string, lastSkippedReason: 'TargetMissing' },
+    })
     await patch('disruptioncrons', 'later', { spec: { targetResource: TARGET } })
     const { status } = await until('disruptioncrons', 'later', { status: { observedGeneration: 2 } })
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
@@ -111,6 +114,33 @@ describe('a DisruptionCron', () => {
     expect(await reasons('DisruptionCron', 'lost')).toEqual([
       ...['DisruptionCronCreated', 'DisruptionCronDeleted', 'DisruptionCronTargetMissing'],
     ])
+  })
+
+  it('is counted when it is too late and when it is paused, each once, and says when it is next', async () => {
+    const spec = { ...YEARLY, delayedStartTolerance: '1ms', targetResource: TARGET, disruptionTemplate: TEMPLATE }
+    await create('DisruptionCron', 'late', spec)
+    await until('disruptioncrons', 'late', { status: { observedGeneration: 1 } })
+    await letItBeDue('late')
+    const skipped = { lastSkippedTime: expect.any(String) as string, lastSkippedReason: 'TooLate' }
+    const nextScheduleTime = expect.stringMatching(/-01-01T00:00:00Z$/) as string
+    await until('disruptioncrons', 'late', { status: { ...skipped, nextScheduleTime } })
+    await vi.waitFor(async () => {
+      expect(await metric('too_late')).toBe(1)
+      expect(await metric('next_scheduled', ',name="late"')).toBeGreaterThan(0)
+    }, PATIENT)
+
+    await patch('disruptioncrons', 'late', { spec: { paused: true } })
+    await until('disruptioncrons', 'late', { status: { pausedSince: expect.any(String) as string } })
+    await patch('disruptioncrons', 'late', { spec: { paused: true, schedule: '0 0 2 1 *' } })
+    const { status } = await until('disruptioncrons', 'late', { status: { observedGeneration: 3 } })
+    expect(status).not.toHaveProperty('nextScheduleTime')
+    await vi.waitFor(async () => {
+      expect(await metric('next_scheduled', ',name="late"')).toBeUndefined()
+    }, PATIENT)
+    expect([await metric('paused'), await metric('too_late')]).toEqual([1, 1])
+    expect(await find('disruptions', 'disruption-cron-late')).toBeUndefined()
+    await remove('disruptioncrons', 'late')
+    await gone('disruptioncrons', 'late')
   })
 
   async function letItBeDue(name = 'game'): Promise<void> {
@@ -167,6 +197,20 @@ describe('a DisruptionRollout', () => {
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
     await remove('disruptionrollouts', 'later')
     await gone('disruptionrollouts', 'later')
+  })
+
+  it('passes over a change that it is too late for, and counts it once', async () => {
+    await create('DisruptionRollout', 'late', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
+    await until('disruptionrollouts', 'late', { status: { latestTargetResource: 'deployment/web' } })
+    const longAgo = '2020-01-01T00:00:00Z'
+    await patch('disruptionrollouts', 'late', { status: { lastContainerChangeTime: longAgo } }, 'status')
+    await until('disruptionrollouts', 'late', { status: { lastSkippedTime: longAgo } })
+    await vi.waitFor(async () => expect(await metric('too_late', '', 'rollout')).toBe(1), PATIENT)
+    await shop().kube.request('PATCH', WEB, { body: { spec: { replicas: 2 } }, contentType: MERGE })
+    expect(await find('disruptions', 'disruption-rollout-late')).toBeUndefined()
+    await remove('disruptionrollouts', 'late')
+    await gone('disruptionrollouts', 'late')
+    expect(await metric('too_late', '', 'rollout')).toBe(1)
   })
 
   async function setContainers(containers: readonly object[]): Promise<void> {
@@ -233,6 +277,11 @@ interface Example {
 async function documentsIn(file: string): Promise<readonly [Example, ...Example[]]> {
   const text = await readFile(new URL(`../../examples/chaos/${file}`, import.meta.url), 'utf8')
   return parseAllDocuments(text).map((document) => document.toJS() as Example) as [Example, ...Example[]]
+}
+
+async function metric(name: string, labels = '', whose = 'cron'): Promise<number | undefined> {
+  const served = await metricsOf(chaos.tenants.pawl.log('worker'))
+  return valueOf(served, `chaos_${whose}_controller_schedule_${name}`, `namespace="shop"${labels}`)
 }
 
 const path = (plural: string, name: string, subresource?: string) =>

@@ -10,6 +10,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { installCrds, setUpWings } from '../../worker/dev/pawl-parts.ts'
 import { FINALIZER } from '../../workflows/chaos/contract.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
+import { Datagrams } from '../support/chaos/datagrams.ts'
 import { configFile } from '../support/chaos/config-file.ts'
 import type { LsObject } from '../support/cluster.ts'
 import { kubectlAs } from '../support/kubectl-as.ts'
@@ -32,6 +33,8 @@ const servers = inject('servers')
 const alice = kubectlAs(servers, NAME, ALICE)
 // Pods of other tests are in the same cluster: that threshold is tried where it is sure to be reached.
 const lists = await PublishedLists.start()
+const agent = await Datagrams.open()
+process.env['STATSD_URL'] = agent.url
 const CONFIG = {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { enabled: false } },
   controller: {
@@ -46,7 +49,8 @@ beforeAll(async () => {
   await installCrds(servers, ['chaos'])
   await setUpWings(servers, ['chaos'])
   stage = await WebhookStage.open(servers, NAME)
-  await stage.start('one', ['--wings', 'landscaper,chaos', '--chaos-config', configFile(folder, CONFIG)])
+  const flags = ['--wings', 'landscaper,chaos', '--chaos-config', configFile(folder, CONFIG)]
+  await stage.start('one', [...flags, '--metrics-sink', 'datadog'])
   await grantGuests()
   for (let number = 1; number <= 10; number++) await run(`web-${number}`)
   // API servers hear of configurations by their watch.
@@ -59,6 +63,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage.close()
   await lists.close()
+  await agent.close()
   rmSync(folder, { recursive: true })
 })
 
@@ -78,16 +83,28 @@ describe('a Disruption', () => {
   it('is counted by what became of it, and a trial is not', async () => {
     const counted = async () => {
       const lines = await stage.metrics('one')
-      return ['created', 'failed'].map((what) => {
+      return ['created', 'failed', 'deleted'].map((what) => {
         const name = `chaos_controller_validation_${what}{namespace="${NAME}"} `
         return Number(lines.find((line) => line.startsWith(name))?.slice(name.length) ?? 0)
       })
     }
-    const [made = 0, refusals = 0] = await counted()
-    await create('counted', HOSTS)
+    const [made = 0, refusals = 0, deletions = 0] = await counted()
+    await create('counted', HOSTS, { finalizers: [FINALIZER] })
     await create('tried', HOSTS, {}, '--dry-run=server')
     await refused('uncounted', { ...HOSTS, duration: '3h' })
-    expect(await counted()).toEqual([made + 1, refusals + 1])
+    // Twice, as who is impatient does.
+    for (const dry of [['--dry-run=server'], [], []])
+      await alice('delete', 'disruption', 'counted', '--wait=false', ...dry)
+    expect(await counted()).toEqual([made + 1, refusals + 1, deletions + 1])
+    await alice('patch', 'disruption', 'counted', '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
+    await vi.waitFor(() => {
+      const about = (what: string) => agent.of(`chaos.controller.validation.${what}`).map(({ tags }) => tags)
+      const tags = (name: string) => ['app:chaos-controller', `disruptionName:${name}`, `namespace:${NAME}`]
+      expect(about('created')).toContainEqual(tags('counted'))
+      expect(about('deleted')).toEqual([tags('counted')])
+      expect(about('failed')).toContainEqual(tags('uncounted'))
+      expect(about('created')).not.toContainEqual(tags('tried'))
+    }, PATIENT)
   })
 
   it('of a kind that is disabled is refused (A13)', async () => {

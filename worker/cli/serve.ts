@@ -16,6 +16,7 @@ const WORKER_SELDOM = [
   ...['wake-lease-ms', 'sweep-ms', 'drain-ms', 'workflow-task-timeout-ms', 'sticky-timeout-ms', 'health-check-ms'],
   ...[
     'pickup-timeout',
+    'metrics-sink',
     'verify-signatures',
     'target-allow',
     'critical-problems',
@@ -59,7 +60,7 @@ export function webhookCommand(): Command {
     entry: 'webhook.ts',
     flags: WEBHOOK_FLAGS,
     check: webhookSettings,
-    seldom: ['certificate-lifetime', 'authority-lifetime', 'drain-ms', 'health-host', 'health-port'],
+    seldom: ['certificate-lifetime', 'authority-lifetime', 'drain-ms', 'health-host', 'health-port', 'metrics-sink'],
     examples: ['pawl webhook --host 0.0.0.0 --service pawl/pawl-webhook'],
     acts: false,
   })

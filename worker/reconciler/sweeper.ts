@@ -50,7 +50,8 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
   })
   while (!signal.aborted) {
     resting = new AbortController()
-    for (const [level, cause] of unwoken)
+    // Of what stands there now: what could not be woken is put there again.
+    for (const [level, cause] of [...unwoken])
       await attempt(deps, { controller: level.name }, async () => {
         // Before, since a clock may be set meanwhile.
         unwoken.delete(level)

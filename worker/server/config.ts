@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { homedir } from 'node:os'
 import { extname, join, resolve } from 'node:path'
 
+import type { StatsdEnvironment } from '../../workflows/kit/index.ts'
+
 /** The search attributes by which people find Pawl's workflows in Temporal, with their types: exact values, or lists of them. */
 export const SEARCH_ATTRIBUTES = {
   PawlGroup: 'Keyword',
@@ -49,6 +51,8 @@ export interface Config {
   readonly contentKeyPath: string | undefined
   /** `$PAWL_BUNDLE_CACHE`: folder in which a worker with controllers keeps what it has compiled of the workflows; undefined: it keeps nothing. */
   readonly bundleCacheDir: string | undefined
+  /** Of the variables that programs which send metrics to Datadog read. */
+  readonly statsd: StatsdEnvironment
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
   readonly logLevel: string
   /** Paths of server binaries that the user names, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
@@ -106,6 +110,7 @@ export function readConfig(env: Environment = process.env): Config {
     payloadKeyPath: text(env, 'PAWL_PAYLOAD_KEY'),
     contentKeyPath: text(env, 'PAWL_CONTENT_KEY'),
     bundleCacheDir: text(env, 'PAWL_BUNDLE_CACHE'),
+    statsd: statsdIn(env),
     logLevel: text(env, 'PAWL_LOG_LEVEL') ?? 'info',
     binaries: namedBinaries(env),
     assetsDir: text(env, 'KUBEBUILDER_ASSETS'),
@@ -147,6 +152,16 @@ function namedBinaries(env: Environment): Config['binaries'] {
     if (path !== undefined) named.set(name, { path, variable })
   }
   return named
+}
+
+function statsdIn(env: Environment): StatsdEnvironment {
+  const url = text(env, 'STATSD_URL')
+  const [agentHost, agentPort] = [text(env, 'DD_AGENT_HOST'), text(env, 'DD_DOGSTATSD_PORT')]
+  return {
+    ...(url !== undefined && { url }),
+    ...(agentHost !== undefined && { agentHost }),
+    ...(agentPort !== undefined && { agentPort }),
+  }
 }
 
 function text(env: Environment, name: string): string | undefined {

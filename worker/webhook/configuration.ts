@@ -6,6 +6,7 @@
 //       away and holds up nobody who wants something done with what is there.
 //   V3. Mutations are asked of what they say (asked-writes.ts). A webhook that is down keeps such writes back only where the operator wants it so.
 //   V4. What rules about metadata are asked of passes while no webhook answers: it may be the end of a deletion.
+//   V5. Who deletes is not asked but heard of, where a wing counts that: the answer is always yes, and so it is when none comes within a second.
 
 import {
   type Admission,
@@ -32,6 +33,8 @@ const PLURALS = {
 } as const
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name'
 const MOST_TRIES = 5
+/** V5: the least that API servers wait. */
+const HEARING_SECONDS = 1
 
 export interface AskedBy {
   readonly reached: Reached
@@ -59,7 +62,7 @@ export interface WantedConfiguration {
 }
 
 export function wantedConfiguration(
-  { configuration, domain, skipLabel }: WingAdmission,
+  { configuration, domain, skipLabel, counters = {} }: WingAdmission,
   admissions: readonly Admission[],
   asked: AskedBy,
 ): WantedConfiguration {
@@ -69,17 +72,26 @@ export function wantedConfiguration(
     objectSelector:
       skipLabel === undefined ? {} : { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
   }
+  // V5. What is being deleted already is deleted once more by who is impatient.
+  const deletedEntry = ({ kind }: Admission): WebhookEntry => ({
+    ...{ name: `${kind.plural}.deleted.${domain}`, rules: rulesOf({ kind, operations: ['DELETE'] }), ...shared },
+    ...{
+      matchConditions: [{ name: 'is-not-being-deleted', expression: '!has(oldObject.metadata.deletionTimestamp)' }],
+    },
+    ...{ failurePolicy: 'Ignore', timeoutSeconds: HEARING_SECONDS },
+  })
   const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
     const { kind, metadata, onlyMutates } = admission
     if (onlyMutates === true) return []
     const rules = rulesOf(admission)
     const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
-    if (metadata === undefined) return [entry]
+    const entries = [entry, ...(counters[kind.kind]?.deleted === undefined ? [] : [deletedEntry(admission)])]
+    if (metadata === undefined) return entries
     const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.asked, kind) }]
     // V4
     const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
     const clientConfig = clientOf(asked, VALIDATE_METADATA_PATH)
-    return [entry, { ...ofMetadata, ...shared, clientConfig, failurePolicy: 'Ignore' }]
+    return [...entries, { ...ofMetadata, ...shared, clientConfig, failurePolicy: 'Ignore' }]
   })
   return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
 }
@@ -137,7 +149,7 @@ function sharedBy(asked: AskedBy, path: string) {
   }
 }
 
-function rulesOf({ kind, operations }: Admission) {
+function rulesOf({ kind, operations }: { readonly kind: AskedKind; readonly operations: readonly string[] }) {
   const { group, version, plural, withoutNamespace = false } = kind
   const scope = withoutNamespace ? 'Cluster' : 'Namespaced'
   return [{ apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope }]

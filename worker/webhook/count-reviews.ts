@@ -13,10 +13,11 @@ type Counters = Pick<WingAdmission, 'counters'>
 /** The counters of these wings. */
 export function reviewMetrics(wings: readonly Counters[]): MetricTable {
   const tables = wings.flatMap(({ counters = {} }) =>
-    Object.entries(counters).flatMap(([kind, { created, updated, refused }]) => [
+    Object.entries(counters).flatMap(([kind, { created, updated, refused, deleted }]) => [
       [created, counter(`Writes that were to make a ${kind}, and may.`)] as const,
       [updated, counter(`Writes that were to change a ${kind}, and may.`)] as const,
       [refused, counter(`Writes of a ${kind} that were refused.`)] as const,
+      ...(deleted === undefined ? [] : [[deleted, counter(`Deletions of a ${kind}.`)] as const]),
     ]),
   )
   return Object.fromEntries(tables)
@@ -34,16 +35,28 @@ export function countReviews(
   const byKind = new Map(wings.flatMap(({ counters = {} }) => Object.entries(counters)))
   return (review, answer, asks) => {
     const request = fieldsOf(fieldsOf(review)['request'])
-    const { kind, operation, namespace, subResource, dryRun, object, oldObject } = request
+    const { kind, operation, namespace, object, oldObject } = request
     const counters = byKind.get(String(fieldsOf(kind)['kind']))
-    // C1
-    if (asks === 'metadata' && isNewOrChanged(fieldsOf(object), oldObject == null ? undefined : fieldsOf(oldObject)))
-      return
-    // C2
-    if (counters === undefined || dryRun === true || (subResource ?? '') !== '') return
+    if (counters === undefined || isCountedElsewhere(request, asks) || isNotStored(request)) return
     const isAllowed = fieldsOf(fieldsOf(answer)['response'])['allowed'] === true
-    const passed = { CREATE: counters.created, UPDATE: counters.updated }[String(operation)]
-    const name = isAllowed ? passed : counters.refused
-    if (name !== undefined) metrics.count(name, { namespace: typeof namespace === 'string' ? namespace : '' })
+    const { created, updated, deleted } = counters
+    const passed = { CREATE: created, UPDATE: updated, DELETE: deleted }[String(operation)]
+    const counter = isAllowed ? passed : counters.refused
+    if (counter === undefined) return
+    const { name } = fieldsOf(fieldsOf(object ?? oldObject)['metadata'])
+    const details = typeof name === 'string' ? { name } : {}
+    metrics.count(counter, { namespace: typeof namespace === 'string' ? namespace : '' }, 1, details)
   }
+}
+
+type Request = ReturnType<typeof fieldsOf>
+
+/** C1 */
+function isCountedElsewhere({ object, oldObject }: Request, asks: 'spec' | 'metadata'): boolean {
+  return asks === 'metadata' && isNewOrChanged(fieldsOf(object), oldObject == null ? undefined : fieldsOf(oldObject))
+}
+
+/** C2 */
+function isNotStored({ dryRun, subResource }: Request): boolean {
+  return dryRun === true || (subResource ?? '') !== ''
 }

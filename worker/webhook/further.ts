@@ -9,6 +9,7 @@ import type {
   FieldChange,
   FlagTable,
   FlagValues,
+  FurtherContext,
   FurtherRequest,
   FurtherRules,
   FurtherRulesModule,
@@ -55,6 +56,7 @@ export interface FurtherOptions {
   /** For one answer. */
   readonly limitMs: number
   readonly log: Logger
+  readonly metrics?: NonNullable<FurtherContext['metrics']>
 }
 
 const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
@@ -62,16 +64,17 @@ const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 /** @throws what keeps a module from being loaded. */
 export async function openFurther(
   wings: readonly WingRules[],
-  { kube, limitMs, log }: FurtherOptions,
+  { kube, limitMs, log, metrics }: FurtherOptions,
 ): Promise<OpenFurther> {
   const opened = new Map<FurtherRulesModule, FurtherRules>()
   const byAdmission = new Map<Admission, FurtherRules>()
-  const reader = readerOf(kube)
+  const warn: FurtherContext['warn'] = (details, message) => log.warn(details, message)
+  const context = { kube: readerOf(kube), warn, ...(metrics !== undefined && { metrics }) }
   for (const { admissions, flags } of wings) {
     for (const admission of admissions) {
       const module = await admission.further?.()
       if (module === undefined) continue
-      const rules = opened.get(module) ?? module.openFurtherRules({ kube: reader, flags })
+      const rules = opened.get(module) ?? module.openFurtherRules({ ...context, flags })
       opened.set(module, rules)
       byAdmission.set(admission, rules)
     }

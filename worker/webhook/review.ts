@@ -3,7 +3,7 @@
 //
 //   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone, but for what the kind's
 //       rules about metadata are asked of.
-//   R2. What no rule is about passes.
+//   R2. What no rule is about passes; no rule is about deletions, of which a wing may want to hear.
 //   R3. A mutation sees what those before it have changed, and refuses nothing.
 //
 // Source: admission.k8s.io/v1.

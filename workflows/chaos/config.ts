@@ -8,6 +8,7 @@
 import { type Cloud, CLOUDS } from './cloud.ts'
 import type { JsonValue, Problem } from '../kit/index.ts'
 import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
+import { METRICS_SINKS, type MetricsSink } from './metrics.ts'
 
 /** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
 export interface AllowedHost {
@@ -45,6 +46,10 @@ export interface ChaosConfig {
     readonly minimumCronFrequencyMs: number
     readonly targetResourceMissingThresholdMs: number
     readonly disabledDisruptions: readonly string[]
+    /** Where metrics are sent, beside being served. */
+    readonly metricsSink: MetricsSink
+    /** `STATSD_URL` of the worker; it is not in the file. Injectors are given the same. */
+    readonly statsdURL?: string | undefined
     /** Where the controller itself runs: nothing disturbs that node. */
     readonly ownNode?: string | undefined
     readonly safeMode: {
@@ -104,6 +109,7 @@ export const DEFAULT_CONFIG: ChaosConfig = {
     minimumCronFrequencyMs: MINUTE,
     targetResourceMissingThresholdMs: 24 * HOUR,
     disabledDisruptions: [],
+    metricsSink: 'noop',
     safeMode: {
       ...{ enable: true, namespaceThreshold: 80, clusterThreshold: 66 },
       ...{ allowNodeFailure: true, allowNodeLevel: true, environment: '', permittedUserGroups: [] },
@@ -155,7 +161,7 @@ export function readChaosConfig(document: unknown): {
   const problems: Problem[] = []
   const root = sectionIn(problems, '', isNothing(document) ? {} : document)
   const config: ChaosConfig = {
-    controller: controllerOf(root.section('controller')),
+    controller: controllerOf(root.section('controller'), problems),
     injector: injectorOf(root.section('injector')),
     handler: handlerOf(root.section('handler')),
     cloudProviders: cloudProvidersOf(root.section('cloudProviders'), problems),
@@ -169,7 +175,7 @@ export function readChaosConfig(document: unknown): {
   return { config, problems }
 }
 
-function controllerOf(section: Section): ChaosConfig['controller'] {
+function controllerOf(section: Section, problems: Problem[]): ChaosConfig['controller'] {
   const usual = DEFAULT_CONFIG.controller
   const ms = (field: DurationField) => section.duration(field, usual[`${field}Ms`])
   return {
@@ -185,8 +191,18 @@ function controllerOf(section: Section): ChaosConfig['controller'] {
     minimumCronFrequencyMs: ms('minimumCronFrequency'),
     targetResourceMissingThresholdMs: ms('targetResourceMissingThreshold'),
     disabledDisruptions: section.texts('disabledDisruptions'),
+    metricsSink: metricsSinkOf(section.text('metricsSink', usual.metricsSink), problems),
     safeMode: safeModeOf(section.section('safeMode')),
   }
+}
+
+function metricsSinkOf(text: string, problems: Problem[]): MetricsSink {
+  const sink = METRICS_SINKS.find((one) => one === text)
+  if (sink !== undefined) return sink
+  problems.push({
+    ...{ field: 'controller.metricsSink', found: JSON.stringify(text), expected: METRICS_SINKS.join(' or ') },
+  })
+  return DEFAULT_CONFIG.controller.metricsSink
 }
 
 type DurationField =

@@ -1,59 +1,127 @@
-// The metrics of the wing, by the names that users of chaos-controller know, with `_` for each dot. Source: spec/chaos.md 2.15.
+// The metrics of the wing, by the names that users of chaos-controller know: Datadog has these with dots, Prometheus with `_` for each dot. Source:
+// spec/chaos.md 2.15.
 
-import type { MetricTable } from '../kit/index.ts'
+import type { MetricLabels, MetricTable } from '../kit/index.ts'
+
+/** Where they are sent, beside being served. */
+export const METRICS_SINKS = ['noop', 'datadog'] as const
+export type MetricsSink = (typeof METRICS_SINKS)[number]
 
 const OF_NAMESPACE = { type: 'counter', labels: ['namespace'] } as const
 
 /** Of crons and of rollouts. */
 function schedules(what: 'cron' | 'rollout'): MetricTable {
-  const prefix = `chaos_${what}_controller_schedule`
+  const prefix = `chaos.${what}.controller.schedule`
   return {
-    [`${prefix}_disruption_scheduled`]: { ...OF_NAMESPACE, help: `Disruptions that ${what}s have made.` },
-    [`${prefix}_target_missing`]: { ...OF_NAMESPACE, help: `Times that the target of a ${what} was found missing.` },
-    [`${prefix}_missing_target_found`]: {
+    [`${prefix}.disruption_scheduled`]: { ...OF_NAMESPACE, help: `Disruptions that ${what}s have made.` },
+    [`${prefix}.too_late`]: {
+      ...OF_NAMESPACE,
+      help: `Disruptions that ${what}s have not made because it was too late for them.`,
+    },
+    [`${prefix}.target_missing`]: { ...OF_NAMESPACE, help: `Times that the target of a ${what} was found missing.` },
+    [`${prefix}.missing_target_found`]: {
       ...OF_NAMESPACE,
       help: `Times that a missing target of a ${what} was there again.`,
     },
   }
 }
 
-export const CHAOS_METRICS: MetricTable = {
-  chaos_controller_restart: { type: 'counter', help: 'Starts of this worker.' },
-  chaos_controller_reconcile: { type: 'counter', help: 'Passes over Disruptions.' },
-  chaos_controller_reconcile_duration: { type: 'histogram', help: 'Seconds that a pass over a Disruption took.' },
-  chaos_controller_inject_duration: {
+const DOTTED: MetricTable = {
+  'chaos.controller.restart': { type: 'counter', help: 'Starts of this worker.' },
+  'chaos.controller.reconcile': { type: 'counter', help: 'Passes over Disruptions.' },
+  'chaos.controller.reconcile.duration': { type: 'histogram', help: 'Seconds that a pass over a Disruption took.' },
+  'chaos.controller.inject.duration': {
     ...{ type: 'histogram', help: 'Seconds from when a Disruption was to be injected until all of it was.' },
   },
-  chaos_controller_cleanup_duration: {
+  'chaos.controller.cleanup.duration': {
     ...{ type: 'histogram', help: 'Seconds from the deletion of a Disruption until no chaos pod was left.' },
   },
-  chaos_controller_pods_created: {
+  'chaos.controller.pods.created': {
     ...{ type: 'counter', labels: ['namespace', 'status'] },
     help: 'Chaos pods that were made (succeed), or could not be (failed), by the namespace of the Disruption.',
   },
-  chaos_controller_pods_gauge: { type: 'gauge', help: 'Chaos pods that are there.' },
-  chaos_controller_orphan_found: {
+  'chaos.controller.pods.gauge': { type: 'gauge', help: 'Chaos pods that are there.' },
+  'chaos.controller.orphan.found': {
     ...{ ...OF_NAMESPACE, help: 'Chaos pods whose Disruption was gone, though it had not been undone.' },
   },
-  chaos_controller_disruption_completed_duration: {
+  'chaos.controller.disruption.completed_duration': {
     ...{ type: 'histogram', help: 'Seconds from the creation of a Disruption until it was clean.' },
   },
-  chaos_controller_disruption_ongoing_duration: {
+  'chaos.controller.disruption.ongoing_duration': {
     ...{
       type: 'gauge',
       labels: ['namespace', 'name'],
       help: 'Seconds since the creation of a Disruption that is there.',
     },
   },
-  chaos_controller_disruptions_stuck_on_removal: { ...OF_NAMESPACE, help: 'Disruptions that became stuck.' },
-  chaos_controller_disruptions_stuck_on_removal_total: { type: 'gauge', help: 'Disruptions that are stuck.' },
-  chaos_controller_disruptions_gauge: { type: 'gauge', help: 'Disruptions that are there.' },
-  chaos_controller_disruptions_count: {
+  'chaos.controller.disruptions.stuck_on_removal': { ...OF_NAMESPACE, help: 'Disruptions that became stuck.' },
+  'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Disruptions that are stuck.' },
+  'chaos.controller.disruptions.gauge': { type: 'gauge', help: 'Disruptions that are there.' },
+  'chaos.controller.disruptions.count': {
     ...{ type: 'counter', labels: ['disruption_kind'], help: 'Disruptions that have become clean, by what they did.' },
   },
   ...schedules('cron'),
-  chaos_cron_controller_schedule_missing_target_deleted: {
+  'chaos.cron.controller.schedule.missing_target_deleted': {
     ...{ ...OF_NAMESPACE, help: 'Crons that were deleted because their target was missing for too long.' },
   },
+  'chaos.cron.controller.schedule.paused': { ...OF_NAMESPACE, help: 'Times that a cron was found paused.' },
+  'chaos.cron.controller.schedule.next_scheduled': {
+    ...{ type: 'gauge', labels: ['namespace', 'name'], help: 'Seconds until the next time of a cron.' },
+  },
   ...schedules('rollout'),
+}
+
+/** What is counted of reviews of Disruptions. */
+const REVIEWS = {
+  created: 'chaos.controller.validation.created',
+  updated: 'chaos.controller.validation.updated',
+  refused: 'chaos.controller.validation.failed',
+  deleted: 'chaos.controller.validation.deleted',
+} as const
+
+export const CHAOS_METRICS: MetricTable = Object.fromEntries(
+  Object.entries(DOTTED).map(([name, declaration]) => [underscored(name), declaration]),
+)
+
+/** By what is answered about Disruptions; the webhook declares them. */
+export const REVIEW_COUNTERS = {
+  created: underscored(REVIEWS.created),
+  updated: underscored(REVIEWS.updated),
+  refused: underscored(REVIEWS.refused),
+  deleted: underscored(REVIEWS.deleted),
+}
+
+const DATADOG_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  [...Object.keys(DOTTED), ...Object.values(REVIEWS)].map((name) => [underscored(name), name]),
+)
+
+/** As Datadog has the metric; undefined: it is none of the wing's. */
+export function datadogNameOf(metric: string): string | undefined {
+  return DATADOG_NAMES[metric]
+}
+
+/** Gauges of Prometheus that chaos-controller sends as how long something takes. */
+const TIMINGS: readonly string[] = [
+  'chaos.controller.disruption.ongoing_duration',
+  'chaos.cron.controller.schedule.next_scheduled',
+]
+
+export function isSentAsTiming(name: string): boolean {
+  return TIMINGS.includes(name)
+}
+
+const WHOSE_NAME: Readonly<Record<string, string>> = {
+  'chaos.controller': 'disruptionName',
+  'chaos.cron.controller': 'disruptionCronName',
+  'chaos.rollout.controller': 'disruptionRolloutName',
+}
+
+/** The labels as tags: a name says whose it is, as there are no others beside it. */
+export function datadogTagsOf(datadogName: string, { name, ...labels }: MetricLabels): MetricLabels {
+  const [, tag = 'name'] = Object.entries(WHOSE_NAME).find(([prefix]) => datadogName.startsWith(`${prefix}.`)) ?? []
+  return { ...labels, ...(name !== undefined && { [tag]: name }) }
+}
+
+function underscored(name: string): string {
+  return name.replaceAll('.', '_')
 }

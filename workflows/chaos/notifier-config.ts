@@ -2,9 +2,8 @@
 // chaos-controller know. Apart from the rest of the file, because it has secrets: it goes to who sends, and never into a pass, a history or a log. Pure.
 // Source: spec/chaos.md 2.14, 2.15.
 //
-//   N1. What Pawl cannot do is refused, not passed over: who has asked to be told would wait for it in vain.
-//   N2. No problem repeats a value that may be a secret.
-//   N3. Files with secrets are named here, and read by who sends.
+//   N1. No problem repeats a value that may be a secret.
+//   N2. Files with secrets are named here, and read by who sends.
 
 import type { Problem } from '../kit/index.ts'
 import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
@@ -44,6 +43,8 @@ export interface NotifierConfig {
   readonly retryMs: number
   /** Lines in the worker's log. */
   readonly noop: boolean
+  /** Events to the agent that metrics are sent to. */
+  readonly datadog: boolean
   readonly http?: HttpNotifierConfig
   readonly slack?: SlackNotifierConfig
 }
@@ -70,15 +71,10 @@ export function readNotifierConfig(document: unknown): {
     attempts: atLeastOne(common.number('attempts', USUAL.attempts), reading),
     retryMs: common.duration('retryInterval', USUAL.retryMs),
     noop: root.section('noop').flag('enabled', false),
+    datadog: root.section('datadog').flag('enabled', false),
     ...(http !== undefined && { http }),
     ...(slack !== undefined && { slack }),
   }
-  // N1
-  if (root.section('datadog').flag('enabled', false))
-    problems.push({
-      ...{ field: `${reading.at}.datadog.enabled`, found: 'true' },
-      expected: 'false: Pawl sends no events to Datadog; http and slack tell of them',
-    })
   return { config, problems }
 }
 
@@ -144,7 +140,7 @@ function slackOf(section: Section, { problems, at }: Reading): SlackNotifierConf
   return { apiURL: apiURL.endsWith('/') ? apiURL : `${apiURL}/`, ...Object.fromEntries(set) }
 }
 
-/** What is wrong with a header, by its place; N2. */
+/** What is wrong with a header, by its place; N1. */
 export function headerProblem(header: string): string | undefined {
   const [, name, value] = /^([^:]*):(.*)$/s.exec(header) ?? []
   if (name === undefined || value === undefined) return 'no colon'

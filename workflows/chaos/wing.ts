@@ -1,13 +1,24 @@
 // What the wing needs of a worker that runs it. It disturbs what runs in a cluster, so a process serves it only where `--wings` names it.
 
 import type { Wing } from '../kit/index.ts'
-import { CHAOS_METRICS } from './metrics.ts'
+import { CHAOS_METRICS, METRICS_SINKS, type MetricsSink, REVIEW_COUNTERS } from './metrics.ts'
 
 export const chaosWing = {
   flags: {
     'chaos-config': {
       ...{ takes: '<file>', reads: 'text', default: 'none', inDev: 'as-given', inWebhook: true },
       text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
+    },
+    'metrics-sink': {
+      ...{
+        takes: '<sink>',
+        reads: 'text',
+        default: 'that of the configuration, else noop',
+        inDev: 'as-given',
+        inWebhook: true,
+      },
+      ...{ accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink), expected: METRICS_SINKS.join(' or ') },
+      text: 'where metrics of Disruptions are sent, also those of injectors: noop, or datadog by STATSD_URL',
     },
   },
   workerRules: [],
@@ -23,12 +34,6 @@ export const chaosWing = {
     configuration: 'chaos-validation-webhook',
     domain: 'validation.chaos.datadoghq.com',
     mutation: { configuration: 'chaos-mutation-webhook', domain: 'mutation.chaos.datadoghq.com' },
-    counters: {
-      Disruption: {
-        created: 'chaos_controller_validation_created',
-        updated: 'chaos_controller_validation_updated',
-        refused: 'chaos_controller_validation_failed',
-      },
-    },
+    counters: { Disruption: REVIEW_COUNTERS },
   },
 } as const satisfies Wing

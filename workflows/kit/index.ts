@@ -170,7 +170,14 @@ export type {
   OwnActivities,
   OwnCallInput,
 } from './run/own-activities.ts'
-export type { MetricDeclaration, MetricTable } from './run/metrics.ts'
+export type {
+  MetricDeclaration,
+  MetricLabels,
+  MetricsHearer,
+  MetricsSource,
+  MetricTable,
+  StatsdEnvironment,
+} from './run/metrics.ts'
 export { NOTICE_RUN } from './run/notice.ts'
 export type { Notice, NoticeActivities, NoticeTries, UnsentNotice } from './run/notice.ts'
 export type { JsonObject, LevelPass } from './run/level.ts'

@@ -15,6 +15,7 @@ import { dryExecutor, type Executor, type Machine, realExecutor } from './execut
 import type { Finding } from './finding.ts'
 import { type LifeActions, live } from './lifecycle.ts'
 import { type Log, textOf } from './log.ts'
+import { openSink } from './metrics-sink.ts'
 import { createInjection, type Injection, type Prepared } from './one-injection.ts'
 import { type Containers, isOncePerTarget, prepare } from './prepare.ts'
 import { releaseHandler } from './release-handler.ts'
@@ -50,7 +51,6 @@ export async function begin(beginning: Beginning): Promise<number> {
   const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const undoLog = new UndoLog(settings.stateFolder)
   await rm(settings.readinessFile, { force: true })
-  if (common.metricsSink === 'datadog') log.warn('metrics are not sent to datadog, only logged')
   const sweepOwn = async (keys: readonly string[]) => {
     if (common.dryRun) return
     const isOwn = ({ owner, key }: UndoEntry) =>
@@ -72,16 +72,17 @@ export async function begin(beginning: Beginning): Promise<number> {
   const actions = actionsOf(beginning, { target, cluster })
   const injections = injectionsOf(beginning, { target, executor, finding, undoLog })
   await sweepOwn(injections.map(({ key }) => key))
+  const sink = await openSink({ sink: common.metricsSink, kind: spec.kind, statsd: settings.statsd, log })
   try {
     return await live({
-      injections,
+      ...{ injections, count: sink.count },
       ...{ clock: systemClock, log, end: start.end, pulse: common.pulse, actions },
       ...{ initialDelayMs: common.pulseInitialDelayMs, isRepeatable: !ONCE.has(spec.kind) },
       deadline: momentOf(common.deadline),
       notBefore: momentOf(common.notInjectedBefore),
     })
   } finally {
-    await cluster?.close()
+    await Promise.all([sink.close(), cluster?.close()])
   }
 }
 

@@ -22,8 +22,14 @@ export interface Life {
   readonly pulse: { readonly activeMs: number; readonly dormantMs: number } | undefined
   /** Whether it may be injected again, after a pulse or into a container that was started again. */
   readonly isRepeatable: boolean
+  readonly count: Count
   readonly actions: LifeActions
 }
+
+/** What is counted of each injection, whether it was done or failed. Source: spec/chaos.md 2.15. */
+export type Counted = 'injected' | 'reinjected' | 'cleaned' | 'cleaned_for_reinjection'
+
+export type Count = (what: Counted, isDone: boolean) => void
 
 export interface LifeActions {
   /** Makes the injector ready to those who look at it. */
@@ -88,7 +94,7 @@ async function injectAndWait(life: Life, { signal: over, isOver }: Over): Promis
   await untilTime(life.notBefore ?? 0, clock, over)
   if (!over.aborted) await clock.sleep(life.initialDelayMs, over)
   if (isOver()) return
-  const isInjected = await injectAll(life, over)
+  const isInjected = await injectAll(life, over, 'injected')
   if (isInjected) {
     await actions.becomeReady()
     log.info('injected')
@@ -101,12 +107,18 @@ async function injectAndWait(life: Life, { signal: over, isOver }: Over): Promis
 }
 
 /** Every injection is tried. */
-async function injectAll({ injections, log }: Life, over: AbortSignal): Promise<boolean> {
+async function injectAll(
+  { injections, log, count }: Life,
+  over: AbortSignal,
+  counted: 'injected' | 'reinjected',
+): Promise<boolean> {
   let isInjected = true
   for (const { what, inject } of injections) {
     try {
       await inject(over)
+      count(counted, true)
     } catch (error) {
+      count(counted, false)
       isInjected = false
       log.error('not injected', { what, error: textOf(error) })
     }
@@ -129,7 +141,7 @@ async function repeat(life: Life, { signal: over, isOver }: Over): Promise<void>
       turnsAt = clock.steady() + (isActive ? pulse.activeMs : pulse.dormantMs)
     } else log.info('the target was started again')
     if (isActive && turn === 'restart') await cleanOnce(life)
-    if (isActive) await injectAll(life, over)
+    if (isActive) await injectAll(life, over, 'reinjected')
     else await cleanOnce(life)
   }
 }
@@ -146,17 +158,25 @@ async function nextTurn(life: Life, turnsAt: number | undefined, over: AbortSign
   return over.aborted ? undefined : turn
 }
 
-async function cleanOnce({ injections, log }: Life): Promise<void> {
+async function cleanOnce({ injections, log, count }: Life): Promise<void> {
   for (const { what, clean } of injections)
-    await clean().catch((error: unknown) => {
-      log.error('not cleaned; it is tried again at the end', { what, error: textOf(error) })
-    })
+    await clean().then(
+      () => count('cleaned_for_reinjection', true),
+      (error: unknown) => {
+        count('cleaned_for_reinjection', false)
+        log.error('not cleaned; it is tried again at the end', { what, error: textOf(error) })
+      },
+    )
 }
 
 /** Every injection is cleaned as well as can be. Returns whether all of them are. */
 async function cleanAll(life: Life): Promise<boolean> {
   let isClean = true
-  for (const injection of life.injections) isClean = (await cleanStubbornly(injection, life)) && isClean
+  for (const injection of life.injections) {
+    const isDone = await cleanStubbornly(injection, life)
+    life.count('cleaned', isDone)
+    isClean = isDone && isClean
+  }
   if (isClean) life.log.info('cleaned')
   return isClean
 }

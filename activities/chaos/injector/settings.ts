@@ -2,6 +2,7 @@
 
 import { join } from 'node:path'
 
+import type { StatsdEnvironment } from '../../../workflows/kit/index.ts'
 import { READINESS_FILE } from '../../../workflows/chaos/contract.ts'
 import { type NetworkBackend, BACKENDS } from '../../../workflows/chaos/injector/network/plan-network.ts'
 
@@ -27,6 +28,8 @@ export interface Settings {
   readonly backend: NetworkBackend | undefined
   readonly kubeconfig: string | undefined
   readonly isInCluster: boolean
+  /** Where metrics are sent, if they are: without more, to the agent of the node. */
+  readonly statsd: StatsdEnvironment
 }
 
 /** Source: spec/chaos.md 3.3. */
@@ -54,5 +57,16 @@ export function readSettings(env: Environment): Settings {
     backend: known,
     kubeconfig: text('KUBECONFIG'),
     isInCluster: text('KUBERNETES_SERVICE_HOST') !== undefined,
+    statsd: statsdIn(text),
+  }
+}
+
+function statsdIn(text: (name: string) => string | undefined): StatsdEnvironment {
+  const [url, agentPort] = [text('STATSD_URL'), text('DD_DOGSTATSD_PORT')]
+  const agentHost = text('DD_AGENT_HOST') ?? text('TARGET_POD_HOST_IP')
+  return {
+    ...(url !== undefined && { url }),
+    ...(agentHost !== undefined && { agentHost }),
+    ...(agentPort !== undefined && { agentPort }),
   }
 }

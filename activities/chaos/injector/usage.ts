@@ -20,7 +20,7 @@ const OPTIONS: readonly (readonly [string, string])[] = [
   ['--pulse-active-duration <duration>', 'inject for so long, in turns with the next'],
   ['--pulse-dormant-duration <duration>', 'be clean for so long'],
   ['--chaos-namespace <name>', 'namespace of the pod of this injector (default: chaos-engineering)'],
-  ['--metrics-sink <sink>', 'noop, or datadog, to which nothing is sent yet'],
+  ['--metrics-sink <sink>', 'noop (the default), or datadog: STATSD_URL, or the agent of the node'],
   ['--log-context-disruption-name <name>', 'said in every line of the log'],
   ['--log-context-disruption-namespace <name>', 'as above; where the target is'],
   ['--log-context-disruption-uid <uid>', 'as above; chooses shares of addresses'],

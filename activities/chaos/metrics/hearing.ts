@@ -1,6 +1,7 @@
 // Counts what happens to Disruptions, crons and rollouts, from what the engine tells of it: Events that were recorded, passes, changes of a status.
 //
 //   H1. What a status says for the first time is counted when it is written, and by who writes it: two workers count nothing twice.
+//   H2. Names go to who is sent metrics, and are no labels: of these there are few.
 
 import type { Hearing, StatusWritten } from '../../run/hearing.ts'
 import type { Metrics } from '../../run/metrics.ts'
@@ -26,12 +27,12 @@ export function countingHearing({ metrics, now, defaultDurationMs }: CountingOpt
   const began = new Map<string, number>()
   const nowMs = () => now().getTime()
   return {
-    eventRecorded({ controller, namespace, reason }) {
+    eventRecorded({ controller, namespace, name, reason }) {
       const made = { ChaosPodCreated: 'succeed', CreateFailed: 'failed' }[reason]
-      if (made !== undefined) metrics.count('chaos_controller_pods_created', { namespace, status: made })
-      if (reason === 'Orphaned') metrics.count('chaos_controller_orphan_found', { namespace })
+      if (made !== undefined) metrics.count('chaos_controller_pods_created', { namespace, status: made }, 1, { name })
+      if (reason === 'Orphaned') metrics.count('chaos_controller_orphan_found', { namespace }, 1, { name })
       if (controller === 'disruptionCron' && reason === 'DisruptionCronTargetMissing')
-        metrics.count('chaos_cron_controller_schedule_missing_target_deleted', { namespace })
+        metrics.count('chaos_cron_controller_schedule_missing_target_deleted', { namespace }, 1, { name })
     },
     passBegan({ controller, workflowID }) {
       if (controller !== DISRUPTION) return
@@ -62,21 +63,23 @@ function countDisruption(
 ): void {
   const { status, spec } = fieldsOf(after)
   const { injectionStatus, isStuckOnRemoval, cleanedAt, originalSpec } = fieldsOf(status)
-  const { namespace = '', creationTimestamp = '', deletionTimestamp } = after.metadata
+  const { namespace = '', name, creationTimestamp = '', deletionTimestamp } = after.metadata
+  const seconds = (metric: string, sinceMs: number | undefined) => {
+    metrics.observe(metric, Math.max(0, nowMs - (sinceMs ?? nowMs)) / 1000, {}, { namespace, name })
+  }
   const carried = fieldsOf(originalSpec ?? spec)
   // One that loses a target and gets another has been injected before.
   if (injectionStatus === 'Injected' && before['injectionStatus'] !== 'Injected' && isFirst(after, before)) {
     const times = timesOf({ spec: carried, metadata: { creationTimestamp } }, defaultDurationMs)
-    metrics.observe('chaos_controller_inject_duration', Math.max(0, nowMs - times.inject) / 1000)
+    seconds('chaos_controller_inject_duration', times.inject)
   }
   if (isStuckOnRemoval === true && before['isStuckOnRemoval'] !== true)
-    metrics.count('chaos_controller_disruptions_stuck_on_removal', { namespace })
+    metrics.count('chaos_controller_disruptions_stuck_on_removal', { namespace }, 1, { name })
   if (typeof cleanedAt !== 'string' || before['cleanedAt'] !== undefined) return
-  const since = (instant: string | undefined) => Math.max(0, nowMs - (instantMs(instant) ?? nowMs)) / 1000
-  metrics.observe('chaos_controller_cleanup_duration', since(deletionTimestamp))
-  metrics.observe('chaos_controller_disruption_completed_duration', since(creationTimestamp))
+  seconds('chaos_controller_cleanup_duration', instantMs(deletionTimestamp))
+  seconds('chaos_controller_disruption_completed_duration', instantMs(creationTimestamp))
   for (const kind of kindNamesOf(carried))
-    metrics.count('chaos_controller_disruptions_count', { disruption_kind: kind })
+    metrics.count('chaos_controller_disruptions_count', { disruption_kind: kind }, 1, { namespace, name })
 }
 
 /** Whether it is in its first run, and something of it had not been injected before this write. */
@@ -87,16 +90,29 @@ function isFirst(after: object, { targetInjections }: JsonFields): boolean {
 }
 
 function countParent(metrics: Counted, parent: string, { before, after }: StatusWritten): void {
-  const { lastScheduleTime, targetResourcePreviouslyMissing: missing, history } = fieldsOf(fieldsOf(after)['status'])
+  const status = fieldsOf(fieldsOf(after)['status'])
+  const { lastScheduleTime, history } = status
+  const { namespace = '', name } = after.metadata
   const count = (what: string) => {
-    metrics.count(`chaos_${parent}_controller_schedule_${what}`, { namespace: after.metadata.namespace ?? '' })
+    metrics.count(`chaos_${parent}_controller_schedule_${what}`, { namespace }, 1, { name })
   }
-  const wasMissing = textOf(before['targetResourcePreviouslyMissing']) !== ''
-  const isMissing = textOf(missing) !== ''
-  if (isMissing && !wasMissing) count('target_missing')
-  if (!isMissing && wasMissing) count('missing_target_found')
+  const came = (field: string) => isSet(field, status) && !isSet(field, before)
+  const went = (field: string) => !isSet(field, status) && isSet(field, before)
+  if (came('targetResourcePreviouslyMissing')) count('target_missing')
+  if (went('targetResourcePreviouslyMissing')) count('missing_target_found')
+  if (came('pausedSince')) count('paused')
+  if (isSkippedAsTooLate(parent, status) && status['lastSkippedTime'] !== before['lastSkippedTime']) count('too_late')
   // A cron passes over times as well; what it has made stands in its history.
   const [made, known] =
     parent === 'cron' ? [history, before['history']] : [lastScheduleTime, before['lastScheduleTime']]
   if (made !== undefined && JSON.stringify(made) !== JSON.stringify(known)) count('disruption_scheduled')
+}
+
+/** Of rollouts nothing else is passed over. */
+function isSkippedAsTooLate(parent: string, status: JsonFields): boolean {
+  return isSet('lastSkippedTime', status) && (parent === 'rollout' || status['lastSkippedReason'] === 'TooLate')
+}
+
+function isSet(field: string, status: JsonFields): boolean {
+  return textOf(status[field]) !== ''
 }

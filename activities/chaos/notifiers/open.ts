@@ -5,17 +5,24 @@ import type { Notifier, Notifiers } from '../../run/notifier.ts'
 import { ActivityError } from '../../../workflows/kit/index.ts'
 import type { NotifierConfig } from '../../../workflows/chaos/notifier-config.ts'
 import { bodyOf, notificationType } from '../../../workflows/chaos/notification.ts'
+import type { DatadogClient } from '../datadog-client.ts'
+import { datadogNotifier } from './datadog.ts'
 import { httpNotifier } from './http.ts'
 import { occurrenceOf } from './occurrence.ts'
 import { SecretFileError } from './secret-file.ts'
 import { slackNotifier } from './slack.ts'
 
-/** @throws a plain Error that names a file of secrets that cannot be read. */
-export function openNotifiers(config: NotifierConfig, log: Deps['log']): Notifiers {
+/** @param datadog undefined: it is not told. @throws a plain Error that names a file of secrets that cannot be read. */
+export function openNotifiers(
+  config: NotifierConfig,
+  log: Deps['log'],
+  datadog?: Pick<DatadogClient, 'event'>,
+): Notifiers {
   const { clusterName, http, slack, noop, attempts, retryMs } = config
   const all: readonly Notifier[] = [
     ...(noop ? [noopNotifier(log)] : []),
     ...(http === undefined ? [] : [httpNotifier(http, clusterName)]),
+    ...(datadog === undefined ? [] : [datadogNotifier(datadog)]),
     ...(slack === undefined ? [] : [slackNotifier(slack, clusterName, log)]),
   ]
   return { tries: { attempts, retryMs }, all: all.map(withFilesTold) }

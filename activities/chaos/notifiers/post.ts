@@ -61,7 +61,7 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, `TimeoutError`: never a message, which may quote what was sent. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   const { code } = error as Error & { readonly code?: unknown }
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code) ? code : error.name

@@ -28,8 +28,8 @@ export async function tell(
   const involved = about === undefined ? { ...subject, apiVersion: target.apiVersion } : involvedIn(about)
   const answer = await writeEvent(deps, involved, { type, reason, message, source, identity })
   const controller = controllerOf(by)
-  if (answer === 'recorded')
-    deps.hearing?.(controller)?.eventRecorded?.({ controller, namespace: subject.namespace, reason })
+  const { namespace, name } = subject
+  if (answer === 'recorded') deps.hearing?.(controller)?.eventRecorded?.({ controller, namespace, name, reason })
   if (about === undefined) await notify(deps, { by, subject, target, event, identity })
 }
 

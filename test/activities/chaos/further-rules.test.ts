@@ -53,6 +53,7 @@ const kube: ObjectReader = {
 function rulesBy(config?: object): FurtherRules {
   return openFurtherRules({
     kube,
+    warn: () => undefined,
     flags: { 'chaos-config': config === undefined ? undefined : configFile(folder, config) },
   })
 }
@@ -221,6 +222,18 @@ describe('the operators’ configuration', () => {
 
   it('keeps the webhook from starting where it is wrong', () => {
     expect(() => rulesBy({ controller: { deleteOnly: 'perhaps' } })).toThrow(/controller\.deleteOnly: found "perhaps"/)
+  })
+
+  it('keeps it from starting where metrics are to be sent and nobody says where', () => {
+    const open = (flags: object, statsd: object) =>
+      openFurtherRules({
+        ...{ kube, warn: () => undefined, flags: { 'chaos-config': undefined, ...flags } },
+        metrics: { source: { hear: () => undefined }, statsd },
+      })
+    const sink = { 'metrics-sink': 'datadog' }
+    expect(() => open(sink, {})).toThrow('controller.metricsSink): found neither STATSD_URL nor DD_AGENT_HOST')
+    expect(() => open(sink, { url: 'unix:///dsd.socket' })).toThrow("STATSD_URL: found 'unix:///dsd.socket'")
+    expect(() => open({}, {})).not.toThrow()
   })
 })
 

@@ -67,6 +67,24 @@ describe('what a process counts', () => {
     expect(asked).toBe(1)
   })
 
+  it('is told to who hears of it when it changes, with details that are no labels', async () => {
+    const [counted, told]: [Metrics, unknown[]] = [metrics(), []]
+    counted.count('starts')
+    counted.hear({
+      counted: (name, labels, by) => told.push([name, labels, by]),
+      observed: (name, labels, seconds) => told.push([name, labels, seconds]),
+    })
+    counted.count('starts', {}, 0)
+    counted.count('made', { namespace: 'a', status: 'failed' }, 2, { name: 'x' })
+    counted.observe('took', 0.5, {}, { name: 'y' })
+    expect(() => counted.count('other')).toThrow('metric other')
+    expect(told).toEqual([
+      ['made', { namespace: 'a', status: 'failed', name: 'x' }, 2],
+      ['took', { name: 'y' }, 0.5],
+    ])
+    expect(await counted.text()).toContain('made{namespace="a",status="failed"} 2\n')
+  })
+
   it('is nothing that no wing declares', () => {
     expect(() => metrics().count('other')).toThrow('metric other: found a counter')
     expect(() => metrics().count('made', { namespace: 'x' })).toThrow(

@@ -23,6 +23,7 @@ const NEVER = [
   'webpack',
   'ajv',
   'typescript',
+  'hot-shots',
 ]
 
 interface Loaded {
@@ -32,8 +33,8 @@ interface Loaded {
   readonly stderr: string
 }
 
-function load(args: readonly string[]): Loaded {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', PAWL_CACHE: '/nonexistent' }
+function load(args: readonly string[], more: Readonly<Record<string, string>> = {}): Loaded {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', PAWL_CACHE: '/nonexistent', ...more }
   const flags = ['--disable-warning=ExperimentalWarning', '--import', TELLER]
   const { stderr } = spawnSync(process.execPath, [...flags, CLI, ...args], { encoding: 'utf8', env })
   const lines = stderr.trimEnd().split('\n')
@@ -88,6 +89,20 @@ describe('a command that steers', { timeout: 120_000 }, () => {
     expect(stderr).toContain('no answer')
     for (const name of [KUBERNETES, 'kysely', 'pg', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
     expect(modules).toBeLessThan(470)
+  })
+})
+
+describe('an injector', { timeout: 120_000 }, () => {
+  it('loads what it sends metrics with where it is to send them, and not elsewhere', async () => {
+    const folder = await scratchFolder()
+    const own = { CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready'), CHAOS_INJECTOR_STATE: join(folder, 'state') }
+    const live = (...sink: readonly string[]) => {
+      const target = ['--level', 'pod', '--target-containers', 'app;process://1']
+      const args = ['injector', 'cpu-pressure', ...target, '--dry-run', '--deadline', '2020-01-01T00:00:00Z', ...sink]
+      return load(args, { ...own, STATSD_URL: '127.0.0.1:8125' }).packages
+    }
+    expect([...live().keys()]).not.toContain('hot-shots')
+    expect(live('--metrics-sink', 'datadog').get('hot-shots')).toBeGreaterThan(0)
   })
 })
 

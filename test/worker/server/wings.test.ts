@@ -37,6 +37,7 @@ describe('the flags of wings', () => {
   it('are flags of the worker', () => {
     expect(Object.keys(WING_FLAGS)).toEqual([
       'chaos-config',
+      'metrics-sink',
       'pickup-timeout',
       'deployers',
       'strict-tenancy',

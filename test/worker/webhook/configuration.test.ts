@@ -145,6 +145,24 @@ describe('an entry for rules about metadata', () => {
   })
 })
 
+describe('an entry for deletions', () => {
+  it('is there where these are counted, asks once of each, and holds nothing up for longer than a second', () => {
+    const names = WINGS['chaos']?.admission
+    if (names === undefined) throw new Error('the wing says no names')
+    const { webhooks } = wantedConfiguration(names, ADMISSIONS['chaos'] ?? [], ASKED)
+    const ofDeletions = webhooks.filter(({ rules }) => JSON.stringify(rules).includes('DELETE'))
+    expect(ofDeletions).toMatchObject([
+      {
+        name: 'disruptions.deleted.validation.chaos.datadoghq.com',
+        rules: [{ operations: ['DELETE'], resources: ['disruptions'] }],
+        matchConditions: [{ expression: '!has(oldObject.metadata.deletionTimestamp)' }],
+        ...{ failurePolicy: 'Ignore', timeoutSeconds: 1, sideEffects: 'None' },
+      },
+    ])
+    expect(wanted().webhooks.filter(({ rules }) => JSON.stringify(rules).includes('DELETE'))).toEqual([])
+  })
+})
+
 describe('an entry for defaults', () => {
   it('is asked of what is new or changed, and is as strict as the rules while nobody answers', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]

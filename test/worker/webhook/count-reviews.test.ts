@@ -6,7 +6,12 @@ import { Metrics } from '../../../activities/run/metrics.ts'
 import { countReviews, reviewMetrics } from '../../../worker/webhook/count-reviews.ts'
 
 const wings = [
-  { counters: { Shop: { created: 'shops_made', updated: 'shops_changed', refused: 'shops_refused' } } },
+  {
+    counters: {
+      Shop: { created: 'shops_made', updated: 'shops_changed', refused: 'shops_refused', deleted: 'shops_closed' },
+      Stall: { created: 'stalls_made', updated: 'stalls_changed', refused: 'stalls_refused' },
+    },
+  },
   {},
 ]
 
@@ -27,15 +32,18 @@ describe('reviews', () => {
     say({ dryRun: true })
     say({ subResource: 'status', operation: 'UPDATE' })
     say({ kind: { group: 'example.com', kind: 'House' } })
-    say({ operation: 'DELETE' })
+    say({ operation: 'DELETE', object: null, oldObject: { metadata: { name: 'a' } } })
+    say({ operation: 'DELETE', dryRun: true })
+    say({ operation: 'DELETE', kind: { group: 'example.com', kind: 'Stall' } })
     answered(undefined, {}, 'spec')
     // Asked about once more, and about the metadata alone.
     say({ object: { spec: {} } }, true, 'metadata')
     const same = { object: { spec: { a: 1 } }, oldObject: { spec: { a: 1 } } }
     say({ operation: 'UPDATE', ...same }, true, 'metadata')
-    const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('shops'))
+    const lines = (await metrics.text()).split('\n').filter((line) => /^(?:shops|stalls)/.test(line))
     expect(lines.sort()).toEqual([
       'shops_changed{namespace="n"} 2',
+      'shops_closed{namespace="n"} 1',
       'shops_made{namespace="n"} 2',
       'shops_refused{namespace="n"} 1',
       'shops_refused{namespace="other"} 1',

@@ -77,6 +77,9 @@ describe("the operators' configuration", () => {
       'injector.labels: found {"a":1}, expected fields with texts',
       'handler: found 3, expected fields',
     ])
+    expect(problems({ controller: { metricsSink: 'prometheus' } })).toEqual([
+      'controller.metricsSink: found "prometheus", expected noop or datadog',
+    ])
     expect(problems({ injector: { chaosNamespace: 'other' } })).toEqual([
       'injector.chaosNamespace: found "other", expected chaos-engineering, for which the roles are made',
     ])

@@ -9,7 +9,7 @@ const problems = (notifiers: object) => read(notifiers).problems.map(problemText
 describe('the configuration of notifiers', () => {
   it('tells nobody where none is switched on', () => {
     expect(readNotifierConfig(undefined)).toEqual({
-      ...{ config: { clusterName: '', attempts: 12, retryMs: 1000, noop: false }, problems: [] },
+      ...{ config: { clusterName: '', attempts: 12, retryMs: 1000, noop: false, datadog: false }, problems: [] },
     })
     const off = { http: { disruption: { enabled: false, url: 'http://x' } }, slack: { enabled: false } }
     expect(read(off).config).toEqual(readNotifierConfig(undefined).config)
@@ -28,7 +28,7 @@ describe('the configuration of notifiers', () => {
     })
     expect(wrong).toEqual([])
     expect(config).toEqual({
-      ...{ clusterName: 'one', attempts: 3, retryMs: 2000, noop: false },
+      ...{ clusterName: 'one', attempts: 3, retryMs: 2000, noop: false, datadog: false },
       http: {
         ...{ disruptionURL: 'https://one/hook?x=1', disruptionCronURL: 'http://two', headers: ['A: b:c'] },
         headersFilepath: '/etc/headers',
@@ -42,10 +42,9 @@ describe('the configuration of notifiers', () => {
     expect(read({ http: { enabled: true, url: 'http://one' } }).config.http?.disruptionURL).toBe('http://one')
   })
 
-  it('refuses what Pawl cannot do', () => {
-    expect(problems({ datadog: { enabled: true } })).toEqual([
-      'controller.notifiers.datadog.enabled: found true, expected false: Pawl sends no events to Datadog; http and slack tell of them',
-    ])
+  it('takes Datadog, which needs nothing but to be switched on', () => {
+    expect(read({ datadog: { enabled: true } })).toMatchObject({ config: { datadog: true }, problems: [] })
+    expect(read({}).config.datadog).toBe(false)
   })
 
   it('says what is missing or wrong, and repeats nothing that may be a secret', () => {

@@ -34,6 +34,11 @@ const statusField = record('What was made.', {
   lastSkippedTime: timestamp(
     'The last time of the schedule for which none was made, since there was one still, it was too late, or there was no target.',
   ),
+  lastSkippedReason: text(
+    'Why none was made then: TargetMissing, StillThere (the Disruption of an earlier time), or TooLate.',
+  ),
+  nextScheduleTime: timestamp('The next time of the schedule; absent while it is paused.'),
+  pausedSince: timestamp('Since when it is seen to be paused; absent while it is not.'),
   observedGeneration: integer('The generation of the spec that was looked at last.'),
   targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
   history: list(
@@ -64,7 +69,7 @@ export const disruptionCronKind = defineKind({
   ],
   description: 'A DisruptionCron makes a Disruption at every time of a schedule.',
   schema: { spec: required(specField), status: statusField },
-  projection: [path('status.lastScheduleTime')],
+  projection: [path('status.lastScheduleTime'), path('status.nextScheduleTime')],
   hashed: [path('spec')],
   workerVerbs: [],
 })

@@ -49,20 +49,21 @@ const checkSpec = action<CronPass>('checkSpec', ({ target }): Outcome => {
   return problems.length === 0 ? done : fail('InvalidSpec', specProblemsText(problems))
 })
 
+/** As users read it. */
+const SKIPPED = { 'target missing': 'TargetMissing', 'still there': 'StillThere', 'too late': 'TooLate' } as const
+
 const runDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
-  const { target, state, status, now, log } = pass
+  const { status, now } = pass
   const decision = decisionIn(pass)
   if (decision === undefined) return fail('InvalidSpec', `spec.schedule: expected ${EXPECTED_SCHEDULE}`)
-  const { lastMs, nextMs } = decision
-  rememberChildren(pass, state.children)
-  if (lastMs !== undefined && decision.run !== 'now') status.lastScheduleTime = instantText(lastMs)
+  const { nextMs } = decision
+  sayTimes(pass, decision)
   const next = nextMs === undefined ? done : later(nextMs - now.getTime())
   if (!('forMs' in decision)) return next
   const { forMs } = decision
   const found = targetIn(pass)
   if (decision.run !== 'now' || found === undefined) {
-    status.lastSkippedTime = instantText(forMs)
-    log.warn('a Disruption is not made', { cron: target.metadata.name, for: instantText(forMs), why: decision.run })
+    passOver(pass, forMs, decision.run === 'now' ? 'target missing' : decision.run)
     return next
   }
   if (await isHeldBack(pass)) return next
@@ -72,6 +73,21 @@ const runDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
   if (made.child !== undefined) rememberChildren(pass, [made.child])
   return next
 })
+
+/** What the status says of the schedule, whatever comes of this pass. */
+function sayTimes(pass: CronPass, { run, lastMs, nextMs }: CronDecision): void {
+  const { target, state, status, now } = pass
+  rememberChildren(pass, state.children)
+  if (lastMs !== undefined && run !== 'now') status.lastScheduleTime = instantText(lastMs)
+  status.nextScheduleTime = nextMs === undefined ? null : instantText(nextMs)
+  status.pausedSince = run === 'paused' ? (target.status?.pausedSince ?? instantText(now.getTime())) : null
+}
+
+function passOver({ target, status, log }: CronPass, forMs: number, why: keyof typeof SKIPPED): void {
+  status.lastSkippedTime = instantText(forMs)
+  status.lastSkippedReason = SKIPPED[why]
+  log.warn('a Disruption is not made', { cron: target.metadata.name, for: instantText(forMs), why })
+}
 
 /** Undefined for a schedule that is none. */
 function decisionIn(pass: CronPass): CronDecision | undefined {

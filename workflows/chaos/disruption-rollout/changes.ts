@@ -51,8 +51,8 @@ export interface RolloutState {
 }
 
 export type RolloutDecision =
-  | { readonly run: 'now'; readonly forMs: number }
-  | { readonly run: 'target missing' | 'never changed' | 'already tested' | 'still there' | 'too late' }
+  | { readonly run: 'now' | 'too late'; readonly forMs: number }
+  | { readonly run: 'target missing' | 'never changed' | 'already tested' | 'still there' }
 
 export function rolloutDecision({
   status,
@@ -66,5 +66,5 @@ export function rolloutDecision({
   if (changedMs === undefined) return { run: 'never changed' }
   if (testedMs !== undefined && changedMs <= testedMs) return { run: 'already tested' }
   if (hasChild) return { run: 'still there' }
-  return changedMs + toleranceMs < nowMs ? { run: 'too late' } : { run: 'now', forMs: changedMs }
+  return { run: changedMs + toleranceMs < nowMs ? 'too late' : 'now', forMs: changedMs }
 }

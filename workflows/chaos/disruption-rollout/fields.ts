@@ -13,6 +13,7 @@ export const disruptionRolloutFields: OwnedFields = {
       path('status.latestTargetResource'),
       path('status.lastContainerChangeTime'),
       path('status.lastScheduleTime'),
+      path('status.lastSkippedTime'),
       path('status.targetResourcePreviouslyMissing'),
     ],
     // Of the one that it makes; what it copies of its own annotations is whatever its author has put there.

@@ -29,6 +29,7 @@ const statusField = record('What was seen and made.', {
   latestTargetResource: text('Whose containers these are: `deployment/shop`. Those of another target are no change.'),
   lastContainerChangeTime: timestamp('When they changed last.'),
   lastScheduleTime: timestamp('When a Disruption was made last.'),
+  lastSkippedTime: timestamp('Of the last change for which none was made, because it was too late, when that was.'),
   targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
 })
 

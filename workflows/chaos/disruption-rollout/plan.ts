@@ -50,8 +50,13 @@ const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise
     ...{ isTargetThere: found !== undefined, hasChild: state.children.length > 0 },
     ...{ nowMs: now.getTime(), toleranceMs: toleranceMsOf(pass) },
   })
-  if (decision.run === 'too late')
-    log.info('a Disruption is not made', { rollout: target.metadata.name, why: 'too late' })
+  if (decision.run === 'too late') {
+    // The change stands there as long as none follows it: it is passed over once.
+    const skipped = instantText(decision.forMs)
+    if (target.status?.lastSkippedTime !== skipped)
+      log.info('a Disruption is not made', { rollout: target.metadata.name, why: 'too late' })
+    status.lastSkippedTime = skipped
+  }
   if (decision.run !== 'now' || found === undefined || (await isHeldBack(pass))) return done
   const made = await makeChild(pass, found.selector, decision.forMs)
   if ('fault' in made) return made.fault

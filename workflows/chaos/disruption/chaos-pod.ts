@@ -1,7 +1,7 @@
 // The pod that carries an injector: a pure function of what is disturbed, how, and how the operators set it up. Source: spec/chaos.md 2.5.
 
 import type { WantedObject } from '../../kit/index.ts'
-import type { ChaosConfig, PassConfig } from '../config.ts'
+import type { PassConfig } from '../config.ts'
 import {
   CHAOS_POD_FINALIZER,
   DISRUPTION_KIND_LABEL,
@@ -73,10 +73,13 @@ function containersOf(
 
 function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): WantedObject {
   const { name, kind, target, disruption, spec, times, now, config, cloudHosts } = input
-  const { injector } = config
+  const { injector, controller } = config
   const [targetName, label] = [target.metadata.name, targetLabel(target.metadata.name)]
   const place = { name: targetName, node: target.node, ip: target.ip }
-  const args = injectorArgs({ kind, spec, disruption, target: place, containers, times, cloudHosts, config: injector })
+  const args = injectorArgs({
+    ...{ kind, spec, disruption, target: place, containers, times, cloudHosts, config: injector },
+    metricsSink: controller.metricsSink,
+  })
   const left = Math.max(0, times.end - now)
   return {
     apiVersion: 'v1',
@@ -99,7 +102,7 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
       activeDeadlineSeconds: Math.ceil(left / 1000) + ACTIVE_PAD_SECONDS,
       tolerations: injector.tolerations,
       ...(injector.imagePullSecret !== undefined && { imagePullSecrets: [{ name: injector.imagePullSecret }] }),
-      containers: [containerOf(args, injector)],
+      containers: [containerOf(args, config)],
       volumes: VOLUMES,
     },
   }
@@ -107,7 +110,10 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
 
 const NOTHING = { cpu: '0', memory: '0' }
 
-function containerOf(args: readonly string[], { image, logLevel }: ChaosConfig['injector']): object {
+function containerOf(args: readonly string[], { injector, controller }: PassConfig): object {
+  const { image, logLevel } = injector
+  // Without it the injector looks for the agent of its node.
+  const statsdURL = controller.metricsSink === 'datadog' ? controller.statsdURL : undefined
   return {
     ...{ name: INJECTOR_CONTAINER, image, imagePullPolicy: 'IfNotPresent', args },
     securityContext: { privileged: true },
@@ -124,6 +130,7 @@ function containerOf(args: readonly string[], { image, logLevel }: ChaosConfig['
       { name: 'CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER', value: '/mnt/sysrq-trigger' },
       { name: 'CHAOS_INJECTOR_MOUNT_CGROUP', value: '/mnt/cgroup/' },
       { name: 'LOG_LEVEL', value: logLevel },
+      ...(statsdURL === undefined ? [] : [{ name: 'STATSD_URL', value: statsdURL }]),
     ],
     volumeMounts: [
       { name: 'run', mountPath: '/run' },

@@ -6,6 +6,7 @@
 import { kindFieldsOf, type InjectorKindName, INJECTOR_KINDS } from '../contract.ts'
 import type { AllowedHost, ChaosConfig } from '../config.ts'
 import { goDurationOfMs, normalGoDuration } from '../go-duration.ts'
+import type { MetricsSink } from '../metrics.ts'
 import type { DisruptionSpec } from './kind.ts'
 import type { NetworkDisruption, NetworkHost } from './schema/network.ts'
 import { instantText } from '../instant.ts'
@@ -25,6 +26,7 @@ export interface InjectorCall {
   /** What the services of clouds stand for. */
   readonly cloudHosts: readonly NetworkHost[]
   readonly config: ChaosConfig['injector']
+  readonly metricsSink: MetricsSink
 }
 
 export function injectorArgs(call: InjectorCall): readonly string[] {
@@ -144,11 +146,19 @@ function serviceText({
   return [name, namespace, ...ports.map((port) => `${port.port ?? 0}-${port.name ?? ''}`), percentage].join(';')
 }
 
-function commonArgs({ spec, disruption, target, containers, times, config }: InjectorCall): readonly string[] {
+function commonArgs({
+  spec,
+  disruption,
+  target,
+  containers,
+  times,
+  config,
+  metricsSink,
+}: InjectorCall): readonly string[] {
   const isOfNode = spec.level === 'node'
   const { activeDuration, dormantDuration, initialDelay } = spec.pulse ?? {}
   return [
-    ...['--metrics-sink', 'noop', '--level', isOfNode ? 'node' : 'pod'],
+    ...['--metrics-sink', metricsSink, '--level', isOfNode ? 'node' : 'pod'],
     ...(isOfNode ? [] : ['--target-containers', containersText(containers), '--target-pod-ip', target.ip]),
     ...['--chaos-namespace', config.chaosNamespace],
     ...['--log-context-disruption-name', disruption.name, '--log-context-disruption-namespace', disruption.namespace],

@@ -8,6 +8,7 @@
 //   A4. A mutation refuses nothing, is asked of dry runs as well, and changes nothing of what it has changed already: it may be asked twice.
 
 import type { Kind } from '../kind/kind.ts'
+import type { MetricsSource, StatsdEnvironment } from './metrics.ts'
 import type { Signal } from './own-activities.ts'
 import type { FlagTable, FlagValues } from './wing.ts'
 
@@ -106,6 +107,10 @@ export interface FurtherContext {
   readonly kube: ObjectReader
   /** Those flags of the wing that the webhook has (`inWebhook`). */
   readonly flags: FlagValues<FlagTable>
+  /** What the webhook counts, and where metrics are sent; absent where it counts nothing. */
+  readonly metrics?: { readonly source: MetricsSource; readonly statsd: StatsdEnvironment }
+  /** For what no answer can say. */
+  readonly warn: (details: object, message: string) => void
 }
 
 export interface ObjectReader {

@@ -13,3 +13,27 @@ export interface MetricDeclaration {
 
 /** By name, as Prometheus allows names. */
 export type MetricTable = Readonly<Record<string, MetricDeclaration>>
+
+export type MetricLabels = Readonly<Record<string, string>>
+
+/** Hears of each change when it is made, for those who are sent metrics in place of asking for them. Throws nothing. */
+export interface MetricsHearer {
+  /** @param labels also those that are only for who hears. */
+  counted(name: string, labels: MetricLabels, by: number): void
+  observed(name: string, labels: MetricLabels, seconds: number): void
+}
+
+/** What a process counts, to a wing that sends it on. */
+export interface MetricsSource {
+  hear(hearer: MetricsHearer): void
+}
+
+/** Where metrics are sent by the protocol of StatsD, as the environment of a process says it. */
+export interface StatsdEnvironment {
+  /** `$STATSD_URL`. */
+  readonly url?: string
+  /** `$DD_AGENT_HOST`: the agent of this node. */
+  readonly agentHost?: string
+  /** `$DD_DOGSTATSD_PORT`, beside it. */
+  readonly agentPort?: string
+}

@@ -108,6 +108,8 @@ export interface ReviewCounters {
   readonly created: string
   readonly updated: string
   readonly refused: string
+  /** Undefined: nobody is asked about deletions. They always pass, and wait for the webhook a second at most. */
+  readonly deleted?: string
 }
 
 /** A kind, as it is addressed. */

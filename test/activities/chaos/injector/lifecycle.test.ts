@@ -8,11 +8,12 @@ import { HandClock, settled } from './hand-clock.ts'
 
 describe('an injector', () => {
   it('injects, becomes ready, and cleans when a signal comes', async () => {
-    const { life, done, clock, signal } = born()
+    const { life, done, clock, signal, counted } = born()
     await settled()
     expect(done).toEqual(['inject a', 'ready', 'release'])
     signal()
     expect(await life).toBe(0)
+    expect(counted).toEqual(['injected succeed', 'cleaned succeed'])
     expect(done).toEqual(['inject a', 'ready', 'release', 'clean a', 'finalizer'])
     expect(clock.now()).toBe(1_000_000)
   })
@@ -99,11 +100,12 @@ describe('an injector', () => {
   })
 
   it('D9: stays without being ready when one of its injections fails, and cleans both', async () => {
-    const { life, done, signal } = born({}, [injection('a', { injects: failing }), injection('b')])
+    const { life, done, signal, counted } = born({}, [injection('a', { injects: failing }), injection('b')])
     await settled()
     expect(done).toEqual(['inject a', 'inject b', 'release'])
     signal()
     expect(await life).toBe(0)
+    expect(counted).toEqual(['injected failed', 'injected succeed', 'cleaned succeed', 'cleaned succeed'])
     expect(done.slice(3)).toEqual(['clean a', 'clean b', 'finalizer'])
   })
 
@@ -124,17 +126,21 @@ describe('an injector', () => {
   })
 
   it('D7: fails after the third retry, has cleaned the others, and keeps its finalizer', async () => {
-    const { life, done, clock, signal } = born({}, [injection('a', { cleans: failingTimes(4) }), injection('b')])
+    const { life, done, clock, signal, counted } = born({}, [
+      injection('a', { cleans: failingTimes(4) }),
+      injection('b'),
+    ])
     await settled()
     signal()
     await settled()
     for (const pause of [1000, 2000, 4000]) await clock.turn(pause)
     expect(await life).toBe(1)
+    expect(counted.slice(2)).toEqual(['cleaned failed', 'cleaned succeed'])
     expect(done.slice(4)).toEqual(['clean a', 'clean a', 'clean a', 'clean a', 'clean b'])
   })
 
   it('cleans and injects in turns when it pulses, and is ready all the time', async () => {
-    const { life, done, clock, signal } = born({ pulse: { activeMs: 1000, dormantMs: 500 } })
+    const { life, done, clock, signal, counted } = born({ pulse: { activeMs: 1000, dormantMs: 500 } })
     await settled()
     await clock.turn(1000)
     expect(done.slice(3)).toEqual(['clean a'])
@@ -145,6 +151,27 @@ describe('an injector', () => {
     expect(await life).toBe(0)
     expect(done.slice(5)).toEqual(['clean a', 'clean a', 'finalizer'])
     expect(done.filter((one) => one === 'ready')).toHaveLength(1)
+    expect(counted).toEqual([
+      ...['injected succeed', 'cleaned_for_reinjection succeed', 'reinjected succeed'],
+      ...['cleaned_for_reinjection succeed', 'cleaned succeed'],
+    ])
+  })
+
+  it('counts what it could not do again', async () => {
+    let injected = 0
+    const injects = async () => {
+      injected += 1
+      if (injected === 2) await failing()
+    }
+    const { life, signal, restart, counted } = born({}, [injection('a', { injects, cleans: failingTimes(1) })])
+    await settled()
+    restart()
+    await settled()
+    signal()
+    expect(await life).toBe(0)
+    expect(counted).toEqual([
+      ...['injected succeed', 'cleaned_for_reinjection failed', 'reinjected failed', 'cleaned succeed'],
+    ])
   })
 
   it('follows a target that was started again', async () => {
@@ -224,6 +251,7 @@ function born(
 ) {
   const done: string[] = []
   const failures: string[] = []
+  const counted: string[] = []
   const clock = new HandClock()
   const ending = new AbortController()
   if (isTold) ending.abort()
@@ -236,6 +264,7 @@ function born(
     injections: makings.map((making) => making(done)),
     ...{ clock, end: ending.signal, deadline: undefined, notBefore: undefined, initialDelayMs: 0, pulse: undefined },
     isRepeatable: true,
+    count: (what, isDone) => counted.push(`${what} ${isDone ? 'succeed' : 'failed'}`),
     log: {
       ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
       error: (message) => failures.push(message),
@@ -254,7 +283,7 @@ function born(
     },
     ...parts,
   })
-  return { life, done, failures, clock, signal: () => ending.abort(), restart: () => restart() }
+  return { life, done, failures, counted, clock, signal: () => ending.abort(), restart: () => restart() }
 }
 
 async function succeeding(): Promise<void> {

@@ -74,9 +74,14 @@ describe('the counting of Disruptions', () => {
       written('disruptionCron', { history }, { history, lastSkippedTime: at(3), lastScheduleTime: at(3) }),
     )
     heard.statusWritten?.(written('disruptionRollout', {}, { lastScheduleTime: at(3) }))
-    heard.eventRecorded?.({ controller: 'disruptionCron', namespace: 'shop', reason: 'DisruptionCronTargetMissing' })
-    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'CreateFailed' })
-    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', reason: 'Orphaned' })
+    heard.eventRecorded?.({
+      controller: 'disruptionCron',
+      namespace: 'shop',
+      name: 'x',
+      reason: 'DisruptionCronTargetMissing',
+    })
+    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', name: 'x', reason: 'CreateFailed' })
+    heard.eventRecorded?.({ controller: 'disruption', namespace: 'shop', name: 'x', reason: 'Orphaned' })
     expect(told).toEqual([
       'chaos_cron_controller_schedule_target_missing {"namespace":"shop"}',
       'chaos_cron_controller_schedule_missing_target_found {"namespace":"shop"}',
@@ -85,6 +90,21 @@ describe('the counting of Disruptions', () => {
       'chaos_cron_controller_schedule_missing_target_deleted {"namespace":"shop"}',
       'chaos_controller_pods_created {"namespace":"shop","status":"failed"}',
       'chaos_controller_orphan_found {"namespace":"shop"}',
+    ])
+  })
+  it('counts what it was too late for, and that a cron is paused, when it begins to be so', () => {
+    const { told, heard } = hearing()
+    const late = { lastSkippedTime: at(4), lastSkippedReason: 'TooLate' }
+    heard.statusWritten?.(written('disruptionCron', { lastSkippedTime: at(3), lastSkippedReason: 'StillThere' }, late))
+    heard.statusWritten?.(written('disruptionCron', late, { ...late, pausedSince: at(5) }))
+    heard.statusWritten?.(written('disruptionCron', { ...late, pausedSince: at(5) }, { ...late, pausedSince: at(5) }))
+    heard.statusWritten?.(written('disruptionCron', { ...late, pausedSince: at(5) }, late))
+    heard.statusWritten?.(written('disruptionRollout', {}, { lastSkippedTime: at(4) }))
+    heard.statusWritten?.(written('disruptionRollout', { lastSkippedTime: at(4) }, { lastSkippedTime: at(4) }))
+    expect(told).toEqual([
+      'chaos_cron_controller_schedule_too_late {"namespace":"shop"}',
+      'chaos_cron_controller_schedule_paused {"namespace":"shop"}',
+      'chaos_rollout_controller_schedule_too_late {"namespace":"shop"}',
     ])
   })
 })

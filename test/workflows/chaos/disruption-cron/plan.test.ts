@@ -67,7 +67,7 @@ describe('a pass over a DisruptionCron', () => {
     const { written, outcome, events, status } = await pass({ status: {} })
     expect([written, outcome.laterMs]).toEqual([[], 29_000])
     expect(events).toMatchObject([{ type: 'Normal', reason: 'DisruptionCronCreated', occasion: '1' }])
-    expect(status).toEqual({ observedGeneration: 1 })
+    expect(status).toEqual({ observedGeneration: 1, nextScheduleTime: '2026-01-02T03:01:00Z' })
   })
 
   it('makes its Disruption when it is time, for the pods of its target (C1)', async () => {
@@ -108,7 +108,7 @@ describe('a pass over a DisruptionCron', () => {
     const status = { ...TOLD, lastScheduleTime: '2026-01-02T03:01:00Z' }
     const there = await pass({ status, state: { children: [child('03:01:00')] } })
     expect([there.written, there.outcome.laterMs]).toEqual([[], 59_000])
-    expect(there.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:02:00Z' })
+    expect(there.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:02:00Z', lastSkippedReason: 'StillThere' })
     clock('03:02:30')
     const removed = await pass({ status: there.next.target.status as object })
     expect([removed.written, removed.outcome.laterMs]).toEqual([[], 30_000])
@@ -123,7 +123,7 @@ describe('a pass over a DisruptionCron', () => {
     const { written, status } = await pass({ state: { children: [child('03:01:00')] } })
     expect(written).toEqual([])
     expect(status).toEqual({
-      lastScheduleTime: '2026-01-02T03:01:00Z',
+      ...{ lastScheduleTime: '2026-01-02T03:01:00Z', nextScheduleTime: '2026-01-02T03:02:00Z' },
       history: [{ name: 'disruption-cron-game', kind: 'Disruption', createdAt: '2026-01-02T03:01:01Z' }],
     })
     const gone = await pass({ status: { ...TOLD, ...status } })
@@ -132,13 +132,20 @@ describe('a pass over a DisruptionCron', () => {
 
   it('makes nothing while it is paused, and then makes up for the last time alone, if it is not too late (C3)', async () => {
     clock('03:10:10')
-    const paused = await pass({ spec: { paused: true } })
-    expect([paused.written, paused.status, paused.ended]).toEqual([[], {}, 'Converged'])
-    const resumed = await pass()
+    const before = await pass({ spec: { schedule: '0 0 1 2 *' } })
+    const paused = await pass({ spec: { paused: true }, status: before.next.target.status as object })
+    expect([paused.written, paused.ended]).toEqual([[], 'Converged'])
+    expect(paused.status).toEqual({ pausedSince: '2026-01-02T03:10:10Z', nextScheduleTime: null })
+    clock('03:10:20')
+    const still = await pass({ spec: { paused: true }, status: paused.next.target.status as object })
+    expect([still.written, still.status]).toEqual([[], {}])
+    const resumed = await pass({ status: paused.next.target.status as object })
     expect(resumed.written).toEqual(MAKES)
-    expect(resumed.status).toMatchObject({ lastScheduleTime: '2026-01-02T03:10:00Z' })
+    expect(resumed.status).toMatchObject({
+      ...{ lastScheduleTime: '2026-01-02T03:10:00Z', nextScheduleTime: '2026-01-02T03:11:00Z', pausedSince: null },
+    })
     const late = await pass({ spec: { delayedStartTolerance: '9s' } })
-    expect([late.written, late.outcome.laterMs]).toEqual([[], 50_000])
+    expect([late.written, late.outcome.laterMs]).toEqual([[], 40_000])
   })
 
   it('makes none that is later than is tolerated, and says so in the log, once (C4)', async () => {
@@ -149,6 +156,7 @@ describe('a pass over a DisruptionCron', () => {
     })
     expect(late.written).toEqual([])
     expect(late.logged).toEqual([expect.stringContaining('"why":"too late"')])
+    expect(late.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:00:00Z', lastSkippedReason: 'TooLate' })
     const again = await pass({
       ...{ spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' } },
       status: late.next.target.status as object,
@@ -240,7 +248,7 @@ describe('a pass over a DisruptionCron', () => {
     const foreign = { ...made!, metadata: { ...made!.metadata, uid: 'uid-other' } }
     // Seen by no query for Disruptions of this cron, and there all the same.
     const { written, events, status } = await pass({ state: { home: foreign as never } })
-    expect([written, status]).toEqual([[], {}])
+    expect([written, status]).toEqual([[], { nextScheduleTime: '2026-01-02T03:02:00Z' }])
     expect(events).toMatchObject([
       { reason: 'NotOwned', message: expect.stringContaining('disruption-cron-game') as string },
     ])

@@ -58,8 +58,12 @@ describe('a rollout', () => {
     ['never changed', { status: {} }],
     ['already tested', { status: { lastContainerChangeTime: LATER, lastScheduleTime: LATER } }],
     ['still there', { hasChild: true }],
-    ['too late', { nowMs: nowMs + 61_000 }],
   ])('tests nothing: %s', (run, more) => {
     expect(rolloutDecision(state(more))).toEqual({ run })
+  })
+
+  it('says which change it is too late for', () => {
+    const late = state({ nowMs: nowMs + 61_000 })
+    expect(rolloutDecision(late)).toEqual({ run: 'too late', forMs: Date.parse(LATER) })
   })
 })

@@ -121,6 +121,12 @@ describe('a pass over a DisruptionRollout', () => {
       state: { deployment: newest },
     })
     expect([late.written, late.logged.length]).toEqual([[], 1])
+    expect(late.status).toEqual({ lastSkippedTime: '2026-01-02T03:11:00Z' })
+    const stillLate = await pass({
+      ...{ spec: { delayedStartTolerance: '59s' }, status: late.next.target.status },
+      state: { deployment: newest },
+    })
+    expect([stillLate.written, stillLate.status, stillLate.logged]).toEqual([[], {}, []])
   })
 
   it('makes one for a change in the very second of the last one', async () => {

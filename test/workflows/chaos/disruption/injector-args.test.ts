@@ -25,7 +25,7 @@ function args(kind: InjectorKindName, spec: Partial<DisruptionSpec>, more: objec
     target: { name: 'p1', node: 'n1', ip: '10.1.2.3' },
     containers: [{ name: 'app', id: 'containerd://abc' }],
     ...{ times: { createPods: INJECT, inject: INJECT, end: END }, config: DEFAULT_CONFIG.injector },
-    cloudHosts: [],
+    ...{ cloudHosts: [], metricsSink: 'noop' },
     ...more,
   }).join(' ')
 }

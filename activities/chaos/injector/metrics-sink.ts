@@ -1,0 +1,42 @@
+// Where an injector tells what it has done. Source: spec/chaos.md 2.15, 3.3: what keeps it from telling keeps it from nothing else.
+
+import type { StatsdEnvironment } from '../../../workflows/kit/index.ts'
+import type { InjectorKindName } from '../../../workflows/chaos/contract.ts'
+import type { MetricsSink } from '../../../workflows/chaos/metrics.ts'
+import { statsdAddressIn } from '../../../workflows/chaos/statsd-address.ts'
+import type { Count } from './lifecycle.ts'
+import { type Log, textOf } from './log.ts'
+
+export interface OpenSink {
+  readonly count: Count
+  /** Sends what is left, for a second at most. Never throws. */
+  readonly close: () => Promise<void>
+}
+
+export interface SinkOptions {
+  readonly sink: MetricsSink
+  readonly kind: InjectorKindName
+  readonly statsd: StatsdEnvironment
+  readonly log: Log
+}
+
+const CLOSING_MS = 1000
+const NOWHERE: OpenSink = { count: () => undefined, close: () => Promise.resolve() }
+
+export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promise<OpenSink> {
+  if (sink === 'noop') return NOWHERE
+  const found = statsdAddressIn(statsd)
+  if ('problem' in found) {
+    log.warn('metrics are not sent', { why: found.problem })
+    return NOWHERE
+  }
+  const { DatadogClient } = await import('../datadog-client.ts')
+  const client = new DatadogClient({
+    ...{ address: found.address, app: 'chaos-injector', isGrouped: false },
+    lost: (error) => log.warn('metrics are lost; this is said once', { error: textOf(error) }),
+  })
+  return {
+    count: (what, isDone) => client.count(`chaos.injector.${what}`, 1, { status: isDone ? 'succeed' : 'failed', kind }),
+    close: async () => await client.close(CLOSING_MS),
+  }
+}

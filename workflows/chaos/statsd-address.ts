@@ -1,0 +1,36 @@
+// Where an agent takes datagrams of StatsD, as chaos-controller is told it: `STATSD_URL`, or the agent of the node. Pure. Source: spec/chaos.md 2.15.
+
+import type { StatsdEnvironment } from '../kit/index.ts'
+
+export interface StatsdAddress {
+  /** A name or an address; one of IPv6 without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+export const STATSD_PORT = 8125
+
+export const EXPECTED_STATSD = 'HOST:PORT or udp://HOST:PORT; Pawl sends by UDP alone, to no socket file'
+
+/** Undefined for what is none. The sandbox of passes has no `URL`. */
+export function statsdAddress(text: string): StatsdAddress | undefined {
+  const [, bracketed, plain, digits] =
+    /^(?:udp:\/\/)?(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::(\d{1,5}))?\/?$/i.exec(text.trim()) ?? []
+  const host = bracketed ?? plain
+  const port = digits === undefined ? STATSD_PORT : Number(digits)
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
+}
+
+/** That of the environment, or what is wrong with it: for people. */
+export function statsdAddressIn(
+  environment: StatsdEnvironment,
+): { readonly address: StatsdAddress } | { readonly problem: string } {
+  const { url, agentHost, agentPort = String(STATSD_PORT) } = environment
+  if (url === undefined && agentHost === undefined)
+    return { problem: 'found neither STATSD_URL nor DD_AGENT_HOST, expected where the agent is' }
+  const agent = agentHost?.includes(':') === true ? `[${agentHost}]:${agentPort}` : `${agentHost}:${agentPort}`
+  const address = statsdAddress(url ?? agent)
+  if (address !== undefined) return { address }
+  const found = url === undefined ? `DD_AGENT_HOST, DD_DOGSTATSD_PORT: found '${agent}'` : `STATSD_URL: found '${url}'`
+  return { problem: `${found}, expected ${EXPECTED_STATSD}` }
+}
