@@ -58,14 +58,3 @@ export function deadlineAt(at: number, clock: Clock): Deadline {
 export async function untilTime(at: number, clock: Clock, until: AbortSignal): Promise<void> {
   for (let left = at - clock.now(); left > 0 && !until.aborted; left = at - clock.now()) await clock.sleep(left, until)
 }
-
-/** A time that follows the machine's clock forward, and goes on by the steady one where that is set back: what is due by it is due in time (C2). */
-export function heldTime({ now, steady: goesOn }: Pick<Clock, 'now' | 'steady'> = systemClock): () => number {
-  let [at, since] = [now(), goesOn()]
-  return () => {
-    const is = goesOn()
-    at = Math.max(now(), at + (is - since))
-    since = is
-    return at
-  }
-}

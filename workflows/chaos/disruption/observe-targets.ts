@@ -1,6 +1,6 @@
 // Tells what becomes of the targets while they are disturbed: an optional feature of the operators (`enableObserver`). Source: spec/chaos.md 1.10.
 //
-//   T1. What choosing has read is looked at, and nothing is read beside it but Events (target-warnings.ts); with static targeting, which reads nothing, what
+//   T1. What choosing has read is looked at, and nothing is read beside it but Events (hear-warnings.ts); with static targeting, which reads nothing, what
 //       the selectors select.
 //   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
 
@@ -9,7 +9,7 @@ import { kindNamesOf } from '../contract.ts'
 import { observeTargetStates, type TargetStates } from './observation.ts'
 import type { Target } from './observed.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
-import { heardOf } from './target-warnings.ts'
+import { heardOf } from './hear-warnings.ts'
 
 // What one step of a pass reads and another one looks at (T1).
 const seenIn = new WeakMap<DisruptionPass, readonly Target[]>()

@@ -10,7 +10,7 @@ import { makeChaosPods } from './make-chaos-pods.ts'
 import { observeTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
-import { hearWarnings } from './target-warnings.ts'
+import { hearWarnings } from './hear-warnings.ts'
 import { takeOver } from './take-over.ts'
 import { sayInjection, tellInjection } from './tell-injection.ts'
 

@@ -1,0 +1,25 @@
+// The time of a node agent whose machine's clock is set.
+
+import { expect, it } from 'vitest'
+
+import { heldTime } from '../../../../activities/chaos/node-agent/held-time.ts'
+
+it('follows the clock of the machine forward, and goes on where that is set back', () => {
+  const time = { machine: 1_000_000, steady: 0 }
+  const now = heldTime(
+    () => time.machine,
+    () => time.steady,
+  )
+  const go = (ms: number) => {
+    time.machine += ms
+    time.steady += ms
+  }
+  go(1000)
+  expect(now()).toBe(1_001_000)
+  time.machine -= 3_600_000
+  go(1000)
+  expect(now()).toBe(1_002_000)
+  time.machine += 7_200_000
+  go(1000)
+  expect(now()).toBe(1_003_000 + 3_600_000)
+})
