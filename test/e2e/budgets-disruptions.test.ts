@@ -12,8 +12,11 @@ import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 const MOST_OF_DISRUPTION = 6
 /** Create, finalizer, delete. */
 const MOST_OF_CHAOS_POD = 3
-/** Local activities, of all passes; dynamic targeting looks at what it selects in each that may begin something. */
+/** Local activities of its four passes; dynamic targeting looks at what it selects in each that may begin something. */
 const MOST_CALLS = 21
+const PASSES = 4
+/** Of a pass that finds nothing to do: on a busy machine one may come between two changes. */
+const MOST_IDLE_CALLS = 5
 const COUNT = 5
 const NETWORK = { drop: 30 }
 
@@ -54,7 +57,10 @@ describe.each([
     // The journal has them all, the last ones with the end of the pass.
     for (const { object, writes } of [...disruptions, ...pods])
       await vi.waitFor(async () => expect(await journaledWrites(object)).toBe(writes.length), PATIENT)
-    for (const name of names) expect(await callsOf(name)).toBeLessThanOrEqual(MOST_CALLS)
+    for (const name of names) {
+      const { calls, passes } = await runOf(name)
+      expect(calls).toBeLessThanOrEqual(MOST_CALLS + MOST_IDLE_CALLS * Math.max(0, passes - PASSES))
+    }
     // Each list is narrowed to what is asked for.
     const lists = auditedReads(chaos.tenants.auditLogPath, mark).filter((read) => read.startsWith('list '))
     expect(lists.length).toBeGreaterThanOrEqual(COUNT)
@@ -108,20 +114,23 @@ async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
   }, PATIENT)
 }
 
-/** Of the Disruption's run, when it has ended. */
-async function callsOf(name: string): Promise<number> {
-  const run = { workflow_id: '' }
+/** The Disruption's run, when it has ended. */
+async function runOf(name: string): Promise<{ readonly calls: number; readonly passes: number }> {
+  const run = { workflow_id: '', passes: 0 }
   await vi.waitFor(async () => {
     const found = await chaos.tenants.pawl.db
       .selectFrom('job')
-      .select(['workflow_id', 'outcome'])
+      .select(['workflow_id', 'outcome', 'passes'])
       .where('name', '=', name)
       .execute()
     expect(found.map(({ outcome }) => outcome)).toEqual(['Deleted'])
-    run.workflow_id = found[0]?.workflow_id ?? ''
+    Object.assign(run, found[0])
   }, PATIENT)
   const { events } = await chaos.tenants.pawl.client.workflow.getHandle(run.workflow_id).fetchHistory()
-  return (events ?? []).filter(({ markerRecordedEventAttributes }) => markerRecordedEventAttributes != null).length
+  const calls = (events ?? []).filter(
+    ({ markerRecordedEventAttributes }) => markerRecordedEventAttributes != null,
+  ).length
+  return { calls, passes: run.passes }
 }
 
 interface WritesOfObject {
