@@ -6,7 +6,14 @@
 //   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
 
 import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
-import { deleteChaosPods, endChaosPods, isGone, LOOK_AGAIN_MS, stuckPodsIn, wasReleased } from './end-chaos-pods.ts'
+import {
+  chaosPodsLeft,
+  deleteChaosPods,
+  endChaosPods,
+  LOOK_AGAIN_MS,
+  stuckPodsIn,
+  wasReleased,
+} from './end-chaos-pods.ts'
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
@@ -65,7 +72,7 @@ export const cleanUp = sequential(orElse(takeOver, nop), endChaosPods, deleteAll
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
-  const chaosPods = pass.state.chaosPods.filter((pod) => !isGone(pass, pod))
+  const chaosPods = chaosPodsLeft(pass)
   // Our finalizer is on them; whoever else takes it off wakes the next pass.
   const cleaning = chaosPods.filter((pod) => pod.isHeld && pod.phase === 'Running' && !wasReleased(pass, pod))
   if (cleaning.length > 0) return chaosPods

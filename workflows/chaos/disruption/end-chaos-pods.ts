@@ -63,6 +63,13 @@ export function isGone(pass: EndingPass, { metadata }: ChaosPod): boolean {
   return goneIn.get(pass)?.has(metadata.uid) === true
 }
 
+/**
+ * Those that are there, as this pass has seen them, less those that it has made go: nobody tells the next pass of that, for it is our own write.
+ */
+export function chaosPodsLeft(pass: DisruptionPass): readonly ChaosPod[] {
+  return pass.state.chaosPods.filter((pod) => !isGone(pass, pod))
+}
+
 /** Whether this pass has taken our finalizer off. */
 export function wasReleased(pass: EndingPass, { metadata }: ChaosPod): boolean {
   return releasedIn.get(pass)?.has(metadata.uid) === true

@@ -8,7 +8,7 @@
 import { action, again, done, joinOutcomes, later, type Outcome } from '../../kit/index.ts'
 import { instantText } from '../instant.ts'
 import { ACTIVE_PAD_SECONDS } from './chaos-pod.ts'
-import { deleteChaosPods, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
+import { chaosPodsLeft, deleteChaosPods, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import { tellOverdue } from './overdue.ts'
 import { configOf, type DisruptionPass, timesIn } from './pass.ts'
@@ -55,8 +55,8 @@ function overText(pass: DisruptionPass, goes: number | undefined): string {
 
 /** E1 */
 async function endLate(pass: DisruptionPass, end: number): Promise<Outcome> {
-  const { state, latest } = pass
-  const left = state.chaosPods.filter(({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded')
+  const { latest } = pass
+  const left = chaosPodsLeft(pass).filter(({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded')
   if (left.length === 0) return done
   const lateIn = end + LATE_MS - latest.getTime()
   const isLate = ({ isDeleting, phase }: ChaosPod) => !isDeleting && (phase === 'Failed' || lateIn <= 0)

@@ -10,7 +10,7 @@ import { action, done, later, type Outcome } from '../../kit/index.ts'
 import { type InjectorKindName, kindNamesOf } from '../contract.ts'
 import { chaosPodName } from './chaos-pod-name.ts'
 import { chaosPod } from './chaos-pod.ts'
-import { deleteChaosPods } from './end-chaos-pods.ts'
+import { chaosPodsLeft, deleteChaosPods } from './end-chaos-pods.ts'
 import { findCloudHosts } from './find-cloud-hosts.ts'
 import type { TargetInjections } from './kind.ts'
 import { seenTargetsIn } from './observe-targets.ts'
@@ -56,14 +56,14 @@ interface Wanted {
 async function removeSurplus(pass: DisruptionPass): Promise<void> {
   if (specOf(pass).staticTargeting === true) return
   const targets = new Set(statusIn(pass).targets ?? [])
-  const surplus = pass.state.chaosPods.filter(({ target, isDeleting }) => !targets.has(target) && !isDeleting)
+  const surplus = chaosPodsLeft(pass).filter(({ target, isDeleting }) => !targets.has(target) && !isDeleting)
   await deleteChaosPods(pass, surplus)
 }
 
 function missingIn(pass: DisruptionPass): readonly Wanted[] {
   const spec = specOf(pass)
   const { targets = [], ignoredTargets = [], targetInjections = {} } = statusIn(pass)
-  const there = new Set(pass.state.chaosPods.map(({ target, does }) => `${does} ${target}`))
+  const there = new Set(chaosPodsLeft(pass).map(({ target, does }) => `${does} ${target}`))
   const isStatic = spec.staticTargeting === true
   const isDone = (target: string, kind: string) =>
     // A node that has failed is not made to fail again when it is back.

@@ -3,7 +3,7 @@
 
 import { action, done, later } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
-import { stuckPodsIn } from './end-chaos-pods.ts'
+import { chaosPodsLeft, stuckPodsIn } from './end-chaos-pods.ts'
 import { injectedTargets, injectionStatusOf, targetInjectionsOf } from './injection-status.ts'
 import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
 import { instantText } from '../instant.ts'
@@ -15,12 +15,12 @@ export const tellInjection = action<DisruptionPass>('tellInjection', (pass) => {
 
 /** @returns whether it has expired, or is being deleted. */
 export function sayInjection(pass: DisruptionPass): boolean {
-  const { status, state, target, now, latest } = pass
+  const { status, target, now, latest } = pass
   const isOver = target.metadata.deletionTimestamp !== undefined || latest.getTime() >= timesIn(pass).end
   const said = statusIn(pass)
   const kinds = kindNamesOf(specOf(pass))
   const { targets = [], desiredTargetsCount = 0, targetInjections = {} } = said
-  const about = { pods: state.chaosPods, kinds, targets }
+  const about = { pods: chaosPodsLeft(pass), kinds, targets }
   const current = injectionStatusIn(pass)
   status.injectionStatus = injectionStatusOf({ ...about, current, desired: desiredTargetsCount, isOver })
   status.injectedTargetsCount = injectedTargets(about).length

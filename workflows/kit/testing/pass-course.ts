@@ -18,6 +18,8 @@ export interface GivenPass<State, Target> {
   readonly settings?: JsonValue
   /** What goes wrong. */
   readonly fails?: FakedFaults
+  /** What becomes of an object whose finalizer is taken off, as `act.release` says it; default: others hold it. */
+  readonly released?: (object: ObservedObject) => 'released' | 'gone'
   /** What time it is at the latest; default: that of `Date`, as `now`. */
   readonly latest?: Date
 }

@@ -65,6 +65,7 @@ interface Surroundings {
   readonly state?: Readonly<Record<string, unknown>>
   readonly calls?: FakedCalls
   readonly fails?: FakedFaults
+  readonly released?: GivenPass<unknown, unknown>['released']
   readonly settings?: JsonValue
   readonly latest?: Date
 }
@@ -121,7 +122,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
       Object.defineProperty(state, name, { enumerable: true, configurable: true, writable: true, value: found })
       return Promise.resolve(found)
     },
-    act: testActs(declared, { cluster, target, fails, writes, events }),
+    act: testActs(declared, { cluster, target, fails, released: given.released, writes, events }),
     call: fakeCalls(controller, calls, fails.call),
     status: draft,
     save: async () => {

@@ -17,13 +17,14 @@ import { writeVerdict } from '../run/write-places.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { FakeCluster, Named } from './fake-cluster.ts'
 import { faultsOf, FakedFailure } from './faked-faults.ts'
-import type { FakedFaults, TestEvent, TestWrite } from './pass-course.ts'
+import type { FakedFaults, GivenPass, TestEvent, TestWrite } from './pass-course.ts'
 import { namespaceOf } from './stored-objects.ts'
 
 export interface Acting {
   readonly cluster: FakeCluster
   readonly target: JsonObject
   readonly fails: FakedFaults
+  readonly released: GivenPass<unknown, unknown>['released']
   /** Filled by the acts. */
   readonly writes: TestWrite[]
   readonly events: TestEvent[]
@@ -73,8 +74,9 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
       promised(() => {
         throwIf(faultsOf(fails.release, object))
         writes.push({ verb: 'release', object, finalizer })
-        // Objects of a test have no server that takes them away.
-        return 'released' as const
+        const becomes = acting.released?.(object) ?? 'released'
+        if (becomes === 'gone') cluster.remove(object)
+        return becomes
       }),
     event: ({ about, ...event }) =>
       promised(() => void events.push({ ...event, ...(about && { about: `${about.kind} ${about.metadata.name}` }) })),

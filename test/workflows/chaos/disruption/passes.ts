@@ -21,6 +21,7 @@ export interface Given {
   readonly state?: Partial<DisruptionState>
   readonly settings?: object
   readonly latest?: Date
+  readonly released?: 'released' | 'gone'
 }
 
 export async function pass({
@@ -30,6 +31,7 @@ export async function pass({
   state = {},
   settings = DEFAULT_CONFIG,
   latest,
+  released = 'released',
 }: Given = {}) {
   const target = {
     metadata: {
@@ -42,6 +44,7 @@ export async function pass({
     target,
     state,
     settings: settings as JsonValue,
+    released: () => released,
     ...(latest && { latest }),
   })
 }

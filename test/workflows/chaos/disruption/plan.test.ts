@@ -205,6 +205,37 @@ describe('a pass over a new Disruption', () => {
   })
 })
 
+describe('a chaos pod that is gone since it was let go of in this pass', () => {
+  const ended = { isDeleting: true, phase: 'Succeeded', hasCompleted: true } as const
+  const known = (since?: string) => ({
+    'network-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-a', ...(since && { since }) },
+  })
+
+  it('is not counted any more: nobody tells the next pass of it', async () => {
+    const { status } = await pass({
+      released: 'gone',
+      status: { specHash: 'x', targets: ['b'], injectionStatus: 'PartiallyInjected', runCount: 1 },
+      state: { pods: [pod('a'), pod('b')], chaosPods: [chaosPod('a', ended), chaosPod('b', { isReady: true })] },
+    })
+    expect(status).toMatchObject({ injectionStatus: 'Injected', injectedTargetsCount: 1 })
+  })
+
+  it('is made again at once where its target is still one', async () => {
+    const { written } = await pass({
+      released: 'gone',
+      status: {
+        ...{ specHash: 'x', targets: ['a'], injectionStatus: 'Injected', runCount: 1 },
+        targetInjections: { a: known('2026-01-02T03:00:01Z') },
+      },
+      state: { pods: [pod('a')], targetPods: [pod('a')], chaosPods: [chaosPod('a', ended)] },
+    })
+    expect(written).toEqual([
+      'release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod',
+      expect.stringMatching(/^create Pod chaos-slow-/),
+    ])
+  })
+})
+
 describe('a pass over a Disruption that is gone, though it was not undone', () => {
   it('ends its chaos pods, and waits for those that clean', async () => {
     const { written, ended, outcome, events } = await pass({
