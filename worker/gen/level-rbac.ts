@@ -41,10 +41,11 @@ function observing(controller: LevelController, settings: JsonValue | undefined)
   })
 }
 
-/** What is lazy may be narrowed to names when it is asked for. */
-function readingVerbs({ name, namesFrom, lazy, many }: StateQuery): readonly string[] {
+/** What is lazy may be narrowed to names when it is asked for: then those are read, unless a selector has to find them (select-objects.ts). */
+function readingVerbs({ name, namesFrom, lazy, many, fields, labels, owned }: StateQuery): readonly string[] {
   if (name !== undefined || namesFrom !== undefined) return ['get']
-  return lazy === true && many === true ? ['get', 'list'] : ['list']
+  const isSelected = owned === 'label' || Object.keys({ ...fields, ...labels }).length > 0
+  return lazy === true && many === true && !isSelected ? ['get', 'list'] : ['list']
 }
 
 function ofTarget({ target, finalizer, writes }: LevelController): readonly Right[] {
