@@ -85,8 +85,11 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     await cluster.patch('executions', 'taken', { status: { jobID: 'other' } }, 'status')
     await cluster.finishItem(slow, 'Succeeded')
     const replayed = await whenItIs('Superseded', 'inst/taken', status?.jobID ?? '')
-    expect(replayed.passes.at(-1)?.ended).toBe('Superseded: the object has another job: other')
-    expect(replayed.passes.at(-1)?.plans).toEqual([])
+    const last = replayed.passes.at(-1)
+    // A pass may have begun just before: then its plan was made, and its end says that it was in vain.
+    const ends = ['the object has another job: other', `job ${status?.jobID} was taken over while it ran`]
+    expect(ends.map((why) => `Superseded: ${why}`)).toContain(last?.ended)
+    expect(last?.plans.length !== 0).toBe(last?.ended?.includes('while it ran'))
   })
 
   it('tells the same from the file of an export, when Temporal and the journal have nothing any more', async () => {
