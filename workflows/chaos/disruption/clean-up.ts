@@ -17,6 +17,7 @@ import {
 import { tellOverdue } from './overdue.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
+import { rememberHome } from './remember-home.ts'
 import { takeOver } from './take-over.ts'
 import { sayInjection } from './tell-injection.ts'
 import { instantMs, instantText } from '../instant.ts'
@@ -68,7 +69,7 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
 })
 
 // What cannot be taken over is waited for all the same, and told when it is overdue.
-export const cleanUp = sequential(orElse(takeOver, nop), endChaosPods, deleteAll, awaitChaosPods, finish)
+export const cleanUp = sequential(rememberHome, orElse(takeOver, nop), endChaosPods, deleteAll, awaitChaosPods, finish)
 
 /** C1 */
 async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {

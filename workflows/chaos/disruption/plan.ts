@@ -11,6 +11,7 @@ import { observeTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
 import { hearWarnings } from './hear-warnings.ts'
+import { rememberHome } from './remember-home.ts'
 import { takeOver } from './take-over.ts'
 import { sayInjection, tellInjection } from './tell-injection.ts'
 
@@ -54,6 +55,7 @@ const inject = sequential(
 )
 
 export const disrupt = sequential<DisruptionPass>(
+  rememberHome,
   // Before what may fail in each pass.
   obeyStop,
   takeOver,

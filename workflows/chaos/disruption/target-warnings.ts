@@ -1,7 +1,8 @@
 // Trouble of pods that stands in no status: Warning Events about them, as the kubelet tells of probes that fail and of containers that it does not start any
 // more. Pure. Source: spec/chaos.md 1.10, "Kubernetes events".
 //
-//   W1. A Warning holds as long as it is told again, and no container of the pod was started again since; what was told before the Disruption was there is none.
+//   W1. A Warning holds as long as it is told again, and no container of the pod was started again since; what was told before the Disruption was there is none,
+//       nor is what was told in the future.
 //   W2. What probes and programs have said stays in the Event: notices leave the cluster.
 
 import type { Event } from '../../kit/kind/kubernetes/v1.ts'
@@ -46,7 +47,8 @@ export function withWarnings(
   { now, since }: { readonly now: number; readonly since: number },
 ): { readonly trouble: Trouble | undefined; readonly holdsMs: number | undefined } {
   const from = Math.max(since, now - HOLDS_MS + 1, (trouble?.restartedMs ?? 0) + 1)
-  const holding = told.filter(({ lastMs }) => lastMs >= from)
+  // Whoever tells of a time that is far away would not be done with; a kubelet whose clock is a little ahead is heard.
+  const holding = told.filter(({ lastMs }) => lastMs >= from && lastMs < now + HOLDS_MS)
   if (holding.length === 0) return { trouble, holdsMs: undefined }
   const others = [...new Set(holding.filter(({ about }) => about === 'other').map(({ reason }) => reason))].sort()
   const { warnings = {}, ...rest } = trouble ?? {}

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
 import { selectionsOf, writesFor } from '../../../../workflows/kit/index.ts'
-import { at, chaosPod, pass, pod } from './passes.ts'
+import { at, chaosPod, pass, pod, SPEC } from './passes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
@@ -60,6 +60,22 @@ describe('the chaos pods of a Disruption', () => {
     const { chaosNamespace, ...status } = next.target.status ?? {}
     expect(chaosNamespace).toBe('chaos-engineering')
     expect((await pass({ state, status })).status).toMatchObject({ chaosNamespace })
+  })
+})
+
+describe('a Disruption that a former version has begun', () => {
+  const begun = { status: { originalSpec: SPEC, specHash: 'x', targets: ['web-1'] }, settings: inNamespace('new') }
+
+  it('is known to have its chaos pods in the one namespace of then, before anything is done to it', async () => {
+    for (const metadata of [{}, { deletionTimestamp: '2026-01-02T03:00:01Z' }]) {
+      const { written, status, outcome } = await pass({ ...begun, metadata, state: TARGETS })
+      expect([written, status, outcome.againMs]).toEqual([[], { chaosNamespace: 'chaos-engineering' }, 0])
+    }
+  })
+
+  it('is where it was configured when chaos-controller has begun it', async () => {
+    const status = { injectionStatus: 'Injected', targetInjections: {} }
+    expect((await pass({ ...begun, status, state: TARGETS })).status).toMatchObject({ chaosNamespace: 'new' })
   })
 })
 

@@ -72,6 +72,13 @@ describe('trouble with what was told of it', () => {
     expect(withWarnings(trouble, [warning(is)], at)).toEqual({ trouble, holdsMs: undefined })
   })
 
+  it('W1: has nothing that was told at a time that is far away', () => {
+    const told = [warning({ about: 'liveness', lastMs: when.now + 6 * MINUTE })]
+    expect(withWarnings(undefined, told, when)).toEqual({ trouble: undefined, holdsMs: undefined })
+    const ahead = [warning({ about: 'liveness', lastMs: when.now + MINUTE })]
+    expect(withWarnings(undefined, ahead, when)).toMatchObject({ holdsMs: 7 * MINUTE })
+  })
+
   it('W1: has what was told after a container was started again', () => {
     const { trouble } = withWarnings({ restartedMs: when.now - 1 }, [warning()], when)
     expect(trouble?.warnings).toEqual({ TargetPodInWarningState: 'BackOff' })
