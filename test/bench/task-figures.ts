@@ -1,15 +1,17 @@
 // Workflow tasks of the runs that began since a moment, from their histories.
 
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client'
+import proto from '@temporalio/proto'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 
 export interface TaskFigures {
-  readonly runs: number
   readonly tasks: number
   /** Given back to the queue of all workers, since the one that has the run in memory did not take it within the sticky time-out. */
   readonly unstuck: number
 }
 
+// A task that was begun and timed out is no matter of waiting.
+const { TIMEOUT_TYPE_SCHEDULE_TO_START: SCHEDULE_TO_START } = proto.temporal.api.enums.v1.TimeoutType
 /** Requests at a time. */
 const PARALLEL = 8
 
@@ -25,10 +27,10 @@ export async function readTaskFigures(address: string, since: Date): Promise<Tas
       const { events } = await workflow.getHandle(workflowId, runId).fetchHistory()
       for (const event of events ?? []) {
         if (event.workflowTaskScheduledEventAttributes != null) tasks++
-        if (event.workflowTaskTimedOutEventAttributes != null) unstuck++
+        if (event.workflowTaskTimedOutEventAttributes?.timeoutType === SCHEDULE_TO_START) unstuck++
       }
     })
-    return { runs: runs.length, tasks, unstuck }
+    return { tasks, unstuck }
   } finally {
     await connection.close()
   }

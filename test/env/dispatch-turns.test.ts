@@ -33,14 +33,14 @@ const atWork = new AtWork(now)
 
 let dispatcher: Dispatcher
 let running: Promise<void>
-function start(registry = builtIn): void {
+function start(registry = builtIn, idleMs = 50): void {
   dispatcher = new Dispatcher(
     {
       ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, atWork, registry },
       ...{ log: createLogger('test', 'silent'), report: () => undefined },
     },
     {
-      ...{ owner: 'd', cluster: 'c', slots: SLOTS, leaseMs: 10_000, idleMs: 50, takenUpMs: 600_000 },
+      ...{ owner: 'd', cluster: 'c', slots: SLOTS, leaseMs: 10_000, idleMs, takenUpMs: 600_000 },
       ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
     },
   )
@@ -79,6 +79,10 @@ const started = async () =>
   await test.db.selectFrom('job').select(['workflow_id', 'namespace']).orderBy('workflow_id').execute()
 const namespaces = async () => (await started()).map(({ namespace }) => namespace).toSorted()
 const crowd = (count: number) => Array.from({ length: count }, () => 'crowd')
+const left = async () => (await test.db.selectFrom('wake').select('uid').execute()).length
+const untilLeft = async (count: number) => {
+  await expect.poll(left, { timeout: 30_000 }).toBe(count)
+}
 const untilStarted = async (wanted: readonly string[]) => {
   await expect.poll(namespaces, { timeout: 30_000 }).toEqual(wanted)
 }
@@ -116,11 +120,6 @@ describe('a namespace that asks for very many jobs', () => {
 })
 
 describe('runs that are woken', () => {
-  const left = async () => (await test.db.selectFrom('wake').select('uid').execute()).length
-  const untilLeft = async (count: number) => {
-    await expect.poll(left, { timeout: 30_000 }).toBe(count)
-  }
-
   it('keep a slot each until they look, here or in another process', async () => {
     await ask('crowd', CROWD)
     start()
@@ -154,6 +153,28 @@ describe('runs that are woken', () => {
     await untilLeft(CROWD - SLOTS - 1)
     await touchJobs(test.db, [{ workflowID: elsewhere, runID: 'r' }], now())
     await untilLeft(CROWD - SLOTS - 2)
+  })
+})
+
+describe('runs that are woken, beside wakes of runs that are at work', () => {
+  it('leave no free slot without a look', async () => {
+    await ask('crowd', 1)
+    // It looks when it is told to, and when something of what it has in hand is over.
+    start(builtIn, 600_000)
+    await untilStarted(crowd(1))
+    const [open] = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
+    await touchJobs(test.db, [{ workflowID: open!.workflow_id, runID: 'r' }], now())
+    atWork.acts(open!.workflow_id)
+    await untilLeft(0)
+    // Of one run, which is woken once, and of objects that lead to nothing; more than there are slots.
+    const wake = (uid: string, name: string) => ({
+      ...{ controller: 'deploy', uid, job_id: uid === open!.uid ? open!.job_id : '', cluster: 'c', namespace: 'crowd' },
+      ...{ name, seq: 2, due: now(), foreign_event: true, may_start: false, writer: null, cause: 'test' },
+    })
+    const gone = Array.from({ length: 3 * SLOTS }, (_, index) => wake(`gone-${index}`, `gone-${index}`))
+    await upsertWakes(test.db, [wake(open!.uid, open!.name), ...gone], now())
+    dispatcher.nudge()
+    await untilLeft(0)
   })
 })
 

@@ -42,9 +42,18 @@ function observing(controller: LevelController, settings: JsonValue | undefined)
 }
 
 /** What is lazy may be narrowed to names when it is asked for: then those are read, unless a selector has to find them (select-objects.ts). */
-function readingVerbs({ name, namesFrom, lazy, many, fields, labels, owned }: StateQuery): readonly string[] {
+function readingVerbs({
+  name,
+  namesFrom,
+  lazy,
+  many,
+  fields,
+  labels,
+  labelsFrom,
+  owned,
+}: StateQuery): readonly string[] {
   if (name !== undefined || namesFrom !== undefined) return ['get']
-  const isSelected = owned === 'label' || Object.keys({ ...fields, ...labels }).length > 0
+  const isSelected = owned === 'label' || labelsFrom !== undefined || Object.keys({ ...fields, ...labels }).length > 0
   return lazy === true && many === true && !isSelected ? ['get', 'list'] : ['list']
 }
 

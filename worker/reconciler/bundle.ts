@@ -1,15 +1,13 @@
 // The workflows' bundle: Pawl's own workflows, and when a worker runs controllers of its user one for each of these, under its name.
 
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 import { modulePath } from '../server/config.ts'
-import { type FreshBundle, keptBundle } from './kept-bundle.ts'
+import { type FreshBundle, keptBundle, maker } from './kept-bundle.ts'
 
 /** How folders begin whose names stand in bundles. */
 export const BUNDLE_FOLDER = 'pawl-bundle-'
@@ -72,8 +70,12 @@ export async function bundleEntry(
 ): Promise<Bundle> {
   const asked = { workflowsPath, workflowInterceptorModules: [recording], preloadModules: [...shared], ...sealing }
   const make = async () => await bundled({ ...asked, logger, webpackConfigHook: hook })
-  const code = cacheDir === undefined ? (await make()).code : await keptBundle({ folder: cacheDir, asked }, make)
-  return { code }
+  if (cacheDir === undefined) return { code: (await make()).code }
+  return { code: await keptBundle({ folder: cacheDir, asked, failed: tellsOf(logger) }, make) }
+}
+
+function tellsOf(logger: Logger): (error: unknown) => void {
+  return (error) => void logger.warn('the bundle of the workflows cannot be kept', { error })
 }
 
 type Wanted = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }
@@ -128,7 +130,7 @@ export async function bundleControllers(
       })
     if (cacheDir === undefined) return { code: (await make()).code }
     const asked = { files, names, source, ...sealing, temporary: tmpdir() }
-    return { code: await keptBundle({ folder: cacheDir, asked, scratch }, make) }
+    return { code: await keptBundle({ folder: cacheDir, asked, scratch, failed: tellsOf(logger) }, make) }
   } finally {
     await rm(scratch, { recursive: true })
   }
@@ -170,19 +172,15 @@ function asWritten(rule: Rule): Rule {
 const UNUSED_MS = 60_000
 
 /**
- * Of packages, too, the files count and not the version: Pawl itself is installed anew under the same one. How a bundle is made is said here and
- * in the SDK, so what these have made before is not taken when they are others.
+ * Of packages, too, the files count and not the version: Pawl itself is installed anew under the same one. How a bundle is made is said by
+ * its maker, so what these have made before is not taken when they are others.
  */
 function cachedIn(cacheDirectory: string, { failureConverterPath = '' }: Sealing): Partial<Configuration> {
-  const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string }
-  const own = createHash('sha256')
-    .update(readFileSync(import.meta.filename))
-    .digest('hex')
   return {
     cache: {
       type: 'filesystem',
       cacheDirectory,
-      version: `${version} ${own} ${failureConverterPath}`,
+      version: `${maker()} ${failureConverterPath}`,
       maxAge: UNUSED_MS,
     },
     snapshot: { managedPaths: [], immutablePaths: [] },

@@ -9,7 +9,6 @@
 //   P6. A run that was woken is waited for before its wake's slot is another's: a task that waits too long for the worker that has its run in memory is replayed
 //       by any (docs/adr/0059).
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { grouped } from '../../activities/journal/write/grouped.ts'
 import { begunJobs } from '../../activities/journal/write/jobs.ts'
 import {
@@ -109,8 +108,7 @@ export class Dispatcher {
         this.#nudge = resolve
       })
       const waitMs = await this.#take()
-      if (waitMs > 0)
-        await rest(waitMs, [nudged, ...(this.#inFlight.size >= this.#options.slots ? this.#inFlight : [])])
+      if (waitMs > 0) await rest(waitMs, [nudged, ...(this.#slotsLeft() <= 0 ? this.#inFlight : [])])
     }
     await Promise.all(this.#inFlight)
   }
@@ -215,7 +213,7 @@ export class Dispatcher {
       this.#inFlight.delete(work)
       this.#giveBack(given, brought?.begun)
       const turn = brought?.begun ?? brought?.stirred
-      this.#giveBack(room, turn && atMost(ON_THEIR_WAY_MS, turn))
+      this.#giveBack(room, turn && rest(ON_THEIR_WAY_MS, [turn], false))
       if (brought?.stirred !== undefined) this.#keepSlot(brought.stirred)
     })
     this.#inFlight.add(work)
@@ -224,7 +222,7 @@ export class Dispatcher {
   /** P6 */
   #keepSlot(stirred: Promise<void>): void {
     this.#wakened++
-    void atMost(this.#options.takenUpMs, stirred).then(() => {
+    void rest(this.#options.takenUpMs, [stirred], false).then(() => {
       const wasFull = this.#slotsLeft() <= 0
       this.#wakened--
       // A look costs a statement.
@@ -272,10 +270,6 @@ export class Dispatcher {
     this.#failedTimes.set(key, failed + 1)
     return delayAfter(failed, DISPATCH_DELAYS, Math.random())
   }
-}
-
-async function atMost(ms: number, end: Promise<void>): Promise<void> {
-  await Promise.race([end, sleep(ms, undefined, { ref: false })])
 }
 
 function keyOf({ controller, uid }: Wake): string {

@@ -4,7 +4,7 @@
 //       was made counts as well: the options, the bundler, this code.
 //   K2. What is damaged is not taken, and made anew. It is put in place whole, by a rename.
 //   K3. A folder has at most so many, the last ones that were used.
-//   K4. Where nothing can be kept, a bundle is made each time.
+//   K4. Where nothing can be kept, a bundle is made each time, and why is told.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -30,6 +30,8 @@ interface Keeping {
   readonly asked: object
   /** A folder that goes when the bundle is made: what is in it follows from `asked`. */
   readonly scratch?: string | undefined
+  /** Told why a bundle could not be kept. */
+  readonly failed: (error: unknown) => void
 }
 
 /** The first line of a file; its code stands behind it. */
@@ -52,9 +54,13 @@ export async function keptBundle(keeping: Keeping, make: () => Promise<FreshBund
   if (kept !== undefined) return kept
   const begun = Date.now()
   const { code, madeOf } = await make()
-  const head = await headOf(code, madeOf, { begun, scratch: keeping.scratch })
-  // K4
-  if (head !== undefined) await keep(file, `${JSON.stringify(head)}\n${code}`).catch(() => undefined)
+  try {
+    const head = await headOf(code, madeOf, { begun, scratch: keeping.scratch })
+    if (head !== undefined) await keep(file, `${JSON.stringify(head)}\n${code}`)
+  } catch (error) {
+    // K4
+    keeping.failed(error)
+  }
   return code
 }
 
@@ -102,24 +108,34 @@ function compilerSettings(files: readonly string[]): readonly string[] {
   return [...folders].map((folder) => join(folder, '.swcrc'))
 }
 
+/** A folder, or a module that the bundler has made up. */
+const NO_FILE = new Set(['ENOENT', 'EISDIR', 'ENOTDIR'])
+
+/** @throws where one cannot be read, so that nobody knows its content. */
 async function contentsOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = paths.map(async (path): Promise<readonly [string, string]> => {
     try {
       return [path, hashOf(await readFile(path))]
     } catch (error) {
-      // A folder, or a module that the bundler has made up.
-      return [path, error instanceof Error && 'code' in error ? String(error.code) : 'unreadable']
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (!NO_FILE.has(code)) throw error
+      return [path, code]
     }
   })
   return new Map(await Promise.all(found))
 }
 
 /** What makes bundles here: another one makes others of the same files. */
-function maker(): string {
+export function maker(): string {
   const ofWorker = createRequire(createRequire(import.meta.url).resolve('@temporalio/worker/package.json'))
   const versions = ['@temporalio/worker', '@swc/core', 'swc-loader', 'webpack'].map((name) => {
-    const { version } = ofWorker(`${name}/package.json`) as { readonly version: string }
-    return `${name} ${version}`
+    try {
+      const { version } = ofWorker(`${name}/package.json`) as { readonly version: string }
+      return `${name} ${version}`
+    } catch {
+      // An SDK that does without it.
+      return `no ${name}`
+    }
   })
   const own = ['kept-bundle', 'bundle'].map((name) =>
     hashOf(readFileSync(import.meta.filename.replace(/kept-bundle(?=\.\w+$)/, name))),

@@ -2,7 +2,6 @@
 
 import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
 import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
@@ -16,6 +15,7 @@ import {
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
 import { groupKindOf, type LevelController } from '../../workflows/kit/index.ts'
+import { pause } from '../server/backoff.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import { followedBy } from './resolve.ts'
@@ -62,7 +62,7 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
       })
     await attempt(deps, {}, async () => await sweepOnce(deps, options))
     const until = AbortSignal.any([signal, resting.signal])
-    await sleep(options.everyMs, undefined, { signal: until }).catch(() => undefined)
+    await pause(options.everyMs, until)
   }
 }
 

@@ -4,9 +4,9 @@
 
 import { readFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { ClockReading } from '../../workflows/kit/index.ts'
+import { pause } from './backoff.ts'
 import type { JournalClock } from './journal-clock.ts'
 import type { Logger } from './log.ts'
 
@@ -45,7 +45,7 @@ export function createClockSteps(
         const steps = find()
         for (const step of steps) log.warn(step, 'a clock was set: what waits for a time is looked at again')
         if (steps.length > 0) for (const listener of listeners) listener()
-        await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)
+        await pause(LOOK_MS, signal)
       }
     },
   }
@@ -72,7 +72,7 @@ export function clockReader({ now }: Pick<JournalClock, 'now'>): () => ClockRead
   return () => ({
     machineMs: Date.now(),
     journalMs: now().getTime(),
-    steadyMs: Math.round(Number(process.hrtime.bigint() / 1_000_000n)),
+    steadyMs: Number(process.hrtime.bigint() / 1_000_000n),
     steadyOf,
   })
 }

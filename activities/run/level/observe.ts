@@ -23,6 +23,7 @@ import {
   type Subject,
   subscriptionOf,
   writesFor,
+  type WrittenKind,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { replaceSubscriptions, type Watching } from '../../journal/write/level-runs.ts'
@@ -72,10 +73,12 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
     const settings = settingsFor(deps, by)
-    const selections = narrowedTo(selected(query, readable(target, kind), settings), narrowed)
+    const seen = readable(target, kind)
+    const selections = narrowedTo(selected(query, seen, settings), narrowed)
+    const writes = writesIn(deps, by, query, seen)
     // What is lazy may be under a subscription of this very pass (O2).
     const fromStore = query.query.lazy === true
-    const found = await readState(deps, { by, subject, state, query, selections, target, kind }, fromStore)
+    const found = await readState(deps, { by, subject, state, query, selections, target, kind, writes }, fromStore)
     refuseTooLarge(subject, state, found)
     return found === undefined ? {} : { found }
   },
@@ -97,6 +100,8 @@ interface StateRequest {
   readonly selections: readonly Selection[]
   readonly target: KubeObject
   readonly kind: LevelResource
+  /** Where what is owned by label may be (write-places.ts, W4). */
+  readonly writes: readonly WrittenKind[]
 }
 
 async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Promise<Observed> {
@@ -105,7 +110,16 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const wing = settingsFor(deps, by)
   const requests = Object.entries(queries).map(([state, query]): StateRequest => {
     const selections = selected(query, target, wing)
-    return { by, subject, state, query, selections, target: found, kind: input.target }
+    return {
+      by,
+      subject,
+      state,
+      query,
+      selections,
+      target: found,
+      kind: input.target,
+      writes: writesIn(deps, by, query, target),
+    }
   })
   const wanted = requests.flatMap(subscriptionsOf)
   const { uid, namespace, name } = subject
@@ -172,7 +186,7 @@ async function readState(
   const isMeant = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
     // A list leaves out what is not owned.
-    (!many || owned === undefined || isOwned(deps, object, request))
+    (!many || owned === undefined || isOwned(object, request))
   const meant = await selectObjects(deps, { ...request, fromStore }, isMeant)
   if (!many) return await onlyOne(deps, request, meant, isSecondLook)
   return meant.flatMap(({ seen }) => (seen === undefined ? [] : [seen]))
@@ -184,14 +198,17 @@ function stateOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' 
 }
 
 function isOwned(
-  deps: Pick<Deps, 'controllers' | 'wingSettings'>,
   object: Pick<KubeObject, 'metadata'>,
-  { by, query, kind, subject, target }: Pick<StateRequest, 'by' | 'query' | 'kind' | 'subject' | 'target'>,
+  { query, kind, subject, writes }: Pick<StateRequest, 'query' | 'kind' | 'subject' | 'writes'>,
 ): boolean {
   if (query.query.owned !== 'label') return isOwnedBy(object, kind, subject)
   const place = { ...groupKindOf(query), namespace: object.metadata.namespace ?? '', home: subject.namespace }
-  const writes = writesFor(writesOf(deps, by), { target, settings: settingsFor(deps, by) })
   return isMarkedBy({ subject, target: kind }, object) && mayBeMarked(writes, place)
+}
+
+/** What the controller of the run declares, filled from the target; of no use for what is not owned by label. */
+function writesIn(deps: Deps, by: By, { query: { owned } }: LevelQuery, target: object): readonly WrittenKind[] {
+  return owned === 'label' ? writesFor(writesOf(deps, by), { target, settings: settingsFor(deps, by) }) : []
 }
 
 /** @throws a plain Error (a bug) when this process has no such controller: it is not that of the run. */
@@ -210,8 +227,7 @@ async function onlyOne(
   isSecondLook: boolean,
 ): Promise<unknown> {
   const { query, kind } = request
-  const owned =
-    query.query.owned === undefined ? objects : objects.filter(({ object }) => isOwned(deps, object, request))
+  const owned = query.query.owned === undefined ? objects : objects.filter(({ object }) => isOwned(object, request))
   const [only, ...others] = owned
   const where = stateOf(request)
   if (others.length > 0) {

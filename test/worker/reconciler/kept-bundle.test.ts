@@ -18,15 +18,19 @@ async function project() {
   }
   await write(module, 'one')
   let count = 0
+  const failures: unknown[] = []
   const bundle = async (asked: object = {}, meanwhile: () => Promise<void> = () => Promise.resolve()) =>
-    await keptBundle({ folder, asked, scratch: join(root, 'scratch') }, async () => {
-      count += 1
-      const code = `code of ${await readFile(module, 'utf8')}\n${JSON.stringify(asked)}`
-      await meanwhile()
-      return { code, madeOf: { files: [module, root, join(root, 'scratch/entry.js')], missing: [missing] } }
-    })
+    await keptBundle(
+      { folder, asked, scratch: join(root, 'scratch'), failed: (error) => failures.push(error) },
+      async () => {
+        count += 1
+        const code = `code of ${await readFile(module, 'utf8')}\n${JSON.stringify(asked)}`
+        await meanwhile()
+        return { code, madeOf: { files: [module, root, join(root, 'scratch/entry.js')], missing: [missing] } }
+      },
+    )
   const kept = async () => (await readdir(folder)).map((name) => join(folder, name))
-  return { root, folder, module, missing, write, bundle, kept, count: () => count }
+  return { root, folder, module, missing, write, bundle, kept, failures, count: () => count }
 }
 
 describe('a bundle that was made before', () => {
@@ -94,11 +98,12 @@ describe('a bundle that was made before', () => {
     expect(count()).toBe(2)
   })
 
-  it('is made each time where nothing can be kept', async () => {
-    const { folder, bundle, count, write } = await project()
+  it('is made each time where nothing can be kept, which is told', async () => {
+    const { folder, bundle, count, failures, write } = await project()
     await write(folder, 'a file in its place')
     expect(await bundle()).toBe(await bundle())
     expect(count()).toBe(2)
+    expect(failures).toMatchObject([{ code: 'EEXIST' }, { code: 'EEXIST' }])
   })
 })
 

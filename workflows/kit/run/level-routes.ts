@@ -40,19 +40,19 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? MARK_PATHS : [])
   return [
-    { ...followed(target, target.projection), ...fieldsOf(controller, target) },
+    followed(target, target.projection),
     ...others.map((resource) => ({ ...followed(resource, paths(resource)), ...fieldsOf(controller, resource) })),
   ]
 }
 
-/** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of its targets and of what it writes. */
-function fieldsOf({ queries, writes, target }: LevelController, { apiVersion, kind }: LevelResource) {
+/** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of what it writes. */
+function fieldsOf({ queries, writes }: LevelController, { apiVersion, kind }: LevelResource) {
   const named = `${apiVersion}/${kind}`
   const [fields, ...others] = Object.values(queries)
     .filter((query) => query.kind === named)
     .map(({ followed: only }) => only)
-  const isOwn = isSameKind(target, { apiVersion, kind }) || writes.some((write) => write.kind === named)
-  return fields === undefined || isOwn || others.some((other) => !isSameFields(fields, other)) ? {} : { fields }
+  const isWritten = writes.some((write) => write.kind === named)
+  return fields === undefined || isWritten || others.some((other) => !isSameFields(fields, other)) ? {} : { fields }
 }
 
 type FollowedFields = WatchedKind['fields']
