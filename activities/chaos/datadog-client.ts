@@ -25,6 +25,8 @@ export interface DatadogOptions {
 
 // Below what one frame of Ethernet holds of UDP.
 const DATAGRAM_BYTES = 1432
+/** Who ends is not kept by an agent that does not answer. */
+const CLOSING_MS = 1000
 
 export class DatadogClient {
   readonly #library: Promise<StatsD>
@@ -38,6 +40,8 @@ export class DatadogClient {
       lost(error)
     }
     this.#library = openLibrary(options, this.#lost)
+    // D1. Also before somebody sends.
+    this.#library.catch(this.#lost)
   }
 
   count(name: string, by: number, tags: Tags): void {
@@ -70,7 +74,7 @@ export class DatadogClient {
   }
 
   /** Sends what is left. Resolves when that has left, and after so long at the latest. Never throws. */
-  async close(limitMs: number): Promise<void> {
+  async close(limitMs = CLOSING_MS): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limitMs)

@@ -36,13 +36,11 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
       notifiers,
       ...countingIn(deps, config),
       close: async () => {
-        await Promise.all([closeSink(), eventsTo?.close(CLOSING_MS)])
+        await Promise.all([closeSink(), eventsTo?.close()])
       },
     }
   },
 }
-
-const CLOSING_MS = 1000
 
 function agentOf({ statsd, log }: Deps, wantedBy: string, isGrouped: boolean): DatadogClient {
   return openAgent({ statsd, wantedBy, isGrouped, warn: log.warn.bind(log) })

@@ -16,9 +16,8 @@ import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 const SECRETS = { header: 'planted-header-secret', path: 'planted-path-secret', token: 'planted-bot-token' }
 const receiver = await Receiver.start()
 const agent = await Datagrams.open()
-// Workers have the variables of the tests.
-process.env['STATSD_URL'] = agent.url
-const chaos = useChaos('notifiers', ['shop'], (folder: string) => {
+const environments = { worker: { STATSD_URL: agent.url } }
+const controller = (folder: string) => {
   const [tokenFilepath, headersFilepath] = [join(folder, 'slack-token'), join(folder, 'headers')]
   writeFileSync(tokenFilepath, `${SECRETS.token}\n`)
   writeFileSync(headersFilepath, `X-Secret: ${SECRETS.header}\n`)
@@ -34,7 +33,8 @@ const chaos = useChaos('notifiers', ['shop'], (folder: string) => {
       slack: { enabled: true, tokenFilepath, apiURL: `${receiver.url}/api/`, mirrorSlackChannelId: 'C0MIRROR' },
     },
   }
-})
+}
+const chaos = useChaos('notifiers', ['shop'], controller, { environments })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {

@@ -96,6 +96,17 @@ export interface ChaosConfig {
 /** Where chaos pods are, where nobody says otherwise. */
 export const CHAOS_NAMESPACE = 'chaos-engineering'
 
+/**
+ * Where the chaos pods of a Disruption are, by its status (C3). What a former build of Pawl has begun does not say so, and is in the only namespace of such
+ * builds; chaos-controller, which keeps no spec, has them where it was configured.
+ */
+export function chaosHomeOf(
+  { chaosNamespace, originalSpec }: { readonly chaosNamespace?: string | undefined; readonly originalSpec?: unknown },
+  configured: string,
+): string {
+  return chaosNamespace ?? (originalSpec === undefined ? configured : CHAOS_NAMESPACE)
+}
+
 /** The same as a template of queries (C3): in `settings` is what `passConfig` makes. */
 export const CONFIGURED_NAMESPACE = '${settings.injector.chaosNamespace}'
 

@@ -6,7 +6,7 @@
 
 import type { FurtherRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import type { Namespace } from '../../../workflows/kit/kind/kubernetes/v1.ts'
-import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
+import { type ChaosConfig, chaosHomeOf } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
 import type { Disruption } from '../../../workflows/chaos/disruption/kind.ts'
@@ -16,6 +16,7 @@ import { finalizerProblems } from '../../../workflows/chaos/disruption/rules/cha
 import { policyProblems } from '../../../workflows/chaos/disruption/rules/policy.ts'
 import { safetyNetProblems } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'
 import { namedServices, serviceProblems } from '../../../workflows/chaos/disruption/rules/services.ts'
+import { resourcePath } from '../../kube/resource-path.ts'
 import { stopProblems } from '../../../workflows/chaos/disruption/rules/stop.ts'
 import { type CloudHosts, type CloudServices, hasCloud } from '../../../workflows/chaos/cloud.ts'
 import { populationFor } from './population.ts'
@@ -51,11 +52,15 @@ export async function metadataProblems(
   if (mayBeOf(['any']).length === 0) return []
   const name = textOf(fieldsOf(fieldsOf(object)['metadata'])['name'])
   const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
-  const begunIn = textOf(fieldsOf(fieldsOf(old)['status'])['chaosNamespace'])
-  const home = begunIn === '' ? config.injector.chaosNamespace : begunIn
+  const { chaosNamespace, originalSpec } = fieldsOf(fieldsOf(old)['status'])
+  const told = textOf(chaosNamespace)
+  const home = chaosHomeOf(
+    { ...(told !== '' && { chaosNamespace: told }), originalSpec },
+    config.injector.chaosNamespace,
+  )
   const query = { labelSelector, limit: String(MOST_NAMED + 1) }
   const list = await kube.get<{ items?: readonly { metadata: { name: string } }[] }>(
-    `/api/v1/namespaces/${encodeURIComponent(home)}/pods`,
+    resourcePath({ apiVersion: 'v1', plural: 'pods' }, home),
     { query, signal },
   )
   const names = (list?.items ?? []).map(({ metadata }) => metadata.name)

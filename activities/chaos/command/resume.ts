@@ -15,12 +15,14 @@ export async function run(start: CommandStart): Promise<CommandDone> {
     null,
   )
   const further = place.namespace === undefined ? [] : await tellCluster(start)
-  const said = before === undefined || before === '' ? '' : ` (it was stopped: ${before})`
+  const reasons = held.map(({ name, stop = '' }) => `${held.length > 1 ? `${name}: ` : ''}${stop}`)
+  const said = reasons.every((reason) => reason === '') ? '' : ` (it was stopped: ${reasons.join('; ')})`
   return {
     lines: [
       before === undefined
         ? `${place.title} was not stopped`
         : `${place.title} goes on, by ${who}: disruptions may be made again${said}`,
+      ...(place.note === undefined ? [] : [place.note]),
       ...further,
     ],
     data: {

@@ -21,6 +21,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
         : stops.map((one) => stopLine(one, cluster))),
       ...(found.length === 0 ? [`no disruptions in ${place.title}`] : tableOf(found)),
       ...stuck.flatMap(stuckLines),
+      ...(cluster.note === undefined ? [] : [cluster.note]),
     ],
     data: { stops, disruptions: found },
     exitCode: stuck.length > 0 ? STUCK : 0,

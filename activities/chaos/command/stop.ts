@@ -39,7 +39,11 @@ export async function run(start: CommandStart): Promise<CommandDone> {
     ...{ by: who, why: why ?? null, gone: found.gone, stuck: found.stuck, left: found.slow },
   }
   return {
-    lines: [...linesOf(found, timeoutMs, place), `let them be made again: pawl chaos resume ${place.flags}`],
+    lines: [
+      ...linesOf(found, timeoutMs, place),
+      ...(place.note === undefined ? [] : [place.note]),
+      `let them be made again: pawl chaos resume ${place.flags}`,
+    ],
     data,
     exitCode: exitCodeOf(found, timeoutMs),
   }

@@ -20,7 +20,6 @@ export interface SinkOptions {
   readonly log: Log
 }
 
-const CLOSING_MS = 1000
 const NOWHERE: OpenSink = { count: () => undefined, close: () => Promise.resolve() }
 
 export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promise<OpenSink> {
@@ -37,6 +36,6 @@ export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promis
   })
   return {
     count: (what, isDone) => client.count(`chaos.injector.${what}`, 1, { status: isDone ? 'succeed' : 'failed', kind }),
-    close: async () => await client.close(CLOSING_MS),
+    close: async () => await client.close(),
   }
 }

@@ -9,8 +9,6 @@ import type { DatadogClient } from '../datadog-client.ts'
 
 /** Source: spec/chaos.md 2.15: "Gauges refreshed every minute". */
 const GAUGES_EVERY_MS = 60_000
-const CLOSING_MS = 1000
-
 export interface SinkOptions {
   readonly client: Pick<DatadogClient, 'count' | 'timing' | 'gauge' | 'close'>
   readonly metrics: MetricsSource & { samples?(): Promise<readonly Sample[]> }
@@ -39,6 +37,6 @@ export function openSink({ client, metrics, gaugesEveryMs = GAUGES_EVERY_MS }: S
   timer?.unref()
   return async () => {
     clearInterval(timer)
-    await client.close(CLOSING_MS)
+    await client.close()
   }
 }

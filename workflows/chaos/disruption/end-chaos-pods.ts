@@ -66,7 +66,7 @@ export function isGone(pass: EndingPass, { metadata }: ChaosPod): boolean {
 /**
  * Those that are there, as this pass has seen them, less those that it has made go: nobody tells the next pass of that, for it is our own write.
  */
-export function chaosPodsLeft(pass: DisruptionPass): readonly ChaosPod[] {
+export function chaosPodsLeft(pass: EndingPass): readonly ChaosPod[] {
   return pass.state.chaosPods.filter((pod) => !isGone(pass, pod))
 }
 

@@ -2,12 +2,13 @@
 //
 //   H1. The pass that finds all chaos pods ready reads none: most Disruptions are not looked at again before they end. What came just then wakes another one,
 //       or is found by a look while it holds.
-//   H2. Who cannot read Events, as with the roles of a release before, observes all else.
+//   H2. Where Events cannot be read, as with the roles of a release before, all else is observed; what may have been told by a Warning holds until one can tell
+//       that it does not (`SeenTarget.isHeard`).
 
-import { action, done, later, nop, orElse } from '../../kit/index.ts'
+import { action, done, later, orElse } from '../../kit/index.ts'
 import { instantMs } from '../instant.ts'
 import type { Target } from './observed.ts'
-import { configOf, type DisruptionPass, injectionStatusIn, isOfNodes, statusIn } from './pass.ts'
+import { configOf, type DisruptionPass, injectionStatusIn, isOfNodes } from './pass.ts'
 import { HOLDS_MS, type PodWarning, withWarnings } from './target-warnings.ts'
 
 const LOOK_AGAIN_MS = HOLDS_MS - 60_000
@@ -19,9 +20,8 @@ const heardIn = new WeakMap<DisruptionPass, readonly PodWarning[]>()
 const MOST_ASKED = 5
 
 const readWarnings = action<DisruptionPass>('readWarnings', async (pass) => {
-  const former = pass.target.status?.targets ?? []
-  const names = (statusIn(pass).targets ?? []).filter((name) => former.includes(name))
-  // Of one that was chosen just now nothing is to be told.
+  // Also of those that are none any more in this pass. Of one that was chosen just now nothing is to be told.
+  const names = pass.target.status?.targets ?? []
   if (!configOf(pass).controller.enableObserver || isOfNodes(pass.target.spec) || names.length === 0) return done
   if (isInjectedNow(pass)) return later(LOOK_AGAIN_MS)
   const narrowed = names.length > MOST_ASKED ? undefined : { fields: { 'involvedObject.name': names } }
@@ -36,11 +36,16 @@ function isInjectedNow(pass: DisruptionPass): boolean {
 }
 
 /** H2 */
-export const hearWarnings = orElse(readWarnings, nop)
+export const hearWarnings = orElse(
+  readWarnings,
+  action<DisruptionPass>('hearLater', () => later(LOOK_AGAIN_MS)),
+)
 
 /** Adds to what was seen of targets what was heard of them. @returns also that the first which does not hold any more is looked at then. */
 export function heardOf(pass: DisruptionPass, found: readonly Target[]) {
-  const all = heardIn.get(pass) ?? []
+  const read = heardIn.get(pass)
+  const all = read ?? []
+  const isHeard = read !== undefined || isOfNodes(pass.target.spec)
   const when = { now: pass.now.getTime(), since: instantMs(pass.target.metadata.creationTimestamp) ?? 0 }
   const heard = found.map((target) => {
     const { trouble, holdsMs } = withWarnings(
@@ -51,5 +56,5 @@ export function heardOf(pass: DisruptionPass, found: readonly Target[]) {
     return { target, trouble, holdsMs }
   })
   const holds = heard.flatMap(({ holdsMs }) => holdsMs ?? [])
-  return { heard, next: holds.length === 0 ? done : later(Math.min(...holds)) }
+  return { heard, isHeard, next: holds.length === 0 ? done : later(Math.min(...holds)) }
 }

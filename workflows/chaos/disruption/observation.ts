@@ -3,7 +3,8 @@
 //   O1. Each change is told once: what was told stands in the status until it is over.
 //   O2. That a target has recovered is told when nothing is wrong with it any more, and only of one that was warned of.
 //   O3. Restarts are counted from when a target was looked at first, or was last told of.
-//   O4. What many targets have in common is one event, which names the first of them.
+//   O4. What may have been told by a Warning is over when nothing tells of it where Warnings were read, and only then.
+//   O5. What many targets have in common is one event, which names the first of them.
 
 import { type Trouble, WARNINGS } from './trouble.ts'
 
@@ -25,6 +26,8 @@ export interface SeenTarget {
   readonly isDisturbed: boolean
   /** It was a target before, so that what is not known of it is nothing. */
   readonly isKnown: boolean
+  /** Warnings about it were read (O4). */
+  readonly isHeard: boolean
 }
 
 export interface TargetNews {
@@ -46,6 +49,11 @@ const RECOVERED = {
   Pod: { type: 'Normal', reason: 'RecoveredWarningStateInTargetPod' },
   Node: { type: 'Normal', reason: 'RecoveredWarningStateInTargetNode' },
 } as const
+/** What a Warning may have told. O4 */
+const HEARD: ReadonlySet<string> = new Set([
+  ...['TargetPodInWarningState', 'TargetPodLivenessProbe'],
+  ...UNREADY.map(({ reason }) => reason),
+])
 /** That one of these is over is no recovery. */
 const UNWARNED: ReadonlySet<string> = new Set([UNREADY[1].reason, UNREADY_AT_FIRST])
 /** More are too many. Source: spec/chaos.md 1.10. */
@@ -81,12 +89,17 @@ function lookAt(target: SeenTarget, known: TargetState = {}, kind: 'Pod' | 'Node
   const held = new Set(known.warnings ?? [])
   const warned = WARNINGS.filter(({ reason }) => trouble.warnings?.[reason] !== undefined)
   const unready = unreadyReason(target, held)
-  const warnings = [...warned.map(({ reason }) => reason), ...(unready === undefined ? [] : [unready])]
+  const unheard = target.isHeard ? [] : [...held].filter((reason) => HEARD.has(reason))
+  const found = [...warned.map(({ reason }) => reason), ...(unready === undefined ? [] : [unready])]
+  const warnings = [...new Set([...found, ...unheard])]
   const isRecovered = warnings.length === 0 && [...held].some((reason) => !UNWARNED.has(reason))
   const findings: readonly Finding[] = [
     ...restarts.findings,
     ...warned.map(({ reason }) => ({ type: 'Warning', reason, what: trouble.warnings?.[reason] ?? '' }) as const),
-    ...UNREADY.filter(({ reason }) => reason === unready).map((one) => ({ ...one, what: 'it runs, and is not ready' })),
+    ...UNREADY.filter(({ reason }) => reason === unready).map((one) => ({
+      ...one,
+      what: trouble.unreadyBy ?? 'it runs, and is not ready',
+    })),
     // O2
     ...(isRecovered ? [{ ...RECOVERED[kind], what: 'nothing is wrong with it any more' }] : []),
   ]
@@ -120,7 +133,7 @@ function unreadyReason({ trouble, isDisturbed, isKnown }: SeenTarget, held: Read
   return isDisturbed ? during.reason : before.reason
 }
 
-/** O4 */
+/** O5 */
 function newsOf(findings: readonly (Finding & { readonly target: SeenTarget })[]): readonly TargetNews[] {
   const reasons = [...new Set(findings.map(({ reason }) => reason))]
   return reasons.flatMap((reason) => {

@@ -37,11 +37,11 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
   if (ofNodes && specOf(pass).nodeFailure !== undefined) return done
   const found = (await foundIn(pass, ofNodes)).filter(({ metadata }) => names.has(metadata.name))
   const disturbed = disturbedIn(pass)
-  const { heard, next } = heardOf(pass, found)
+  const { heard, isHeard, next } = heardOf(pass, found)
   const seen = heard.map(({ target: { metadata }, trouble }) => {
     const { name, uid, resourceVersion } = metadata
     const isKnown = former.includes(name)
-    return { name, trouble, version: `${uid}/${resourceVersion}`, isDisturbed: disturbed.has(name), isKnown }
+    return { name, trouble, version: `${uid}/${resourceVersion}`, isDisturbed: disturbed.has(name), isKnown, isHeard }
   })
   const { states, news } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
   await Promise.all(news.map(async (one) => await act.event(one)))

@@ -4,7 +4,7 @@
 //   O1. What cannot clean is told about the chaos pod, which is what is left to look at.
 
 import { action, again, done, type Outcome } from '../../kit/index.ts'
-import { isGone, letGo, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
+import { chaosPodsLeft, letGo, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import type { EndingPass } from './pass.ts'
 
@@ -15,8 +15,7 @@ export const endOrphans = action<EndingPass>('endOrphans', async (pass): Promise
   await Promise.all(alive.map(async (pod) => await act.remove(pod)))
   // O1
   await letGo(pass, alive.length === 0 ? state.chaosPods : await pass.refresh('chaosPods'), 'chaosPod')
-  const left = state.chaosPods.filter((pod) => !isGone(pass, pod))
-  return left.length === 0 ? done : again(LOOK_AGAIN_MS)
+  return chaosPodsLeft(pass).length === 0 ? done : again(LOOK_AGAIN_MS)
 })
 
 async function tellOrphan({ act, target }: EndingPass, pod: ChaosPod): Promise<void> {

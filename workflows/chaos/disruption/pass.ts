@@ -6,8 +6,13 @@
 //       ended and waited for.
 
 import type { Gone, LevelPass, StateQuery } from '../../kit/index.ts'
-import { configOf, type PassConfig } from '../config.ts'
-import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL, type InjectionStatus } from '../contract.ts'
+import { chaosHomeOf, configOf, type PassConfig } from '../config.ts'
+import {
+  DISRUPTION_NAME_LABEL,
+  DISRUPTION_NAMESPACE_LABEL,
+  INJECTION_STATUSES,
+  type InjectionStatus,
+} from '../contract.ts'
 import { stopQueries, type StopState } from '../emergency-stop.ts'
 import type { Disruption, DisruptionSpec, DisruptionStatus } from './kind.ts'
 import { type ChaosPod, chaosPodView, nodeView, podView, type Target } from './observed.ts'
@@ -41,6 +46,7 @@ const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.a
 const CHOSEN = { many: true, lazy: true, namesFrom: 'status.targets' } as const
 const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
+const NOT_OVER = ['', ...INJECTION_STATUSES.filter((status) => !status.startsWith('Previously'))]
 const WARNINGS_OF_PODS = { type: 'Warning', 'involvedObject.kind': 'Pod' } as const
 
 /** P2. Of one that is gone it is the configured one. */
@@ -64,7 +70,13 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
   heardPods: { ...CHOSEN, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
   heardNodes: { ...CHOSEN, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
   podWarnings: {
-    ...{ kind: 'v1/Event', many: true, lazy: true, view: warningView, onlyIf: PODS },
+    ...{
+      kind: 'v1/Event',
+      many: true,
+      lazy: true,
+      view: warningView,
+      onlyIf: { ...PODS, 'status.injectionStatus': NOT_OVER },
+    },
     ...{ fields: WARNINGS_OF_PODS, followed: WARNINGS_OF_PODS },
   },
   targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
@@ -92,7 +104,7 @@ export function timesIn(pass: DisruptionPass): DisruptionTimes {
 
 /** P2 */
 export function chaosNamespaceIn(pass: Pick<EndingPass, 'target' | 'status' | 'settings'>): string {
-  return statusIn(pass).chaosNamespace ?? configOf(pass).injector.chaosNamespace
+  return chaosHomeOf(statusIn(pass), configOf(pass).injector.chaosNamespace)
 }
 
 /** What the operators have set, with P2. */

@@ -18,13 +18,15 @@ export interface PodWarning {
   readonly lastMs: number
 }
 
+/** Longer than any of Kubernetes'; who writes an Event says what he likes. */
+const MOST_REASON = 128
 const OF_PROBES = new Set(['Unhealthy', 'ProbeWarning'])
 
 export function warningView(event: Event): PodWarning {
   const { reason = '', message = '', involvedObject } = event
   const probe = OF_PROBES.has(reason) ? /\b(liveness|readiness) probe/i.exec(message)?.[1]?.toLowerCase() : undefined
   const about = probe === 'liveness' || probe === 'readiness' ? probe : 'other'
-  return { uid: involvedObject.uid ?? '', about, reason, lastMs: lastMsOf(event) }
+  return { uid: involvedObject.uid ?? '', about, reason: reason.slice(0, MOST_REASON), lastMs: lastMsOf(event) }
 }
 
 /** As `kubectl get events` finds it; clients of both versions of the API fill different fields. */
@@ -64,8 +66,13 @@ export function withWarnings(
           TargetPodLivenessProbe: 'its liveness probe fails',
         }),
       },
-      ...(holding.some(({ about }) => about === 'readiness') && { isUnready: true }),
+      ...(holding.some(({ about }) => about === 'readiness') && unready(trouble)),
     },
     holdsMs: Math.min(...holding.map(({ lastMs }) => lastMs)) + HOLDS_MS - now,
   }
+}
+
+/** A probe that fails is told before it has failed as often as it takes for the status. */
+function unready(trouble: Trouble | undefined): Pick<Trouble, 'isUnready' | 'unreadyBy'> {
+  return { isUnready: true, ...(trouble?.isUnready !== true && { unreadyBy: 'its readiness probe fails' }) }
 }

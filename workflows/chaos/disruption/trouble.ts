@@ -26,6 +26,8 @@ export interface Trouble {
   readonly warnings?: Readonly<Partial<Record<TargetWarning, string>>>
   /** Its containers run, and its readiness probe does not succeed. */
   readonly isUnready?: boolean
+  /** Who says so, where its status does not. */
+  readonly unreadyBy?: string
 }
 
 /** A container that waits for these, or has ended so, is as it should be. */

@@ -8,7 +8,7 @@ import {
 import { nodeTrouble, podTrouble, type Trouble } from '../../../../workflows/chaos/disruption/trouble.ts'
 
 function seen(name: string, trouble?: Trouble, more: Partial<SeenTarget> = {}): SeenTarget {
-  return { name, version: `${name}/1`, trouble, isDisturbed: false, isKnown: true, ...more }
+  return { name, version: `${name}/1`, trouble, isDisturbed: false, isKnown: true, isHeard: true, ...more }
 }
 
 /** What is told when one target is seen so, one after the other. */
@@ -41,6 +41,23 @@ describe('what is told of targets', () => {
       ...[[], ['TargetPodContainersInWarningState'], [], ['TargetPodInWarningState'], []],
       ...[['RecoveredWarningStateInTargetPod'], [], ['TargetPodContainersInWarningState']],
     ])
+  })
+
+  it('holds where Warnings were not read, when one of them may have told it', () => {
+    const held: TargetStates = { a: { warnings: ['TargetPodContainersInWarningState', 'TargetPodLivenessProbe'] } }
+    const unheard = observeTargetStates([seen('a', undefined, { isHeard: false })], held, 'Pod')
+    expect(unheard).toEqual({ states: { a: { warnings: ['TargetPodLivenessProbe'] } }, news: [] })
+    const heard = observeTargetStates([seen('a')], unheard.states, 'Pod')
+    expect(heard.news.map(({ reason }) => reason)).toEqual(['RecoveredWarningStateInTargetPod'])
+  })
+
+  it('says whose word it is that a target is not ready', () => {
+    const { news } = observeTargetStates(
+      [seen('a', { isUnready: true, unreadyBy: 'its readiness probe fails' })],
+      {},
+      'Pod',
+    )
+    expect(news.map(({ message }) => message)).toEqual(['target a: its readiness probe fails'])
   })
 
   it('is that a container was restarted more than twice since it was looked at first, or was told of last', () => {

@@ -54,6 +54,7 @@ describe('trouble with what was told of it', () => {
           TargetPodLivenessProbe: 'its liveness probe fails',
         },
         isUnready: true,
+        unreadyBy: 'its readiness probe fails',
       },
       holdsMs: 5 * MINUTE,
     })
