@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
+import { ANY_UNIT } from './any-unit.ts'
 
 /** What every object of JavaScript has already. */
 export const PROTOTYPE_NAMES = [
@@ -107,7 +108,7 @@ export const strangeText: fc.Arbitrary<string> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...PROTOTYPE_NAMES) },
   { weight: 1, arbitrary: fc.constantFrom(...LONG).map((length) => 'x'.repeat(length)) },
   { weight: 1, arbitrary: fc.constantFrom(...LONG).map((length) => '🚢'.repeat(length / 2)) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
+  { weight: 2, arbitrary: fc.string({ unit: ANY_UNIT, maxLength: 12 }) },
 )
 
 /** Keys of maps; the API server takes any text. */

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { compile, formatDiagnostic } from '../../../../workflows/kit/dsl/index.ts'
 import { FULL_DOCUMENT, MODES_DOCUMENT, OPTIONS, RFC_DOCUMENT } from './documents.ts'
+import { ANY_UNIT } from '../../../support/fuzz/any-unit.ts'
 
 const FRAGMENTS = [
   '{',
@@ -43,7 +44,7 @@ const FRAGMENTS = [
 const place = fc.double({ min: 0, max: 1, noNaN: true })
 const edit = fc.oneof(
   fc.tuple(fc.constant('insert' as const), place, fc.constantFrom(...FRAGMENTS)),
-  fc.tuple(fc.constant('insert' as const), place, fc.string({ unit: 'binary', maxLength: 5 })),
+  fc.tuple(fc.constant('insert' as const), place, fc.string({ unit: ANY_UNIT, maxLength: 5 })),
   fc.tuple(fc.constant('delete' as const), place, fc.constant('')),
   fc.tuple(fc.constant('cut' as const), place, fc.constant('')),
 )

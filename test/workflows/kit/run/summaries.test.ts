@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import { alongOf, LEVEL_TOLD, SETTLE_TOLD, summaryLine, summaryOf } from '../../../../workflows/kit/run/summaries.ts'
+import { ANY_UNIT } from '../../../support/fuzz/any-unit.ts'
 
 const subject: Subject = { kind: 'Installation', uid: 'u', namespace: 'ns', name: 'web' }
 const by: By = { workflowID: 'w', runID: 'r', pass: 1 }
@@ -61,8 +62,8 @@ describe('the summary of a call', () => {
   it('keeps to one line and to half of what Temporal allows, whatever it is made of', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary', maxLength: 500 }),
-        fc.array(fc.string({ unit: 'binary' })),
+        fc.string({ unit: ANY_UNIT, maxLength: 500 }),
+        fc.array(fc.string({ unit: ANY_UNIT })),
         (name, names) => {
           const line = summaryLine(summaryOf(name, { subject: { ...subject, name }, items: named(...names) }))
           expect(Buffer.byteLength(line)).toBeLessThanOrEqual(200)
