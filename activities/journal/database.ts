@@ -101,6 +101,8 @@ export interface SubscriptionTable {
   kind: string
   namespace: string
   name: string
+  /** In level mode: only objects that have, or had, all of these. */
+  traits: ColumnType<readonly string[], readonly string[] | undefined, never>
   created_at: Timestamp
 }
 

@@ -15,6 +15,7 @@ import * as findByPlace from '../../migrations/0010_find_children_by_place.ts'
 import * as takePassTurns from '../../migrations/0011_take_pass_turns.ts'
 import * as findByFlow from '../../migrations/0012_find_givers_and_takers.ts'
 import * as knowLiving from '../../migrations/0013_know_living_processes.ts'
+import * as subscribeByTraits from '../../migrations/0014_subscribe_by_traits.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -33,6 +34,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011_take_pass_turns': takePassTurns,
   '0012_find_givers_and_takers': findByFlow,
   '0013_know_living_processes': knowLiving,
+  '0014_subscribe_by_traits': subscribeByTraits,
 }
 
 export interface MigrationState {

@@ -88,6 +88,28 @@ describe('a Disruption', () => {
     await shop().gone('probed')
   })
 
+  it('is woken by what it selects, has selected and disturbs, and by nothing else of its namespace', async () => {
+    for (const name of ['chosen', 'other']) await run(name, name, 'n1')
+    const made = await shop().disrupt('woken', { selector: { app: 'chosen' }, count: '100%', cpuPressure: {} })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('woken', { injectionStatus: 'Injected' })
+    await shop().labelPod('other', { note: 'x' })
+    await warn('other', 'Unhealthy', 'Liveness probe failed: HTTP probe failed with statuscode: 500')
+    // That it is there, that it runs, its label, the Warning.
+    const ignored = ['ignored', 'ignored', 'ignored', 'ignored']
+    await vi.waitFor(async () => expect(await outcomes('other')).toEqual(ignored), PATIENT)
+    await shop().labelPod('other', { app: 'chosen' })
+    const [, second] = await kubelet.untilPods(made, 2)
+    expect(second).toBeDefined()
+    await shop().labelPod('other', { app: 'other' })
+    await vi.waitFor(async () => expect(await outcomes('other')).toEqual([...ignored, 'wake', 'wake']), PATIENT)
+    await shop().until('woken', { targets: ['chosen'] })
+    await shop().remove('woken')
+    for (const one of await kubelet.pods(made)) await kubelet.end(one)
+    await shop().gone('woken')
+  })
+
   it('tells when a node that it disturbs is short of something', async () => {
     await shop().labelNode('n2', { disk: 'slow' })
     const made = await shop().disrupt('short-node', {
@@ -127,6 +149,16 @@ async function followsNothingElse(): Promise<void> {
 }
 
 type Told = KubeObject & { readonly type: string; readonly involvedObject: { readonly kind: string } }
+
+/** What the journal says of the events of a pod and of those about it, in their order. */
+async function outcomes(name: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ outcome: string }>`
+    select outcome from watch_event where namespace = ${shop().cluster.namespace}
+      and (kind = 'Pod' and name = ${name} or kind = 'Event' and name like ${`${name}.%`}) order by seq`.execute(
+    chaos.tenants.pawl.db,
+  )
+  return rows.map(({ outcome }) => outcome)
+}
 
 /** As a kubelet tells it. */
 async function warn(name: string, reason: string, message: string): Promise<void> {

@@ -164,7 +164,7 @@ async function waitFor(controller: string, kind: Named): Promise<void> {
   await replaceSubscriptions(
     test.db,
     subject,
-    [{ ...groupKindOf(kind), namespace: NAMESPACE, name: 'front' }],
+    [{ ...groupKindOf(kind), namespace: NAMESPACE, name: 'front', traits: [] }],
     new Date(),
   )
 }

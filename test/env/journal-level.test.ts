@@ -12,8 +12,8 @@ import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
-import { defineLevel, nop } from '../../workflows/kit/index.ts'
-import { deps, NOW, seen, TASK } from '../activities/journal/build-events.ts'
+import { defineLevel, nop, type WatchedKind } from '../../workflows/kit/index.ts'
+import { deps, NOW, seen, TASK, taskKind } from '../activities/journal/build-events.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
@@ -27,12 +27,13 @@ const run = {
 }
 const ended = { ...run, mode: 'level' } as const
 const watch = { cluster: 'c', source: 'watch' } as const
+const SELECTED: WatchedKind = { ...taskKind, traits: { fields: [] } }
 const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
 const subscribe = async (...names: string[]) =>
   await replaceSubscriptions(
     test.db,
     subject,
-    names.map((name) => ({ ...TASK, namespace: 'ns', name })),
+    names.map((name) => ({ ...TASK, namespace: 'ns', name, traits: [] })),
     NOW,
   )
 
@@ -116,7 +117,7 @@ describe('the row of a run in level mode', () => {
   it('holds nothing back from retention, and neither does retention take its subscriptions', async () => {
     const old = new Date(NOW.getTime() - 100 * 86_400_000)
     await openJob(test.db, { ...run, started_at: old })
-    await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: 'a' }], old)
+    await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: 'a', traits: [] }], old)
     const pruned = await pruneJournal(test.db, 86_400_000, NOW)
     expect(pruned?.before).toEqual(new Date(NOW.getTime() - 86_400_000))
     expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
@@ -148,6 +149,35 @@ describe('what a controller in level mode subscribed to', () => {
     expect(await test.wakes()).toMatchObject([
       { controller: 'shop', uid: 'u1', may_start: true, cause: 'Task task-b changed' },
     ])
+  })
+
+  it('starts one where the object has, or had, the traits that are demanded, or nobody knows', async () => {
+    const subscribed = await replaceSubscriptions(
+      test.db,
+      subject,
+      [['app=web', 'tier'], ['app=web', 'tier'], []].map((traits) => ({ ...TASK, namespace: 'ns', name: '*', traits })),
+      NOW,
+    )
+    expect(subscribed.map(({ traits }) => traits)).toEqual([[], ['app=web', 'tier']])
+    const demanding = subscribed.filter(({ traits }) => traits.length > 0)
+    expect(await replaceSubscriptions(test.db, subject, demanding, NOW)).toEqual([])
+    const woken = async (version: number, labels: Readonly<Record<string, string>> | undefined, kind = SELECTED) => {
+      await test.db.deleteFrom('wake').execute()
+      const event = seen('MODIFIED', { version, generation: version }, kind)
+      const object = { ...event.object, metadata: { ...event.object.metadata, ...(labels && { labels }) } }
+      await journalEvents(test.db, { ...watch, events: [{ ...event, object }] }, ignored)
+      return (await test.wakes()).length
+    }
+    expect(await woken(5, { app: 'web' })).toBe(1)
+    expect(await woken(6, { app: 'web' })).toBe(0)
+    expect(await woken(7, { app: 'web', tier: 'front' })).toBe(1)
+    expect(await woken(8, { app: 'web', tier: 'back' })).toBe(1)
+    expect(await woken(9, undefined)).toBe(1)
+    expect(await woken(10, { app: 'api', tier: 'back' })).toBe(0)
+    // A former release keeps none of it: what the next one sees may have had any.
+    expect(await woken(11, { app: 'api' }, taskKind)).toBe(1)
+    expect(await woken(12, { app: 'api' })).toBe(1)
+    expect(await woken(13, { app: 'api' })).toBe(0)
   })
 
   it('does not wake the run that wrote it, while that is open', async () => {

@@ -41,8 +41,8 @@ describe('what a pass observes', () => {
   }
   const subscriptions = async () => {
     const rows = await database.db.selectFrom('subscription').selectAll().orderBy('name').execute()
-    return rows.map(({ controller, job_id, kind, namespace, name }) =>
-      [controller, job_id, kind, namespace, name].join(' '),
+    return rows.map(({ controller, job_id, kind, namespace, name, traits }) =>
+      [controller, job_id, kind, namespace, name, ...traits].join(' '),
     )
   }
 
@@ -61,7 +61,11 @@ describe('what a pass observes', () => {
       owned: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }],
     })
     expect(observed?.states).not.toHaveProperty('missing')
-    expect(await subscriptions()).toEqual(['shop  ConfigMap n *', 'shop  ConfigMap n a', 'shop  ConfigMap n x'])
+    expect(await subscriptions()).toEqual([
+      'shop  ConfigMap n * app=shop',
+      'shop  ConfigMap n a',
+      'shop  ConfigMap n x',
+    ])
     api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'z' } }))
     await observe({ named })
     expect(await subscriptions()).toEqual(['shop  ConfigMap n z'])
@@ -72,7 +76,7 @@ describe('what a pass observes', () => {
     const observed = await observe({ list: { ...list, lazy: true } })
     expect(observed?.states).toEqual({})
     expect(lists).toEqual([])
-    expect(await subscriptions()).toEqual(['shop  ConfigMap n *'])
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n * app=shop'])
     const query: LevelQuery = { ...maps, query: { ...list, lazy: true } }
     expect(await act.refreshLevel({ ...base, state: 'list', query })).toMatchObject({
       found: [{ metadata: { name: 'b' } }],

@@ -48,12 +48,14 @@ function readingVerbs({
   lazy,
   many,
   fields,
+  fieldsFrom,
   labels,
   labelsFrom,
   owned,
 }: StateQuery): readonly string[] {
   if (name !== undefined || namesFrom !== undefined) return ['get']
-  const isSelected = owned === 'label' || labelsFrom !== undefined || Object.keys({ ...fields, ...labels }).length > 0
+  const isSelected =
+    owned === 'label' || labelsFrom !== undefined || Object.keys({ ...fields, ...fieldsFrom, ...labels }).length > 0
   return lazy === true && many === true && !isSelected ? ['get', 'list'] : ['list']
 }
 

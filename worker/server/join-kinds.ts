@@ -40,7 +40,13 @@ function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind
 /** All objects are followed where the controllers do not mean the same of them. */
 function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
   const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
-  return { ...known, ...same, projection: union(known.projection, kind.projection) }
+  const traits = [known.traits, kind.traits].flatMap((one) => one ?? [])
+  const asked = traits.length === 0 ? {} : { traits: { fields: distinct(traits.flatMap((one) => one.fields)) } }
+  return { ...known, ...same, ...asked, projection: union(known.projection, kind.projection) }
+}
+
+function distinct(fields: readonly string[]): readonly string[] {
+  return [...new Set(fields)].sort()
 }
 
 function union(left: readonly Path[], right: readonly Path[]): readonly Path[] {

@@ -5,7 +5,7 @@
 //   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
 
 import type { Kysely, Transaction } from 'kysely'
-import type { Projection, RoutedEvent, Routing } from '../../../workflows/kit/index.ts'
+import { type Projection, type RoutedEvent, type Routing, traitsIn } from '../../../workflows/kit/index.ts'
 import { type FinishedAction, finishActions, type NewAction } from './actions.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
 import { classify, type Known, type Verdict } from './classify.ts'
@@ -190,7 +190,7 @@ async function wakesOf(
   { cluster, news, routings, ended }: RoutedBatch,
   deps: JournalDeps,
 ): Promise<Wakes[]> {
-  const routed = news.map(({ state, seq, foreign, writer, tree }, index): RoutedNews => {
+  const routed = news.map(({ state, seq, foreign, writer, tree, event }, index): RoutedNews => {
     const routing = routings[index]
     return {
       state,
@@ -198,6 +198,7 @@ async function wakesOf(
       foreign,
       writer,
       tree,
+      traits: traitsIn(event),
       routes: routing !== undefined && 'routes' in routing ? routing.routes : [],
     }
   })

@@ -28,6 +28,8 @@ export interface RoutedNews {
   readonly writer: string | undefined
   /** As in `AnsweredWrites`. */
   readonly tree: readonly string[]
+  /** Undefined: not known, so that it may be anything. */
+  readonly traits: readonly string[] | undefined
 }
 
 interface Dependent extends GroupKind {
@@ -45,6 +47,7 @@ interface Subscriber extends GroupKind {
   readonly namespace: string
   /** `*`: any. */
   readonly name: string
+  readonly traits: readonly string[]
   /** Of a controller in level mode: its run may have ended, and is started for what it waits for. */
   readonly isLevel: boolean
   readonly controller: string
@@ -98,7 +101,7 @@ export async function expandRoutes(
         .filter((route) => isRight(route, item, addressed, expansion))
         .flatMap((route) => subjectsOf(route, dependents, expansion).map((at) => wakeOf(told, at, route))),
       ...subscribers
-        .filter((subscriber) => isNamed(item.state, subscriber))
+        .filter((subscriber) => isMeant(item, subscriber))
         .map((subscriber) => subscriberWake(told, subscriber)),
     ]
   })
@@ -109,7 +112,9 @@ async function lookUp(trx: Transaction<Database>, cluster: string, news: readonl
   const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
   const others = news.flatMap(({ state, routes }) => routes.flatMap(({ uid }) => (uid === state.uid ? [] : [uid])))
   const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
-  const names = news.map(({ state: { group, kind, namespace, name } }) => ({ group, kind, namespace, name }))
+  const names = news.map(({ state: { group, kind, namespace, name }, traits = null }) => {
+    return { group, kind, namespace, name, traits }
+  })
   const { rows } = await sql<Omit<LookedUp, 'writers'> & { writers: [string, WriterRun][] }>`
     select (select coalesce(json_agg(d), '[]') from (
               select d.owner_uid as owner, d.api_group as "group", d.kind, d.uid, d.namespace, d.name
@@ -119,11 +124,11 @@ async function lookUp(trx: Transaction<Database>, cluster: string, news: readonl
               select api_group as "group", kind, uid, namespace, name from object
               where cluster = ${cluster} and uid = any(${[...new Set(others)]}::text[])) a) as addressed,
            (select coalesce(json_agg(s), '[]') from (
-              select distinct s.api_group as "group", s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
+              select distinct s.api_group as "group", s.kind, s.namespace, s.name, s.traits, s.controller, s.uid, s.job_id = '' as "isLevel",
                      coalesce(o.name, '') as "subjectName", o.namespace as "subjectNamespace"
-              from json_to_recordset(${JSON.stringify(names)}::json) as n("group" text, kind text, namespace text, name text)
+              from json_to_recordset(${JSON.stringify(names)}::json) as n("group" text, kind text, namespace text, name text, traits text[])
               join subscription s on s.cluster = ${cluster} and s.api_group = n."group" and s.kind = n.kind
-                and s.namespace in (n.namespace, '*') and s.name in (n.name, '*')
+                and s.namespace in (n.namespace, '*') and s.name in (n.name, '*') and (n.traits is null or s.traits <@ n.traits)
               left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
            (select coalesce(json_agg(json_build_array(workflow_id, json_build_object(
                      'controller', controller, 'uid', uid, 'jobID', job_id, 'isOpen', outcome is null,
@@ -222,10 +227,11 @@ function subscriberWake(told: ToldNews, subscriber: Subscriber): NewWake {
   return wakeOf(told, route, route)
 }
 
-function isNamed(state: Known, { group, kind, namespace, name }: Subscriber): boolean {
+function isMeant({ state, traits }: RoutedNews, wanted: Subscriber): boolean {
   return (
-    isSameGroupKind(state, { group, kind }) &&
-    [state.namespace, '*'].includes(namespace) &&
-    [state.name, '*'].includes(name)
+    isSameGroupKind(state, wanted) &&
+    [state.namespace, '*'].includes(wanted.namespace) &&
+    [state.name, '*'].includes(wanted.name) &&
+    wanted.traits.every((trait) => traits?.includes(trait) !== false)
   )
 }

@@ -6,6 +6,7 @@ import {
   type Projection,
   projectObject,
   type WatchedKind,
+  withTraits,
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { withBoundAnnotations } from '../bounded-annotations.ts'
@@ -84,7 +85,8 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
 
 /** The declared fields of an object, as the journal keeps them. */
 export function projectionOf({ watched, object }: SeenEvent): Projection {
-  return cleanJson(withFlow(withBoundAnnotations(projectObject(object, watched.projection)), watched, object))
+  const projection = withFlow(withBoundAnnotations(projectObject(object, watched.projection)), watched, object)
+  return cleanJson(withTraits(projection, watched.traits, object))
 }
 
 /**

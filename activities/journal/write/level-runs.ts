@@ -4,7 +4,7 @@
 //   V1. Subscriptions are exactly what the last pass looked at. Inserting happens before the pass reads, so that nothing falls in between.
 
 import { type Kysely, sql } from 'kysely'
-import type { GroupKind } from '../../../workflows/kit/index.ts'
+import type { GroupKind, LevelSubscription } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { livingObjects } from '../living-objects.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
@@ -18,31 +18,25 @@ export interface LevelSubject {
   readonly name: string
 }
 
-export interface Watching extends GroupKind {
-  /** `*`: all. */
-  readonly namespace: string
-  /** `*`: any. */
-  readonly name: string
-}
-
 /** Makes these the subscriptions of the subject (V1). @returns those that are new. */
 export async function replaceSubscriptions(
   db: Kysely<Database>,
   { controller, cluster, uid }: LevelSubject,
-  watching: readonly Watching[],
+  watching: readonly LevelSubscription[],
   now: Date,
-): Promise<readonly Watching[]> {
-  const { rows } = await sql<Watching>`
+): Promise<readonly LevelSubscription[]> {
+  const { rows } = await sql<LevelSubscription>`
     with wanted as (
-      select distinct "group" as api_group, kind, namespace, name from json_to_recordset(${JSON.stringify(watching)}::json) as r(
-        "group" text, kind text, namespace text, name text)),
+      select distinct "group" as api_group, kind, namespace, name, traits from json_to_recordset(${JSON.stringify(watching)}::json) as r(
+        "group" text, kind text, namespace text, name text, traits text[])),
     dropped as (
       delete from subscription s where s.controller = ${controller} and s.uid = ${uid} and s.job_id = ''
-        and not exists (select from wanted w where w.api_group = s.api_group and w.kind = s.kind and w.namespace = s.namespace and w.name = s.name))
-    insert into subscription (controller, uid, job_id, cluster, api_group, kind, namespace, name, created_at)
-    select ${controller}, ${uid}, '', ${cluster}, api_group, kind, namespace, name, ${now} from wanted
-    order by api_group, kind, namespace, name
-    on conflict do nothing returning api_group as "group", kind, namespace, name`.execute(db)
+        and not exists (select from wanted w where w.api_group = s.api_group and w.kind = s.kind and w.namespace = s.namespace and w.name = s.name
+          and w.traits = s.traits))
+    insert into subscription (controller, uid, job_id, cluster, api_group, kind, namespace, name, traits, created_at)
+    select ${controller}, ${uid}, '', ${cluster}, api_group, kind, namespace, name, traits, ${now} from wanted
+    order by api_group, kind, namespace, name, traits
+    on conflict do nothing returning api_group as "group", kind, namespace, name, traits`.execute(db)
   return rows
 }
 

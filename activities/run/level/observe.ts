@@ -26,7 +26,7 @@ import {
   type WrittenKind,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { replaceSubscriptions, type Watching } from '../../journal/write/level-runs.ts'
+import { replaceSubscriptions } from '../../journal/write/level-runs.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
@@ -165,10 +165,14 @@ function subscriptionsOf({ query, selections }: StateRequest): readonly LevelSub
 }
 
 /** Whether what the state looks at was not subscribed to before. */
-function isNew(request: StateRequest, added: readonly Watching[]): boolean {
+function isNew(request: StateRequest, added: readonly LevelSubscription[]): boolean {
   return subscriptionsOf(request).some((watching) =>
     added.some(
-      (one) => isSameGroupKind(one, watching) && one.namespace === watching.namespace && one.name === watching.name,
+      ({ namespace, name, traits, ...kind }) =>
+        isSameGroupKind(kind, watching) &&
+        namespace === watching.namespace &&
+        name === watching.name &&
+        traits.join() === watching.traits.join(),
     ),
   )
 }

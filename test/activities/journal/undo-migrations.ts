@@ -17,6 +17,12 @@ const UNDONE: Readonly<Record<string, readonly string[]>> = {
   '0011_take_pass_turns': [`drop table pass_turn`],
   '0012_find_givers_and_takers': [`drop index object_by_given, object_by_taken`],
   '0013_know_living_processes': [`drop table heartbeat`],
+  '0014_subscribe_by_traits': [
+    `delete from subscription where traits <> '{}'`,
+    `alter table subscription drop constraint subscription_pkey,
+       add primary key (controller, uid, job_id, api_group, kind, namespace, name)`,
+    `alter table subscription drop column traits`,
+  ],
 }
 
 /** All migrations in their order, by the names of their files. */

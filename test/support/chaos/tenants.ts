@@ -165,6 +165,10 @@ export class ChaosCluster {
     })
   }
 
+  async labelPod(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    await this.#merge(`/api/v1/namespaces/${this.cluster.namespace}/pods/${name}`, { metadata: { labels } })
+  }
+
   async labelNode(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
     await this.#merge(`/api/v1/nodes/${name}`, { metadata: { labels } })
   }

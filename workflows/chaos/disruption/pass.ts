@@ -35,8 +35,10 @@ export interface DisruptionState extends StopState {
   /** With static targeting: nobody reads them, their changes wake the pass (observe-targets.ts). */
   readonly heardPods: readonly Target[]
   readonly heardNodes: readonly Target[]
-  /** Warnings about pods of its namespace; their coming wakes the pass. */
+  /** Warnings about pods of its namespace. */
   readonly podWarnings: readonly PodWarning[]
+  /** Those about its targets: nobody reads them, their coming wakes the pass. */
+  readonly heardWarnings: readonly PodWarning[]
   /** Narrowed to names: targets that were chosen, whatever labels they have by now. */
   readonly targetPods: readonly Target[]
   readonly targetNodes: readonly Target[]
@@ -48,6 +50,9 @@ const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
 const NOT_OVER = ['', ...INJECTION_STATUSES.filter((status) => !status.startsWith('Previously'))]
 const WARNINGS_OF_PODS = { type: 'Warning', 'involvedObject.kind': 'Pod' } as const
+
+const WARNINGS = { kind: 'v1/Event', many: true, lazy: true, view: warningView, followed: WARNINGS_OF_PODS } as const
+const WARNED = { fields: WARNINGS_OF_PODS, onlyIf: { ...PODS, 'status.injectionStatus': NOT_OVER } }
 
 /** P2. Of one that is gone it is the configured one. */
 export const CHAOS_HOME = '${target.status.chaosNamespace ?? settings.injector.chaosNamespace}'
@@ -69,16 +74,8 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
   candidateNodes: { ...SELECTED, quiet: true, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
   heardPods: { ...CHOSEN, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
   heardNodes: { ...CHOSEN, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
-  podWarnings: {
-    ...{
-      kind: 'v1/Event',
-      many: true,
-      lazy: true,
-      view: warningView,
-      onlyIf: { ...PODS, 'status.injectionStatus': NOT_OVER },
-    },
-    ...{ fields: WARNINGS_OF_PODS, followed: WARNINGS_OF_PODS },
-  },
+  podWarnings: { ...WARNINGS, ...WARNED, quiet: true },
+  heardWarnings: { ...WARNINGS, ...WARNED, fieldsFrom: { 'involvedObject.name': 'status.targets' } },
   targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
   targetNodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: nodeView },
   ...stopQueries,

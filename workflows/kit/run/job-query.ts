@@ -60,13 +60,13 @@ const RULES: readonly Rule[] = [
     text: 'found a selector by fields; expected name or labels',
     selector: 'fields/',
   },
-  ...(['namespacesFrom', 'namesFrom', 'labelsFrom', 'onlyIf', 'lazy', 'quiet', 'pick', 'view'] as const).map(
-    (selector) => ({
-      isBroken: (query: AskedQuery) => query[selector] !== undefined,
-      text: `found ${selector}; expected it in mode level only`,
-      selector,
-    }),
-  ),
+  ...(
+    ['namespacesFrom', 'namesFrom', 'labelsFrom', 'fieldsFrom', 'onlyIf', 'lazy', 'quiet', 'pick', 'view'] as const
+  ).map((selector) => ({
+    isBroken: (query: AskedQuery) => query[selector] !== undefined,
+    text: `found ${selector}; expected it in mode level only`,
+    selector,
+  })),
   {
     isBroken: ({ fresh }) => fresh === true,
     text: 'found fresh; expected it in mode level only',

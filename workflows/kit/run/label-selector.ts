@@ -23,6 +23,19 @@ export function labelSelectorText(value: unknown): string | undefined {
   return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
 }
 
+/**
+ * Labels that whatever the selector selects has: `app=shop`; `app` where it may have several values. Not all that the selector says.
+ *
+ * @param selector as requests have it.
+ */
+export function demandedLabels(selector: string): readonly string[] {
+  return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, said = '', values]) => {
+    const [key = '', operator = ''] = said.trim().split(' ')
+    if (operator === 'notin' || key === '' || key.startsWith('!')) return []
+    return operator === 'in' && values?.includes(',') === false ? [`${key}=${values}`] : [key]
+  })
+}
+
 /** Whether there is none: nothing is there, or no part of one. */
 export function isEmptySelector(value: unknown): boolean {
   if (value === undefined || value === null) return true

@@ -12,6 +12,7 @@ import { MARK_PATHS, markedPlace } from './marks.ts'
 import { ownerOfKind } from './owners.ts'
 import type { QueryData, Selection } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
+import { demandedBy, type Trait } from './traits.ts'
 import { couldBeMarked } from './write-places.ts'
 
 /** The routes of a controller. */
@@ -40,9 +41,25 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? MARK_PATHS : [])
   return [
-    followed(target, target.projection),
-    ...others.map((resource) => ({ ...followed(resource, paths(resource)), ...fieldsOf(controller, resource) })),
+    { ...followed(target, target.projection), ...traitsOf(controller, target) },
+    ...others.map((resource) => ({
+      ...followed(resource, paths(resource)),
+      ...fieldsOf(controller, resource),
+      ...traitsOf(controller, resource),
+    })),
   ]
+}
+
+/** What objects of the kind are subscribed to by, if any query has selectors. */
+function traitsOf({ queries }: LevelController, { apiVersion, kind }: LevelResource) {
+  const heard = Object.values(queries).filter(
+    (query) => query.kind === `${apiVersion}/${kind}` && query.quiet !== true && query.owned === undefined,
+  )
+  const isSelected = heard.some(
+    ({ labels, labelsFrom, fieldsFrom }) => (labels ?? labelsFrom ?? fieldsFrom) !== undefined,
+  )
+  const fields = [...new Set(heard.flatMap(({ fieldsFrom = {} }) => Object.keys(fieldsFrom)))].sort()
+  return isSelected ? { traits: { fields } } : {}
 }
 
 /** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of what it writes. */
@@ -81,6 +98,8 @@ export interface LevelSubscription extends GroupKind {
   readonly namespace: string
   /** `*`: any. */
   readonly name: string
+  /** Only objects that have, or had, all of these (traits.ts). */
+  readonly traits: readonly Trait[]
 }
 
 /**
@@ -93,8 +112,8 @@ export function subscriptionOf(
   selection: Selection,
 ): LevelSubscription | undefined {
   const { namespace = '*', name } = selection
-  if (name !== undefined) return { group, kind, namespace, name }
-  return query.owned === undefined ? { group, kind, namespace, name: '*' } : undefined
+  if (name !== undefined) return { group, kind, namespace, name, traits: [] }
+  return query.owned === undefined ? { group, kind, namespace, name: '*', traits: demandedBy(selection) } : undefined
 }
 
 function stateResources(controller: LevelController): readonly LevelResource[] {

@@ -44,6 +44,11 @@ export interface StateQuery {
   readonly labels?: Readonly<Record<string, QueryTemplate>>
   /** Fields by which the API server can select, without a leading dot. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
+  /**
+   * Where the target has a list of the values that a field may have, by which the API server can select: `{ 'involvedObject.name': 'status.targets' }`. Each
+   * value is a request. An object keeps these fields as long as it lives.
+   */
+  readonly fieldsFrom?: Readonly<Record<string, string>>
   /** The name of the controlling owner: no field of the API server, compared after reading. RFC: `fields/.metadata.controller`. */
   readonly controller?: QueryTemplate
   /** Q3. */
@@ -73,6 +78,8 @@ export interface Selection {
   readonly labelSelector: string
   readonly fieldSelector: string
   readonly controller: string | undefined
+  /** What of the fields is by `fieldsFrom`. */
+  readonly fromFields?: Readonly<Record<string, string>>
 }
 
 /**
@@ -94,7 +101,7 @@ export type QueryData = Omit<StateQuery, 'view'> & { readonly viewed?: true }
  * @param settings what the controller's wing has told.
  */
 export function selectionsOf(query: QueryData, target: object, settings?: JsonValue): readonly Selection[] {
-  const { namespacesFrom, namesFrom, ...rest } = query
+  const { namespacesFrom, namesFrom, fieldsFrom = {}, ...rest } = query
   const inNamespaces: readonly QueryData[] =
     namespacesFrom === undefined
       ? [rest]
@@ -105,7 +112,9 @@ export function selectionsOf(query: QueryData, target: object, settings?: JsonVa
       : textsAt(target, namesFrom).flatMap((name) =>
           isObjectName(name) ? inNamespaces.map((one) => ({ ...one, name })) : [],
         )
-  return named.flatMap((one) => selectionOf(one, target, settings) ?? [])
+  const selections = named.flatMap((one) => selectionOf(one, target, settings) ?? [])
+  const fields = Object.entries(fieldsFrom).map(([field, at]) => [field, textsAt(target, at)] as const)
+  return withFields(selections, Object.fromEntries(fields))
 }
 
 /** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
@@ -129,11 +138,12 @@ export function narrowedTo(
 function withFields(selections: readonly Selection[], fields: NonNullable<Narrowed['fields']>): readonly Selection[] {
   let found = selections
   for (const [key, values] of Object.entries(fields)) {
-    const asked = [...new Set(values)].map((value) => `${key}=${escapedField(value)}`)
+    const asked = [...new Set(values)].map((value) => ({ value, text: `${key}=${escapedField(value)}` }))
     found = found.flatMap((one) =>
-      asked.map((text) => ({
+      asked.map(({ value, text }) => ({
         ...one,
         fieldSelector: one.fieldSelector === '' ? text : `${one.fieldSelector},${text}`,
+        fromFields: { ...one.fromFields, [key]: value },
       })),
     )
   }

@@ -6,6 +6,7 @@ import { type GroupKind, groupKindText } from '../kind/group-kind.ts'
 import { jobIDProblem } from './job-id.ts'
 import { isIdle } from './subject.ts'
 import { path, type Path, type Projection, textAt } from '../kind/projection.ts'
+import type { TraitSources } from './traits.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
 export interface WatchedKind {
@@ -19,6 +20,8 @@ export interface WatchedKind {
   readonly hashed: readonly Path[]
   /** As in `KindDefinition`. */
   readonly flow?: (object: object) => Flow | undefined
+  /** Projections have their traits (traits.ts). */
+  readonly traits?: TraitSources
   /** Only objects with these fields are followed, by which the API server can select (`StateQuery.followed`); absent: all. */
   readonly fields?: Readonly<Record<string, string>>
   /** Its objects are in no namespace. */

@@ -120,15 +120,20 @@ describe('what a controller in level mode subscribes to', () => {
       kind: 'ConfigMap',
       namespace: 'ns',
       name: 'a',
+      traits: [],
     })
     expect(subscriptionOf({ ...queries.settings, owned: true }, core('ConfigMap'), named)).toBeDefined()
-    expect(subscriptionOf(queries.sisters, own, selection)).toEqual({ ...own, namespace: 'ns', name: '*' })
+    expect(subscriptionOf(queries.sisters, own, selection)).toEqual({ ...own, namespace: 'ns', name: '*', traits: [] })
     const anywhere = { ...selection, namespace: undefined }
     expect(subscriptionOf(queries.nodes, core('Node'), anywhere)).toEqual({
       ...core('Node'),
       namespace: '*',
       name: '*',
+      traits: [],
     })
+    const selected = { ...selection, labelSelector: 'sister=yes' }
+    expect(subscriptionOf(queries.sisters, own, selected)).toMatchObject({ name: '*', traits: ['sister=yes'] })
+    expect(subscriptionOf(queries.sisters, own, { ...selected, name: 'a' })).toMatchObject({ name: 'a', traits: [] })
   })
 
   it('is nothing of a list whose objects it owns: the routes bring those', () => {
@@ -139,7 +144,10 @@ describe('what a controller in level mode subscribes to', () => {
 describe('the kinds that the bridge follows for a controller in level mode', () => {
   it('are its own and those of its states, each once, known by their content', () => {
     expect(levelKinds(shop)).toEqual([
-      { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops', projection: [path('status.phase')], hashed: [[]] },
+      {
+        ...{ apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' },
+        ...{ projection: [path('status.phase')], hashed: [[]], traits: { fields: [] } },
+      },
       { apiVersion: 'v1', kind: 'Pod', plural: 'pods', projection: [], hashed: [[]] },
       { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [[]] },
       { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true, projection: [], hashed: [[]] },
@@ -151,6 +159,17 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
     const kinds = levelKinds(defineLevel({ name: 'shop', target, queries, plan: nop, writes }))
     const known = Object.fromEntries(kinds.map(({ kind, projection }) => [kind, projection.length]))
     expect(known).toEqual({ Shop: 1, Pod: 0, ConfigMap: 2, Node: 0, Service: 0, Namespace: 2 })
+  })
+
+  it('are remembered with what their objects are selected by, where a change of what is selected wakes anybody', () => {
+    const pods = { kind: 'v1/Pod', many: true } as const
+    const about = { kind: 'v1/Event', many: true, fieldsFrom: { 'involvedObject.name': 'status.targets' } } as const
+    const traits = (of: Record<string, StateQuery>) =>
+      levelKinds(defineLevel({ name: 'shop', target, queries: of, plan: nop })).flatMap((kind) => kind.traits ?? [])
+    expect(traits({ pods: { ...pods, labelsFrom: 'spec.selector' } })).toEqual([{ fields: [] }])
+    expect(traits({ pods, about })).toEqual([{ fields: ['involvedObject.name'] }])
+    expect(traits({ pods: { ...pods, labels: { a: 'b' }, quiet: true } })).toEqual([])
+    expect(traits({ pods: { ...pods, labels: { a: 'b' }, owned: true } })).toEqual([])
   })
 
   it('are, of a kind with very many objects, those with the fields that all of its queries say', () => {

@@ -94,6 +94,18 @@ describe('what a query finds at its target', () => {
     expect(selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.missing' }, chooser)).toEqual([])
   })
 
+  it('are the objects with these values of a field, each a request', () => {
+    const events: StateQuery = { kind: 'v1/Event', many: true, fields: { type: 'Warning' } }
+    const about = { ...events, fieldsFrom: { 'involvedObject.name': 'status.targets' } }
+    const found = selectionsOf(about, chooser)
+    expect(found.map(({ fieldSelector, fromFields }) => [fieldSelector, fromFields])).toEqual([
+      ['type=Warning,involvedObject.name=a', { 'involvedObject.name': 'a' }],
+      ['type=Warning,involvedObject.name=b', { 'involvedObject.name': 'b' }],
+      ['type=Warning,involvedObject.name=../c', { 'involvedObject.name': '../c' }],
+    ])
+    expect(selectionsOf({ ...about, fieldsFrom: { 'involvedObject.name': 'status.missing' } }, chooser)).toEqual([])
+  })
+
   it('is nothing where the target has another text than is asked for; absent is the empty one', () => {
     const found = (onlyIf: StateQuery['onlyIf']) =>
       selectionsOf({ kind: 'v1/Pod', many: true, ...(onlyIf && { onlyIf }) }, chooser).length
