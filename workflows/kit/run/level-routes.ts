@@ -30,7 +30,7 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
       ...(kind === own ? [toItself(event)] : []),
       ...(states.has(kind) ? ownersOf(controller, event) : []),
     ]
-    return routes.length > 0 ? { routes } : { ignored: `no ${target.kind} of ${name} owns it` }
+    return routes.length > 0 ? { routes } : { ignored: `no ${target.kind} of ${name} owns or selects it` }
   }
   return { controller: name, byKind: Object.fromEntries([own, ...states].map((kind) => [kind, route])) }
 }

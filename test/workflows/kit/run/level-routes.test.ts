@@ -69,7 +69,7 @@ describe('the routes of a controller in level mode', () => {
   it('know an owner by kind and group, in any version', () => {
     expect(route({ projection: owned('Shop', 'example.com/v2') })).toHaveProperty('routes')
     for (const other of [owned('Shop', 'other.com/v1'), owned('ShopSet')]) {
-      expect(route({ projection: other })).toEqual({ ignored: 'no Shop of shop owns it' })
+      expect(route({ projection: other })).toEqual({ ignored: 'no Shop of shop owns or selects it' })
     }
   })
 
@@ -98,9 +98,9 @@ describe('the routes of a controller in level mode', () => {
     expect(route(marked('Shop.example.com/home/corner'), told)).toEqual(wakes)
     const elsewhere = [shop, declared('v1/Pod'), declared({ kind: 'v1/Pod', namespaces: ['other'] })]
     for (const other of elsewhere)
-      expect(route(marked('Shop.example.com/home/corner'), other)).toEqual({ ignored: 'no Shop of shop owns it' })
+      expect(route(marked('Shop.example.com/home/corner'), other)).toEqual({ ignored: 'no Shop of shop owns or selects it' })
     for (const other of ['Shop.other.com/home/corner', 'Shop.example.com/corner', 'Shop.example.com/a/b/c'])
-      expect(route(marked(other), here)).toEqual({ ignored: 'no Shop of shop owns it' })
+      expect(route(marked(other), here)).toEqual({ ignored: 'no Shop of shop owns or selects it' })
   })
 
   it('ignore kinds that it does not observe', () => {
