@@ -98,7 +98,9 @@ describe('the routes of a controller in level mode', () => {
     expect(route(marked('Shop.example.com/home/corner'), told)).toEqual(wakes)
     const elsewhere = [shop, declared('v1/Pod'), declared({ kind: 'v1/Pod', namespaces: ['other'] })]
     for (const other of elsewhere)
-      expect(route(marked('Shop.example.com/home/corner'), other)).toEqual({ ignored: 'no Shop of shop owns or selects it' })
+      expect(route(marked('Shop.example.com/home/corner'), other)).toEqual({
+        ignored: 'no Shop of shop owns or selects it',
+      })
     for (const other of ['Shop.other.com/home/corner', 'Shop.example.com/corner', 'Shop.example.com/a/b/c'])
       expect(route(marked(other), here)).toEqual({ ignored: 'no Shop of shop owns or selects it' })
   })
