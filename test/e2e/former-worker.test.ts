@@ -85,20 +85,26 @@ describe('a job of three former runs whose worker lives on', () => {
     const { cluster, pawl } = stage
     const { root, execution, slow } = await abandoned('three')
     const jobID = root.status?.jobID ?? ''
-    // The journal as it was before the migration and those after it, with what the former processes have written since.
+    // A wake that the former worker is to have in hand.
+    await cluster.patch('installations', 'three', {
+      metadata: { annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' } },
+    })
+    const due = async () =>
+      (await sql`select from wake where cluster = 'local' and name = 'three' and due <= now()`.execute(pawl.db)).rows
+    await expect.poll(due).not.toEqual([])
+    // The journal as it was before the migration and those after it, with what the former processes have written since. A bridge of this build cannot write it.
+    await pawl.kill('bridge')
     const later = await undoMigrations(pawl.db, '0006_fence_former_runs')
     const ids = [
       await formerRun('installation', root, jobID),
       await formerRun('execution', execution, jobID),
       await formerRun('deploy', execution, jobID),
     ]
-    // The former worker has them in hand, and a wake as well.
-    await cluster.patch('installations', 'three', {
-      metadata: { annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' } },
-    })
+    // The former worker has them in hand, and the wake as well.
     await expect.poll(formerClaim).toBeGreaterThan(0)
 
     expect(await migrateUp(pawl.databaseUrl)).toEqual(later)
+    await pawl.startBridge()
     const refused: unknown[] = []
     let claimed = 0
     const over = new AbortController()
