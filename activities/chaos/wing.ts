@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs'
 
 import { parse, YAMLParseError } from 'yaml'
 
-import { type ChaosConfig, passConfig, readChaosConfig } from '../../workflows/chaos/config.ts'
+import { type ChaosConfig, passConfig } from '../../workflows/chaos/config.ts'
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
+import { readChaosConfig } from '../../workflows/chaos/read-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
 import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'

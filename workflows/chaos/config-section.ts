@@ -8,7 +8,8 @@ export interface Section {
   section(field: string): Section
   flag(field: string, otherwise: boolean): boolean
   number(field: string, otherwise: number): number
-  text(field: string, otherwise: string): string
+  /** @param none what says that there is none, beside an empty text: as `otherwise`. */
+  text(field: string, otherwise: string, none?: false): string
   /** In milliseconds. */
   duration(field: string, otherwise: number): number
   texts(field: string): readonly string[]
@@ -17,6 +18,8 @@ export interface Section {
   secrets(field: string): readonly string[]
   textMap(field: string): Readonly<Record<string, string>>
   records(field: string): readonly object[]
+  /** A list whose entries are read one by one; of one that is none its place is told. */
+  entries<Entry>(field: string, reads: (entry: unknown) => Entry | undefined, expected: string): readonly Entry[]
 }
 
 /** The part at a path, '' for the whole; what is wrong with its fields is added to the problems. */
@@ -42,7 +45,10 @@ export function sectionIn(problems: Problem[], at: string, value: unknown): Sect
     section: (field) => sectionIn(problems, pathOf(field), isNothing(fields[field]) ? {} : fields[field]),
     flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
     number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
-    text: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'string', 'a text'),
+    text(field, otherwise, none) {
+      const found = read<string | false>(field, otherwise, (one) => isText(one) || one === none, 'a text')
+      return found === false ? otherwise : found
+    },
     duration(field, otherwise) {
       const found = read<unknown>(field, undefined, (one) => durationMs(one) !== undefined, EXPECTED_DURATION)
       return durationMs(found) ?? otherwise
@@ -53,6 +59,14 @@ export function sectionIn(problems: Problem[], at: string, value: unknown): Sect
     textMap: (field) =>
       read(field, {}, (one) => isFields(one) && Object.values(one).every(isText), 'fields with texts'),
     records: (field) => read(field, [], (one) => isListOf(one, isFields), 'a list of objects'),
+    entries(field, reads, expected) {
+      const found = read<readonly unknown[]>(field, [], Array.isArray, 'a list')
+      return found.flatMap((one, at) => {
+        const entry = reads(one)
+        if (entry === undefined) wrong(`${field}[${at}]`, quoted(one), expected)
+        return entry === undefined ? [] : [entry]
+      })
+    },
   }
 }
 
