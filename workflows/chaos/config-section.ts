@@ -4,8 +4,19 @@
 import type { Problem } from '../kit/index.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 
+interface Place {
+  /** Its path, for people. */
+  readonly at: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
 export interface Section {
+  readonly places: readonly Place[]
+  /** What this one has not is as the other one has it. */
+  beside(other: Section): Section
   section(field: string): Section
+  /** Where the field stands, for people. */
+  pathOf(field: string): string
   flag(field: string, otherwise: boolean): boolean
   number(field: string, otherwise: number): number
   /** @param none what says that there is none, beside an empty text: as `otherwise`. */
@@ -24,25 +35,46 @@ export interface Section {
 
 /** The part at a path, '' for the whole; what is wrong with its fields is added to the problems. */
 export function sectionIn(problems: Problem[], at: string, value: unknown): Section {
-  const pathOf = (field: string) => (at === '' ? field : `${at}.${field}`)
+  return sectionOf(problems, [placeIn(problems, at, value)])
+}
+
+function placeIn(problems: Problem[], at: string, value: unknown): Place {
+  if (isFields(value)) return { at, fields: value }
+  problems.push({ field: at, found: quoted(value), expected: 'fields' })
+  return { at, fields: {} }
+}
+
+/** Of several places the first that has a field says it. */
+function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   const wrong = (field: string, found: string, expected: string) => {
-    problems.push({ field: field === '' ? at : pathOf(field), found, expected })
+    problems.push({ field, found, expected })
   }
-  const fields = isFields(value) ? value : {}
-  if (!isFields(value)) wrong('', quoted(value), 'fields')
+  const inPlaces = (field: string) =>
+    places.flatMap(({ at, fields }) => {
+      const value = Object.hasOwn(fields, field) ? fields[field] : undefined
+      return isNothing(value) ? [] : [{ at: at === '' ? field : `${at}.${field}`, value }]
+    })
+  const placeOf = (field: string) => inPlaces(field)[0]
   const readerOf =
     (told: (found: unknown) => string) =>
     <T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T => {
-      const found = Object.hasOwn(fields, field) ? fields[field] : undefined
-      if (isNothing(found)) return otherwise
-      if (isOne(found)) return found as T
-      wrong(field, told(found), expected)
+      const place = placeOf(field)
+      if (place === undefined) return otherwise
+      if (isOne(place.value)) return place.value as T
+      wrong(place.at, told(place.value), expected)
       return otherwise
     }
   const read = readerOf(quoted)
   const readSecret = readerOf((found) => (Array.isArray(found) ? 'a list' : `a ${typeof found}`))
   return {
-    section: (field) => sectionIn(problems, pathOf(field), isNothing(fields[field]) ? {} : fields[field]),
+    places,
+    pathOf: (field) => placeOf(field)?.at ?? field,
+    beside: (other) => sectionOf(problems, [...places, ...other.places]),
+    section: (field) =>
+      sectionOf(
+        problems,
+        inPlaces(field).map(({ at, value }) => placeIn(problems, at, value)),
+      ),
     flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
     number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
     text(field, otherwise, none) {
@@ -63,7 +95,7 @@ export function sectionIn(problems: Problem[], at: string, value: unknown): Sect
       const found = read<readonly unknown[]>(field, [], Array.isArray, 'a list')
       return found.flatMap((one, at) => {
         const entry = reads(one)
-        if (entry === undefined) wrong(`${field}[${at}]`, quoted(one), expected)
+        if (entry === undefined) wrong(`${placeOf(field)?.at ?? field}[${at}]`, quoted(one), expected)
         return entry === undefined ? [] : [entry]
       })
     },

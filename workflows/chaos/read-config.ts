@@ -3,6 +3,8 @@
 //   R1. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
 //       another program's as well.
 //   R2. What chaos-controller's chart renders is taken as it is meant: `imagePullSecrets: false` names none, and allowed hosts are texts.
+//   R3. Clouds stand in `controller.cloudProviders`, and in `cloudProviders` of files for former versions of Pawl; of a field that is in both the former
+//       counts. So do `handler.cpu` and `handler.memory`, which are in `handler.resources` of the chart's values.
 
 import { allowedHostIn, EXPECTED_HOST } from './allowed-host.ts'
 import { CLOUDS } from './cloud.ts'
@@ -18,11 +20,16 @@ export function readChaosConfig(document: unknown): {
 } {
   const problems: Problem[] = []
   const root = sectionIn(problems, '', isNothing(document) ? {} : document)
+  const controller = root.section('controller')
   const config: ChaosConfig = {
-    controller: controllerOf(root.section('controller'), problems),
+    controller: controllerOf(controller, problems),
     injector: injectorOf(root.section('injector')),
     handler: handlerOf(root.section('handler')),
-    cloudProviders: cloudProvidersOf(root.section('cloudProviders'), problems),
+    // R3
+    cloudProviders: cloudProvidersOf(
+      controller.section('cloudProviders').beside(root.section('cloudProviders')),
+      problems,
+    ),
   }
   if (!isNamespaceName(config.injector.chaosNamespace))
     problems.push({
@@ -107,14 +114,15 @@ function injectorOf(section: Section): ChaosConfig['injector'] {
 
 function handlerOf(section: Section): ChaosConfig['handler'] {
   const usual = DEFAULT_CONFIG.handler
-  const resources = section.section('resources')
+  // R3
+  const resources = section.beside(section.section('resources'))
   return {
     enabled: section.flag('enabled', usual.enabled),
     image: section.text('image', usual.image),
     timeoutMs: section.duration('timeout', usual.timeoutMs),
     maxTimeoutMs: section.duration('maxTimeout', usual.maxTimeoutMs),
-    cpu: resources.text('cpu', usual.cpu),
-    memory: resources.text('memory', usual.memory),
+    cpu: resources.text('cpu', '') || usual.cpu,
+    memory: resources.text('memory', '') || usual.memory,
   }
 }
 
@@ -123,11 +131,11 @@ function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['c
   const isOff = section.flag('disableAll', false)
   const urls = CLOUDS.flatMap((cloud) => {
     const own = section.section(cloud)
-    const url = own.text('ipRangesURL', usual.urls[cloud] ?? '')
+    const url = own.text('ipRangesURL', '') || (usual.urls[cloud] ?? '')
     if (isOff || !own.flag('enabled', true)) return []
     const found = urlProblem(url)
     if (found === undefined) return [[cloud, url] as const]
-    problems.push({ field: `cloudProviders.${cloud}.ipRangesURL`, found, expected: EXPECTED_URL })
+    problems.push({ field: own.pathOf('ipRangesURL'), found, expected: EXPECTED_URL })
     return []
   })
   return { pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs), urls: Object.fromEntries(urls) }

@@ -27,6 +27,18 @@ controller:
     environment:
     namespaceThreshold: 80
   disabledDisruptions:
+  cloudProviders:
+    disableAll: false
+    pullInterval: 12h
+    aws:
+      enabled: true
+      ipRangesURL: https://mirror.example.com/aws.json
+    gcp:
+      enabled: false
+      ipRangesURL:
+    datadog:
+      enabled: true
+      ipRangesURL:
 injector:
   image: example.com/chaos-injector:latest
   imagePullSecrets: false
@@ -42,6 +54,8 @@ injector:
 handler:
   image: example.com/chaos-handler:latest
   enabled: true
+  cpu: "10m"
+  memory: "5Mi"
 `
 
 describe("a file as chaos-controller's chart renders it", () => {
@@ -54,6 +68,53 @@ describe("a file as chaos-controller's chart renders it", () => {
       { port: 443 },
     ])
     expect(config.controller.safeMode).toMatchObject({ environment: '', permittedUserGroups: ['system:authenticated'] })
+    expect(config.cloudProviders).toEqual({
+      pullIntervalMs: 12 * 3_600_000,
+      urls: { aws: 'https://mirror.example.com/aws.json', datadog: 'https://ip-ranges.datadoghq.com/' },
+    })
+    expect(config.handler).toMatchObject({ cpu: '10m', memory: '5Mi' })
+  })
+})
+
+describe('what may stand in two places', () => {
+  it('counts where chaos-controller has it, field by field', () => {
+    const inner = { aws: { ipRangesURL: 'http://inner.example.com/' }, datadog: { enabled: false } }
+    const outer = { pullInterval: '1h', aws: { enabled: false, ipRangesURL: 'http://outer.example.com/' } }
+    const cloudsOf = (cloudProviders: object, own?: object) =>
+      readChaosConfig({ controller: { cloudProviders }, ...(own !== undefined && { cloudProviders: own }) }).config
+        .cloudProviders
+    expect(cloudsOf({ ...inner, gcp: { enabled: false } }, outer)).toEqual({ pullIntervalMs: 3_600_000, urls: {} })
+    expect(cloudsOf({ ...inner, aws: { ...inner.aws, enabled: true } }, outer).urls).toMatchObject({
+      aws: 'http://inner.example.com/',
+    })
+    expect(cloudsOf({ disableAll: true }, { disableAll: false }).urls).toEqual({})
+    expect(cloudsOf({ disableAll: false }, { disableAll: true }).urls).toHaveProperty('aws')
+  })
+
+  it('is told with the place where it is wrong, once', () => {
+    expect(
+      problems({
+        controller: { cloudProviders: { aws: { ipRangesURL: 'file:///etc' }, gcp: { enabled: 'no' } } },
+        cloudProviders: { pullInterval: 'long' },
+      }),
+    ).toEqual([
+      'controller.cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',
+      'controller.cloudProviders.gcp.enabled: found "no", expected true or false',
+      'cloudProviders.pullInterval: found "long", expected a duration such as 1m30s',
+    ])
+    expect(problems({ controller: { cloudProviders: 3 }, handler: 'off' })).toEqual([
+      'handler: found "off", expected fields',
+      'controller.cloudProviders: found 3, expected fields',
+    ])
+  })
+
+  it('is what a handler needs', () => {
+    const handlerOf = (handler: object) => readChaosConfig({ handler }).config.handler
+    const resources = { cpu: '50m', memory: '50Mi' }
+    expect(handlerOf({ resources })).toMatchObject(resources)
+    expect(handlerOf({ cpu: '20m', resources })).toMatchObject({ cpu: '20m', memory: '50Mi' })
+    expect(handlerOf({ cpu: '', memory: null })).toMatchObject({ cpu: '100m', memory: '100Mi' })
+    expect(problems({ handler: { cpu: 1 } })).toEqual(['handler.cpu: found 1, expected a text'])
   })
 })
 
