@@ -8,18 +8,16 @@ import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disrupt
 import type { ChaosConfig } from '../../workflows/chaos/config.ts'
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
-import { textOf } from '../../workflows/chaos/json-fields.ts'
 import { HANDLER_MUTATION, handlerChange } from '../../workflows/chaos/on-init/rules/handler-container.ts'
 import { cloudWarnings, type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
-import { openAgent, WANTS_SINK, withSink } from './metrics/agent.ts'
+import { openAgent, WANTS_SINK } from './metrics/agent.ts'
 import { openSink } from './metrics/sink.ts'
 import { NoRanges } from './cloud/published-ranges.ts'
-import { configFrom, rangesFor } from './wing.ts'
+import { configFor, rangesFor } from './wing.ts'
 
 /** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
-export function openFurtherRules({ kube, flags, metrics, warn }: FurtherContext): FurtherRules {
-  const path = textOf(flags['chaos-config'])
-  const config = withSink(configFrom(path === '' ? undefined : path), flags['metrics-sink'], metrics?.statsd)
+export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: FurtherContext): FurtherRules {
+  const config = configFor(flags, { statsd: metrics?.statsd, nodeName })
   const closeSink = sinkIn(config, { metrics, warn })
   // What is used as it was is said by the workers, which use it.
   const publishedRanges = rangesFor(config, () => undefined)

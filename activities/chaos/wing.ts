@@ -8,7 +8,7 @@ import { type ChaosConfig, passConfig } from '../../workflows/chaos/config.ts'
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
 import { readChaosConfig } from '../../workflows/chaos/read-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
-import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
+import { type JsonValue, type Problem, problemText, type StatsdEnvironment } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { ActivityWing, OpenWing } from '../wing.ts'
 import type { CloudParts } from './cloud/find-hosts.ts'
@@ -23,7 +23,7 @@ import { openNotifiers } from './notifiers/open.ts'
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
   open(deps, flags) {
     const path = flags['chaos-config']
-    const config = withSink(configFrom(path), flags['metrics-sink'], deps.statsd)
+    const config = configFor(flags, deps)
     const notifying = notifierConfigFrom(path)
     const eventsTo = notifying.datadog ? agentOf(deps, 'controller.notifiers.datadog.enabled: true', false) : undefined
     const notifiers = openNotifiers(notifying, deps.log, eventsTo)
@@ -68,6 +68,18 @@ function countingIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<Ope
   metrics.count('chaos_controller_restart')
   metrics.measure(async () => await measureGauges(deps, injector.chaosNamespace))
   return { hearing: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
+}
+
+/** The configuration of a process with these flags: what its environment says is told there as well. @throws as `configFrom`. */
+export function configFor(
+  flags: Readonly<Record<string, unknown>>,
+  { statsd, nodeName }: { readonly statsd?: StatsdEnvironment | undefined; readonly nodeName?: string | undefined },
+): ChaosConfig {
+  const path = flags['chaos-config']
+  const config = withSink(configFrom(typeof path === 'string' ? path : undefined), flags['metrics-sink'], statsd)
+  if (nodeName === undefined) return config
+  const ownNodes = [...new Set([...(config.controller.ownNodes ?? []), nodeName])]
+  return { ...config, controller: { ...config.controller, ownNodes } }
 }
 
 /**

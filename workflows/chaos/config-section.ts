@@ -24,6 +24,8 @@ export interface Section {
   /** In milliseconds. */
   duration(field: string, otherwise: number): number
   texts(field: string): readonly string[]
+  /** One may stand there by itself. */
+  textOrTexts(field: string): readonly string[]
   /** As `text` and `texts`, of what nobody is to read in a log: of a wrong one only the type is told. */
   secret(field: string): string
   secrets(field: string): readonly string[]
@@ -86,6 +88,11 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
       return durationMs(found) ?? otherwise
     },
     texts: (field) => read(field, [], (one) => isListOf(one, isText), 'a list of texts'),
+    textOrTexts(field) {
+      const isEither = (one: unknown) => isText(one) || isListOf(one, isText)
+      const found = read<string | readonly string[]>(field, [], isEither, 'a text or a list of texts')
+      return (typeof found === 'string' ? [found] : found).filter((text) => text !== '')
+    },
     secret: (field) => readSecret(field, '', isText, 'a text'),
     secrets: (field) => readSecret(field, [], (one) => isListOf(one, isText), 'a list of texts'),
     textMap: (field) =>

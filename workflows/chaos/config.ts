@@ -38,8 +38,8 @@ export interface ChaosConfig {
     readonly metricsSink: MetricsSink
     /** `STATSD_URL` of the worker; it is not in the file. Injectors are given the same. */
     readonly statsdURL?: string | undefined
-    /** Where the controller itself runs: nothing disturbs that node. */
-    readonly ownNode?: string | undefined
+    /** Nodes on which the controller itself runs, as far as this process knows; absent: it knows none. */
+    readonly ownNodes?: readonly string[] | undefined
     readonly safeMode: {
       readonly enable: boolean
       readonly namespaceThreshold: number

@@ -42,6 +42,7 @@ export function readChaosConfig(document: unknown): {
 
 function controllerOf(section: Section, problems: Problem[]): ChaosConfig['controller'] {
   const usual = DEFAULT_CONFIG.controller
+  const ownNodes = section.textOrTexts('ownNode')
   const ms = (field: DurationField) => section.duration(field, usual[`${field}Ms`])
   return {
     deleteOnly: section.flag('deleteOnly', usual.deleteOnly),
@@ -57,6 +58,7 @@ function controllerOf(section: Section, problems: Problem[]): ChaosConfig['contr
     targetResourceMissingThresholdMs: ms('targetResourceMissingThreshold'),
     disabledDisruptions: section.texts('disabledDisruptions'),
     metricsSink: metricsSinkOf(section.text('metricsSink', usual.metricsSink), problems),
+    ...(ownNodes.length > 0 && { ownNodes }),
     safeMode: safeModeOf(section.section('safeMode')),
   }
 }

@@ -50,9 +50,10 @@ const kube: ObjectReader = {
   },
 }
 
-function rulesBy(config?: object): FurtherRules {
+function rulesBy(config?: object, nodeName?: string): FurtherRules {
   return openFurtherRules({
     kube,
+    ...(nodeName !== undefined && { nodeName }),
     warn: () => undefined,
     flags: { 'chaos-config': config === undefined ? undefined : configFile(folder, config) },
   })
@@ -72,6 +73,7 @@ async function told(
   )
 }
 
+const ALL_NODES = { level: 'node', count: '100%' }
 const safeMode = (safe: object) => ({ controller: { safeMode: safe } })
 
 describe('a Disruption that is created', () => {
@@ -136,6 +138,28 @@ describe('safety nets', () => {
     ['1 of 3 nodes', { count: '1%', level: 'node' }, []],
   ])('say of %s what they are for (A18)', async (_, spec, problems) => {
     expect(await told({ ...HOSTS, ...spec })).toEqual(problems)
+  })
+
+  it('do not count nodes on which Pawl runs, unless there are no safeguards', async () => {
+    const of = async (controller: object, nodeName?: string) => {
+      const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting({ ...HOSTS, ...ALL_NODES }) }
+      return fields(
+        await rulesBy({ controller }, nodeName).validate({
+          ...{ kind: disruptionKind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
+          ...{ user: { name: 'alice', groups: ['dev'] }, object },
+        }),
+      )
+    }
+    there['/api/v1/nodes'] = nodes(3)
+    const [, name = ''] = (there['/api/v1/nodes'] as { metadata: { name: string } }[]).map(
+      ({ metadata }) => metadata.name,
+    )
+    expect(await of({})).toEqual(['spec.count 3 of 3 in the cluster'])
+    expect(await of({ safeMode: { clusterThreshold: 60 } }, name)).toEqual(['spec.count 2 of 3 in the cluster'])
+    expect(await of({ safeMode: { clusterThreshold: 67 } }, name)).toEqual([])
+    expect(await of({ enableSafeguards: false, safeMode: { clusterThreshold: 67 } }, name)).toEqual([
+      'spec.count 3 of 3 in the cluster',
+    ])
   })
 
   it('say nothing without safe mode, and read nothing', async () => {
