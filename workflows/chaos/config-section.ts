@@ -48,9 +48,7 @@ function placeIn(problems: Problem[], at: string, value: unknown): Place {
 
 /** Of several places the first that has a field says it. */
 function sectionOf(problems: Problem[], places: readonly Place[]): Section {
-  const wrong = (field: string, found: string, expected: string) => {
-    problems.push({ field, found, expected })
-  }
+  const wrong = (field: string, found: string, expected: string) => problems.push({ field, found, expected })
   const inPlaces = (field: string) =>
     places.flatMap(({ at, fields }) => {
       const value = Object.hasOwn(fields, field) ? fields[field] : undefined

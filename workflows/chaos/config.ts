@@ -1,6 +1,6 @@
 // How the operators of a cluster set the wing up, as what the code asks for; what the file has of it is read in read-config.ts. Source: spec/chaos.md 2.14.
 //
-//   C1. What is not in the file is as chaos-controller's flags have it.
+//   C1. What is not in the file is as chaos-controller's flags have it, but for crons and rollouts, which are followed unless the file says otherwise.
 //   C2. What the file says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
 //   C3. Where chaos pods are is told by `injector.chaosNamespace`. A Disruption that has begun stays with the namespace in which it has (`status.chaosNamespace`).
 
@@ -34,6 +34,9 @@ export interface ChaosConfig {
     readonly minimumCronFrequencyMs: number
     readonly targetResourceMissingThresholdMs: number
     readonly disabledDisruptions: readonly string[]
+    /** Whether crons and rollouts are followed; absent in passes of former builds, which followed them. */
+    readonly disruptionCronEnabled?: boolean
+    readonly disruptionRolloutEnabled?: boolean
     /** Where metrics are sent, beside being served. */
     readonly metricsSink: MetricsSink
     /** `STATSD_URL` of the worker; it is not in the file. Injectors are given the same. */
@@ -120,6 +123,8 @@ export const DEFAULT_CONFIG: ChaosConfig = {
     minimumCronFrequencyMs: MINUTE,
     targetResourceMissingThresholdMs: 24 * HOUR,
     disabledDisruptions: [],
+    disruptionCronEnabled: true,
+    disruptionRolloutEnabled: true,
     metricsSink: 'noop',
     safeMode: {
       ...{ enable: true, namespaceThreshold: 80, clusterThreshold: 66 },

@@ -57,6 +57,8 @@ function controllerOf(section: Section, problems: Problem[]): ChaosConfig['contr
     minimumCronFrequencyMs: ms('minimumCronFrequency'),
     targetResourceMissingThresholdMs: ms('targetResourceMissingThreshold'),
     disabledDisruptions: section.texts('disabledDisruptions'),
+    disruptionCronEnabled: section.flag('disruptionCronEnabled', true),
+    disruptionRolloutEnabled: section.flag('disruptionRolloutEnabled', true),
     metricsSink: metricsSinkOf(section.text('metricsSink', usual.metricsSink), problems),
     ...(ownNodes.length > 0 && { ownNodes }),
     safeMode: safeModeOf(section.section('safeMode')),

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { openFurtherRules } from '../../../activities/chaos/further-rules.ts'
 import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/defaults.ts'
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
+import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
 import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/defaults.ts'
 import type { AdmissionRequest, FurtherRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
@@ -183,6 +184,25 @@ describe('safety nets', () => {
     expect(asked.slice(2).sort()).toEqual(
       ['/api/v1/namespaces/shop/pods 1', '/api/v1/pods 1', of, `${of} 500`, `${of} 1000`].sort(),
     )
+  })
+})
+
+describe('what operators have switched off', () => {
+  const warningsOf = async (kind: Kind, config?: object) =>
+    await rulesBy(config).warnings?.({
+      ...{ kind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
+      ...{ user: { name: 'alice', groups: ['dev'] }, object: {} },
+    })
+
+  it('is taken with a warning', async () => {
+    const config = { controller: { disruptionCronEnabled: false, disruptionRolloutEnabled: false } }
+    expect(await warningsOf(disruptionCronKind, config)).toEqual([
+      'controller.disruptionCronEnabled is false: no Disruption is made',
+    ])
+    expect(await warningsOf(disruptionRolloutKind, config)).toEqual([
+      'controller.disruptionRolloutEnabled is false: no Disruption is made',
+    ])
+    for (const kind of [disruptionCronKind, disruptionRolloutKind]) expect(await warningsOf(kind)).toEqual([])
   })
 })
 

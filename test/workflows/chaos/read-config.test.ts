@@ -19,6 +19,8 @@ controller:
   defaultDuration: 5m
   maxDuration: 2h
   minimumCronFrequency: 15m
+  disruptionCronEnabled: true
+  disruptionRolloutEnabled: false
   userInfoHook: true
   safeMode:
     enable: false
@@ -68,6 +70,7 @@ describe("a file as chaos-controller's chart renders it", () => {
       { port: 443 },
     ])
     expect(config.controller.safeMode).toMatchObject({ environment: '', permittedUserGroups: ['system:authenticated'] })
+    expect(config.controller).toMatchObject({ disruptionCronEnabled: true, disruptionRolloutEnabled: false })
     expect(config.cloudProviders).toEqual({
       pullIntervalMs: 12 * 3_600_000,
       urls: { aws: 'https://mirror.example.com/aws.json', datadog: 'https://ip-ranges.datadoghq.com/' },
