@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { parse, YAMLParseError } from 'yaml'
 
 import { type ChaosConfig, passConfig } from '../../workflows/chaos/config.ts'
+import { withConfigFlags } from '../../workflows/chaos/config-flags.ts'
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
 import { readChaosConfig } from '../../workflows/chaos/read-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
@@ -70,28 +71,26 @@ function countingIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<Ope
   return { hearing: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
 }
 
-/** The configuration of a process with these flags: what its environment says is told there as well. @throws as `configFrom`. */
+/**
+ * The configuration of a process: what its file says, its flags and its environment; the defaults without any.
+ *
+ * @param flags values of flags, or as they were written. @throws a plain Error that names the file and each field that is wrong, what was found and what
+ * was expected.
+ */
 export function configFor(
   flags: Readonly<Record<string, unknown>>,
   { statsd, nodeName }: { readonly statsd?: StatsdEnvironment | undefined; readonly nodeName?: string | undefined },
 ): ChaosConfig {
-  const path = flags['chaos-config']
-  const config = withSink(configFrom(typeof path === 'string' ? path : undefined), flags['metrics-sink'], statsd)
+  const { 'chaos-config': file, 'metrics-sink': sink } = flags
+  const path = typeof file === 'string' ? file : undefined
+  const read = (document: unknown) => readChaosConfig(withConfigFlags(document, flags))
+  const config = withSink(readBy(read, path), sink, statsd)
   if (nodeName === undefined) return config
   const ownNodes = [...new Set([...(config.controller.ownNodes ?? []), nodeName])]
   return { ...config, controller: { ...config.controller, ownNodes } }
 }
 
-/**
- * The configuration in a file; the defaults without one.
- *
- * @throws a plain Error that names the file and each field that is wrong, what was found and what was expected.
- */
-export function configFrom(path: string | undefined): ChaosConfig {
-  return readBy(readChaosConfig, path)
-}
-
-/** The notifiers in the same file. @throws as `configFrom`. */
+/** The notifiers in the same file. @throws as `configFor`. */
 function notifierConfigFrom(path: string | undefined): NotifierConfig {
   return readBy(readNotifierConfig, path)
 }
@@ -101,8 +100,10 @@ function readBy<Config>(
   path: string | undefined,
 ): Config {
   const { config, problems } = read(path === undefined ? undefined : documentIn(path))
-  if (problems.length > 0) throw new Error(`--chaos-config ${path ?? ''}: ${problems.map(problemText).join('; ')}`)
-  return config
+  if (problems.length === 0) return config
+  throw new Error(
+    `${path === undefined ? 'the configuration' : `--chaos-config ${path}`}: ${problems.map(problemText).join('; ')}`,
+  )
 }
 
 function documentIn(path: string): unknown {
