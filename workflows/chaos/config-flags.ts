@@ -46,7 +46,12 @@ const HOSTS: Reading = {
 }
 const MAP: Reading = {
   ...{ takes: '<key=value>', isList: true, accepts: (text) => /^[^=]+=/.test(text), expected: 'key=value' },
-  value: (texts) => Object.fromEntries(texts.map((text) => [text.split('=', 1)[0], text.slice(text.indexOf('=') + 1)])),
+  value: (texts) => Object.fromEntries(texts.map(keyAndValue)),
+}
+
+function keyAndValue(text: string): readonly [string, string] {
+  const at = text.indexOf('=')
+  return [text.slice(0, at), text.slice(at + 1)]
 }
 
 type Entry = readonly [field: string, reading: Reading]
