@@ -56,6 +56,8 @@ export interface Deps {
   readonly metrics?: Metrics
   /** Where wings send metrics that send any; absent: nobody has said it. */
   readonly statsd?: StatsdEnvironment
+  /** The node on which this process runs; absent: nobody has said it. */
+  readonly nodeName?: string
   readonly now: () => Date
   /** For what must not last too long; absent: passes go by the time of their runs alone. */
   readonly clocks?: () => ClockReading

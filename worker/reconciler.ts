@@ -185,6 +185,7 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
     notices: createNotices(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
     hearing: (controller) => of(controller)?.hearing,
     ...{ metrics, statsd: config.statsd },
+    ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
     clocks: clockReader(clock),
   }
   for (const [name, flags] of settings.wingFlags) {

@@ -60,6 +60,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   const further = await openFurther(asked, {
     ...{ kube, limitMs: settings.timeoutSeconds * 800, log },
     metrics: { source: metrics, statsd: config.statsd },
+    ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })
   opened(() => further.close())
   const answered = countReviews(metrics, wings)

@@ -3,23 +3,23 @@
 import type { FurtherContext, FurtherRequest, FurtherRules, Problem } from '../../workflows/kit/index.ts'
 import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disruption-cron/rules/defaults.ts'
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
+import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
 import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
 import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
 import type { ChaosConfig } from '../../workflows/chaos/config.ts'
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
-import { textOf } from '../../workflows/chaos/json-fields.ts'
+import { type SwitchField, switchedOffText } from '../../workflows/chaos/parent-pass.ts'
 import { HANDLER_MUTATION, handlerChange } from '../../workflows/chaos/on-init/rules/handler-container.ts'
 import { cloudWarnings, type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
-import { openAgent, WANTS_SINK, withSink } from './metrics/agent.ts'
+import { openAgent, WANTS_SINK } from './metrics/agent.ts'
 import { openSink } from './metrics/sink.ts'
 import { NoRanges } from './cloud/published-ranges.ts'
-import { configFrom, rangesFor } from './wing.ts'
+import { configFor, rangesFor } from './wing.ts'
 
 /** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
-export function openFurtherRules({ kube, flags, metrics, warn }: FurtherContext): FurtherRules {
-  const path = textOf(flags['chaos-config'])
-  const config = withSink(configFrom(path === '' ? undefined : path), flags['metrics-sink'], metrics?.statsd)
+export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: FurtherContext): FurtherRules {
+  const config = configFor(flags, { statsd: metrics?.statsd, nodeName })
   const closeSink = sinkIn(config, { metrics, warn })
   // What is used as it was is said by the workers, which use it.
   const publishedRanges = rangesFor(config, () => undefined)
@@ -31,7 +31,7 @@ export function openFurtherRules({ kube, flags, metrics, warn }: FurtherContext)
   const rules: DisruptionRules = { kube, config, cloudHosts, now: Date.now }
   return {
     validate: (request) => problemsOf(rules, request),
-    warnings: async (request) => (request.kind.kind === disruptionKind.kind ? await cloudWarnings(rules, request) : []),
+    warnings: (request) => warningsOf(rules, request),
     metadata: async (request) =>
       request.kind.kind === disruptionKind.kind ? await metadataProblems(rules, request) : [],
     mutate(mutation, request) {
@@ -49,6 +49,23 @@ export function openFurtherRules({ kube, flags, metrics, warn }: FurtherContext)
     },
     close: closeSink,
   }
+}
+
+async function warningsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly string[]> {
+  switch (request.kind.kind) {
+    case disruptionKind.kind:
+      return await cloudWarnings(rules, request)
+    case disruptionCronKind.kind:
+      return offWarnings(rules.config, 'disruptionCronEnabled')
+    case disruptionRolloutKind.kind:
+      return offWarnings(rules.config, 'disruptionRolloutEnabled')
+    default:
+      return []
+  }
+}
+
+function offWarnings({ controller }: ChaosConfig, field: SwitchField): readonly string[] {
+  return controller[field] === false ? [switchedOffText(field)] : []
 }
 
 /** Sends on what the webhook counts, which is how it answers. */

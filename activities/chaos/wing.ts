@@ -4,10 +4,12 @@ import { readFileSync } from 'node:fs'
 
 import { parse, YAMLParseError } from 'yaml'
 
-import { type ChaosConfig, passConfig, readChaosConfig } from '../../workflows/chaos/config.ts'
+import { type ChaosConfig, passConfig } from '../../workflows/chaos/config.ts'
+import { withConfigFlags } from '../../workflows/chaos/config-flags.ts'
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
+import { readChaosConfig } from '../../workflows/chaos/read-config.ts'
 import type { chaosWing } from '../../workflows/chaos/wing.ts'
-import { type JsonValue, type Problem, problemText } from '../../workflows/kit/index.ts'
+import { type JsonValue, type Problem, problemText, type StatsdEnvironment } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { ActivityWing, OpenWing } from '../wing.ts'
 import type { CloudParts } from './cloud/find-hosts.ts'
@@ -22,7 +24,7 @@ import { openNotifiers } from './notifiers/open.ts'
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
   open(deps, flags) {
     const path = flags['chaos-config']
-    const config = withSink(configFrom(path), flags['metrics-sink'], deps.statsd)
+    const config = configFor(flags, deps)
     const notifying = notifierConfigFrom(path)
     const eventsTo = notifying.datadog ? agentOf(deps, 'controller.notifiers.datadog.enabled: true', false) : undefined
     const notifiers = openNotifiers(notifying, deps.log, eventsTo)
@@ -70,15 +72,25 @@ function countingIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<Ope
 }
 
 /**
- * The configuration in a file; the defaults without one.
+ * The configuration of a process: what its file says, its flags and its environment; the defaults without any.
  *
- * @throws a plain Error that names the file and each field that is wrong, what was found and what was expected.
+ * @param flags values of flags, or as they were written. @throws a plain Error that names the file and each field that is wrong, what was found and what
+ * was expected.
  */
-export function configFrom(path: string | undefined): ChaosConfig {
-  return readBy(readChaosConfig, path)
+export function configFor(
+  flags: Readonly<Record<string, unknown>>,
+  { statsd, nodeName }: { readonly statsd?: StatsdEnvironment | undefined; readonly nodeName?: string | undefined },
+): ChaosConfig {
+  const { 'chaos-config': file, 'metrics-sink': sink } = flags
+  const path = typeof file === 'string' ? file : undefined
+  const read = (document: unknown) => readChaosConfig(withConfigFlags(document, flags))
+  const config = withSink(readBy(read, path), sink, statsd)
+  if (nodeName === undefined) return config
+  const ownNodes = [...new Set([...(config.controller.ownNodes ?? []), nodeName])]
+  return { ...config, controller: { ...config.controller, ownNodes } }
 }
 
-/** The notifiers in the same file. @throws as `configFrom`. */
+/** The notifiers in the same file. @throws as `configFor`. */
 function notifierConfigFrom(path: string | undefined): NotifierConfig {
   return readBy(readNotifierConfig, path)
 }
@@ -88,8 +100,10 @@ function readBy<Config>(
   path: string | undefined,
 ): Config {
   const { config, problems } = read(path === undefined ? undefined : documentIn(path))
-  if (problems.length > 0) throw new Error(`--chaos-config ${path ?? ''}: ${problems.map(problemText).join('; ')}`)
-  return config
+  if (problems.length === 0) return config
+  throw new Error(
+    `${path === undefined ? 'the configuration' : `--chaos-config ${path}`}: ${problems.map(problemText).join('; ')}`,
+  )
 }
 
 function documentIn(path: string): unknown {

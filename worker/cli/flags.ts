@@ -18,11 +18,17 @@ export function withFlags(command: Command, table: FlagTable): Command {
   return command
 }
 
+/** The names of those that stand in `--help-all` only, as their table says. */
+export function seldomIn(table: FlagTable): readonly string[] {
+  return Object.entries(table).flatMap(([name, { seldom }]) => (seldom === true ? [name] : []))
+}
+
 /** The flags that the command was given, as they were written. */
 export function optionsOf(command: Command): Record<string, string> {
   return Object.fromEntries(
     command.options.flatMap((option) => {
       const value: unknown = command.getOptionValue(option.attributeName())
+      if (value === true && option.optional) return [[option.name(), 'true']]
       return typeof value === 'string' ? [[option.name(), value]] : []
     }),
   )

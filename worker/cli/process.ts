@@ -9,7 +9,7 @@ import type { FlagTable, GivenFlags } from '../server/flags.ts'
 import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { checkControllers } from './check-controllers.ts'
-import { optionsOf, withFlags } from './flags.ts'
+import { optionsOf, seldomIn, withFlags } from './flags.ts'
 import { foldFlags, withExamples } from './help.ts'
 
 export interface ProcessEntry {
@@ -20,7 +20,7 @@ export interface ProcessEntry {
   readonly flags: FlagTable
   /** Throws when the process could not start with these flags. */
   readonly check: (given: GivenFlags, config: Config) => unknown
-  /** Flags that stand in `--help-all` only. */
+  /** Flags that stand in `--help-all` only, beside those of which the table says so. */
   readonly seldom?: readonly string[]
   readonly examples: readonly [string, ...string[]]
   /** It runs the activities of controllers. */
@@ -30,7 +30,8 @@ export interface ProcessEntry {
 export function processCommand(started: ProcessEntry): Command {
   const { name, description, entry, flags, check, seldom = [], examples, acts } = started
   const bare = withFlags(new Command(name).description(description), flags)
-  const command = withExamples(seldom.length === 0 ? bare : foldFlags(bare, seldom), ...examples)
+  const folded = [...seldom, ...seldomIn(flags)]
+  const command = withExamples(folded.length === 0 ? bare : foldFlags(bare, folded), ...examples)
   return command.action(async () => {
     const given = optionsOf(command)
     try {

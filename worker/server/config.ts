@@ -53,6 +53,8 @@ export interface Config {
   readonly bundleCacheDir: string | undefined
   /** Of the variables that programs which send metrics to Datadog read. */
   readonly statsd: StatsdEnvironment
+  /** `$CONTROLLER_NODE_NAME`: the node on which this process runs, by the name of the variable that chaos-controller has for it. */
+  readonly nodeName: string | undefined
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
   readonly logLevel: string
   /** Paths of server binaries that the user names, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
@@ -111,6 +113,7 @@ export function readConfig(env: Environment = process.env): Config {
     contentKeyPath: text(env, 'PAWL_CONTENT_KEY'),
     bundleCacheDir: text(env, 'PAWL_BUNDLE_CACHE'),
     statsd: statsdIn(env),
+    nodeName: text(env, 'CONTROLLER_NODE_NAME'),
     logLevel: text(env, 'PAWL_LOG_LEVEL') ?? 'info',
     binaries: namedBinaries(env),
     assetsDir: text(env, 'KUBEBUILDER_ASSETS'),

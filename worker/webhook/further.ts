@@ -57,6 +57,7 @@ export interface FurtherOptions {
   readonly limitMs: number
   readonly log: Logger
   readonly metrics?: NonNullable<FurtherContext['metrics']>
+  readonly nodeName?: string
 }
 
 const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
@@ -64,12 +65,13 @@ const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 /** @throws what keeps a module from being loaded. */
 export async function openFurther(
   wings: readonly WingRules[],
-  { kube, limitMs, log, metrics }: FurtherOptions,
+  { kube, limitMs, log, metrics, nodeName }: FurtherOptions,
 ): Promise<OpenFurther> {
   const opened = new Map<FurtherRulesModule, FurtherRules>()
   const byAdmission = new Map<Admission, FurtherRules>()
   const warn: FurtherContext['warn'] = (details, message) => log.warn(details, message)
-  const context = { kube: readerOf(kube), warn, ...(metrics !== undefined && { metrics }) }
+  const surroundings = { ...(metrics !== undefined && { metrics }), ...(nodeName !== undefined && { nodeName }) }
+  const context = { kube: readerOf(kube), warn, ...surroundings }
   for (const { admissions, flags } of wings) {
     for (const admission of admissions) {
       const module = await admission.further?.()

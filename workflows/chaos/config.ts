@@ -1,26 +1,13 @@
-// How the operators of a cluster set the wing up: the configuration file that users of chaos-controller know, as what the code asks for. Pure: who reads
-// the file is activities/chaos/. Source: spec/chaos.md 2.14.
+// How the operators of a cluster set the wing up, as what the code asks for; what the file has of it is read in read-config.ts. Source: spec/chaos.md 2.14.
 //
-//   C1. What is not in the file is as chaos-controller's flags have it.
-//   C2. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
-//       another program's as well. What it says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
+//   C1. What is not in the file is as chaos-controller's flags have it, but for crons and rollouts, which are followed unless the file says otherwise.
+//   C2. What the file says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
 //   C3. Where chaos pods are is told by `injector.chaosNamespace`. A Disruption that has begun stays with the namespace in which it has (`status.chaosNamespace`).
 
-import { type Cloud, CLOUDS } from './cloud.ts'
-import type { JsonValue, Problem } from '../kit/index.ts'
-import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
-import { METRICS_SINKS, type MetricsSink } from './metrics.ts'
-
-/** Where an operator's pods may be reached whatever a Disruption says; as in `spec.network.allowedHosts`. */
-export interface AllowedHost {
-  readonly host?: string
-  readonly port?: number
-  readonly protocol?: string
-  readonly flow?: string
-  readonly connState?: string
-  readonly dnsResolver?: string
-  readonly percentage?: number
-}
+import type { AllowedHost } from './allowed-host.ts'
+import type { Cloud } from './cloud.ts'
+import type { JsonValue } from '../kit/index.ts'
+import type { MetricsSink } from './metrics.ts'
 
 export interface Toleration {
   readonly key?: string
@@ -47,12 +34,15 @@ export interface ChaosConfig {
     readonly minimumCronFrequencyMs: number
     readonly targetResourceMissingThresholdMs: number
     readonly disabledDisruptions: readonly string[]
+    /** Whether crons and rollouts are followed; absent in passes of former builds, which followed them. */
+    readonly disruptionCronEnabled?: boolean
+    readonly disruptionRolloutEnabled?: boolean
     /** Where metrics are sent, beside being served. */
     readonly metricsSink: MetricsSink
     /** `STATSD_URL` of the worker; it is not in the file. Injectors are given the same. */
     readonly statsdURL?: string | undefined
-    /** Where the controller itself runs: nothing disturbs that node. */
-    readonly ownNode?: string | undefined
+    /** Nodes on which the controller itself runs, as far as this process knows; absent: it knows none. */
+    readonly ownNodes?: readonly string[] | undefined
     readonly safeMode: {
       readonly enable: boolean
       readonly namespaceThreshold: number
@@ -133,6 +123,8 @@ export const DEFAULT_CONFIG: ChaosConfig = {
     minimumCronFrequencyMs: MINUTE,
     targetResourceMissingThresholdMs: 24 * HOUR,
     disabledDisruptions: [],
+    disruptionCronEnabled: true,
+    disruptionRolloutEnabled: true,
     metricsSink: 'noop',
     safeMode: {
       ...{ enable: true, namespaceThreshold: 80, clusterThreshold: 66 },
@@ -175,133 +167,4 @@ export function passConfig({ controller, injector, handler }: ChaosConfig): Pass
 /** What the operators have set; what passes of a worker without the wing's file go by is the default. */
 export function configOf({ settings }: { readonly settings: JsonValue | undefined }): PassConfig {
   return (settings as PassConfig | undefined) ?? DEFAULT_CONFIG
-}
-
-/** @param document what the file holds, parsed; undefined for an empty one. */
-export function readChaosConfig(document: unknown): {
-  readonly config: ChaosConfig
-  readonly problems: readonly Problem[]
-} {
-  const problems: Problem[] = []
-  const root = sectionIn(problems, '', isNothing(document) ? {} : document)
-  const config: ChaosConfig = {
-    controller: controllerOf(root.section('controller'), problems),
-    injector: injectorOf(root.section('injector')),
-    handler: handlerOf(root.section('handler')),
-    cloudProviders: cloudProvidersOf(root.section('cloudProviders'), problems),
-  }
-  if (!isNamespaceName(config.injector.chaosNamespace))
-    problems.push({
-      field: 'injector.chaosNamespace',
-      found: JSON.stringify(config.injector.chaosNamespace),
-      expected: `the name of a namespace, such as ${CHAOS_NAMESPACE}`,
-    })
-  return { config, problems }
-}
-
-function controllerOf(section: Section, problems: Problem[]): ChaosConfig['controller'] {
-  const usual = DEFAULT_CONFIG.controller
-  const ms = (field: DurationField) => section.duration(field, usual[`${field}Ms`])
-  return {
-    deleteOnly: section.flag('deleteOnly', usual.deleteOnly),
-    enableSafeguards: section.flag('enableSafeguards', usual.enableSafeguards),
-    enableObserver: section.flag('enableObserver', usual.enableObserver),
-    expiredDisruptionGCDelayMs: off(section.duration('expiredDisruptionGCDelay', -1)),
-    defaultDurationMs: ms('defaultDuration'),
-    maxDurationMs: positive(section.duration('maxDuration', 0)),
-    finalizerDeletionDelayMs: ms('finalizerDeletionDelay'),
-    disruptionDeletionTimeoutMs: ms('disruptionDeletionTimeout'),
-    defaultCronDelayedStartToleranceMs: ms('defaultCronDelayedStartTolerance'),
-    minimumCronFrequencyMs: ms('minimumCronFrequency'),
-    targetResourceMissingThresholdMs: ms('targetResourceMissingThreshold'),
-    disabledDisruptions: section.texts('disabledDisruptions'),
-    metricsSink: metricsSinkOf(section.text('metricsSink', usual.metricsSink), problems),
-    safeMode: safeModeOf(section.section('safeMode')),
-  }
-}
-
-function metricsSinkOf(text: string, problems: Problem[]): MetricsSink {
-  const sink = METRICS_SINKS.find((one) => one === text)
-  if (sink !== undefined) return sink
-  problems.push({
-    ...{ field: 'controller.metricsSink', found: JSON.stringify(text), expected: METRICS_SINKS.join(' or ') },
-  })
-  return DEFAULT_CONFIG.controller.metricsSink
-}
-
-type DurationField =
-  | 'defaultDuration'
-  | 'finalizerDeletionDelay'
-  | 'disruptionDeletionTimeout'
-  | 'defaultCronDelayedStartTolerance'
-  | 'minimumCronFrequency'
-  | 'targetResourceMissingThreshold'
-
-function safeModeOf(section: Section): ChaosConfig['controller']['safeMode'] {
-  const usual = DEFAULT_CONFIG.controller.safeMode
-  return {
-    enable: section.flag('enable', usual.enable),
-    namespaceThreshold: section.number('namespaceThreshold', usual.namespaceThreshold),
-    clusterThreshold: section.number('clusterThreshold', usual.clusterThreshold),
-    allowNodeFailure: section.flag('allowNodeFailure', usual.allowNodeFailure),
-    allowNodeLevel: section.flag('allowNodeLevel', usual.allowNodeLevel),
-    environment: section.text('environment', usual.environment),
-    permittedUserGroups: section.texts('permittedUserGroups'),
-  }
-}
-
-function injectorOf(section: Section): ChaosConfig['injector'] {
-  const usual = DEFAULT_CONFIG.injector
-  const network = section.section('networkDisruption')
-  const imagePullSecret = section.text('imagePullSecrets', '')
-  return {
-    image: section.text('image', usual.image),
-    ...(imagePullSecret !== '' && { imagePullSecret }),
-    annotations: section.textMap('annotations'),
-    labels: section.textMap('labels'),
-    serviceAccount: section.text('serviceAccount', usual.serviceAccount),
-    chaosNamespace: section.text('chaosNamespace', usual.chaosNamespace),
-    logLevel: section.text('logLevel', usual.logLevel),
-    tolerations: section.records('tolerations'),
-    allowedHosts: network.records('allowedHosts'),
-    hostResolveIntervalMs: network.duration('hostResolveInterval', usual.hostResolveIntervalMs),
-    dnsPodResolvConf: network.text('dnsPodResolvConf', usual.dnsPodResolvConf),
-    dnsNodeResolvConf: network.text('dnsNodeResolvConf', usual.dnsNodeResolvConf),
-  }
-}
-
-function handlerOf(section: Section): ChaosConfig['handler'] {
-  const usual = DEFAULT_CONFIG.handler
-  const resources = section.section('resources')
-  return {
-    enabled: section.flag('enabled', usual.enabled),
-    image: section.text('image', usual.image),
-    timeoutMs: section.duration('timeout', usual.timeoutMs),
-    maxTimeoutMs: section.duration('maxTimeout', usual.maxTimeoutMs),
-    cpu: resources.text('cpu', usual.cpu),
-    memory: resources.text('memory', usual.memory),
-  }
-}
-
-function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['cloudProviders'] {
-  const usual = DEFAULT_CONFIG.cloudProviders
-  const isOff = section.flag('disableAll', false)
-  const urls = CLOUDS.flatMap((cloud) => {
-    const own = section.section(cloud)
-    const url = own.text('ipRangesURL', usual.urls[cloud] ?? '')
-    if (isOff || !own.flag('enabled', true)) return []
-    const found = urlProblem(url)
-    if (found === undefined) return [[cloud, url] as const]
-    problems.push({ field: `cloudProviders.${cloud}.ipRangesURL`, found, expected: EXPECTED_URL })
-    return []
-  })
-  return { pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs), urls: Object.fromEntries(urls) }
-}
-
-function off(ms: number): number | undefined {
-  return ms < 0 ? undefined : ms
-}
-
-function positive(ms: number): number | undefined {
-  return ms > 0 ? ms : undefined
 }

@@ -2,14 +2,18 @@
 //
 //   P1. Their Disruption has one name. One of that name that is somebody else's is in the way of a new one, and of nothing else: not of a deletion.
 //   P2. Where everything is to stop, none is made.
+//   P3. Where operators have switched crons or rollouts off, nothing is done with them but to undo what they did when they are deleted.
 
 import {
+  action,
+  again,
   done,
   type LevelPass,
   type ObservedObject,
   type Outcome,
   retryLater,
   type StateQuery,
+  type Step,
   stop,
 } from '../kit/index.ts'
 import { childDisruption, childName, type Parent, type PodSelector, type Selecting } from './child-disruption.ts'
@@ -73,6 +77,25 @@ interface Refreshing {
 export function toleranceMsOf({ target, settings }: Pick<AnyPass, 'target' | 'settings'>): number {
   const given = durationMs(target.spec.delayedStartTolerance)
   return given ?? configOf({ settings }).controller.defaultCronDelayedStartToleranceMs
+}
+
+/** Nothing wakes it when it is switched on. */
+const LOOK_AGAIN_MS = 300_000
+
+/** What an object is told of a switch that is off, by the configuration's name. */
+export function switchedOffText(field: SwitchField): string {
+  return `controller.${field} is false: no Disruption is made`
+}
+
+export type SwitchField = 'disruptionCronEnabled' | 'disruptionRolloutEnabled'
+
+/** P3. Told once. */
+export function obeySwitch<Pass extends Pick<AnyPass, 'act' | 'settings'>>(field: SwitchField): Step<Pass> {
+  return action<Pass>('obeySwitch', async (pass): Promise<Outcome> => {
+    if (configOf(pass).controller[field] !== false) return done
+    await pass.act.event({ type: 'Warning', reason: 'Disabled', message: switchedOffText(field) })
+    return again(LOOK_AGAIN_MS)
+  })
 }
 
 /** P2. Whether nothing may be made now; told where an emergency stop is why. */

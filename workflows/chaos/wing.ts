@@ -2,6 +2,7 @@
 
 import type { Wing } from '../kit/index.ts'
 import { CHAOS_NAMESPACE } from './config.ts'
+import { CONFIG_FLAGS } from './config-flags.ts'
 import { CHAOS_METRICS, METRICS_SINKS, type MetricsSink, REVIEW_COUNTERS } from './metrics.ts'
 
 export const chaosWing = {
@@ -21,6 +22,7 @@ export const chaosWing = {
       ...{ accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink), expected: METRICS_SINKS.join(' or ') },
       text: 'where metrics of Disruptions are sent, also those of injectors: noop, or datadog by STATSD_URL',
     },
+    ...CONFIG_FLAGS,
   },
   usualSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
   workerRules: [],

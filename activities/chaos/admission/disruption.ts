@@ -122,9 +122,9 @@ async function netProblems(
   { kube, config }: DisruptionRules,
   { object, namespace, signal }: FurtherRequest,
 ): Promise<readonly Problem[]> {
-  const { safeMode, enableSafeguards, ownNode } = config.controller
+  const { safeMode, enableSafeguards, ownNodes = [] } = config.controller
   if (!safeMode.enable) return []
   const { spec } = object as Disruption
-  const by = { kube, signal, ownNode: enableSafeguards ? ownNode : undefined }
+  const by = { kube, signal, ownNodes: new Set(enableSafeguards ? ownNodes : []) }
   return safetyNetProblems(spec, safeMode, await populationFor(by, spec, namespace))
 }

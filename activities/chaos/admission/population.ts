@@ -21,13 +21,13 @@ interface List<One> {
 const CHUNK = '500'
 const [PODS, NODES] = ['/api/v1/pods', '/api/v1/nodes']
 
-/** @param ownNode of the controller, which is not disturbed; undefined without safeguards. */
+/** @param ownNodes of the controller, which are not disturbed; none without safeguards. */
 export async function populationFor(
   {
     kube,
     signal,
-    ownNode,
-  }: { readonly kube: ObjectReader; readonly signal: Signal; readonly ownNode: string | undefined },
+    ownNodes,
+  }: { readonly kube: ObjectReader; readonly signal: Signal; readonly ownNodes: ReadonlySet<string> },
   spec: DisruptionSpec,
   namespace: string,
 ): Promise<Population> {
@@ -37,7 +37,7 @@ export async function populationFor(
     isOfNodes ? undefined : countOf(kube, home, signal),
     countOf(kube, isOfNodes ? NODES : PODS, signal),
     // A number is what it is, however many match by now.
-    typeof spec.count === 'number' ? 0 : matchingOf(kube, isOfNodes ? NODES : home, { spec, signal, ownNode }),
+    typeof spec.count === 'number' ? 0 : matchingOf(kube, isOfNodes ? NODES : home, { spec, signal, ownNodes }),
   ])
   return { targets: wantedCount(spec.count, matching), inNamespace, inCluster }
 }
@@ -53,10 +53,10 @@ async function countOf(kube: ObjectReader, path: string, signal: Signal): Promis
 interface Asked {
   readonly spec: DisruptionSpec
   readonly signal: Signal
-  readonly ownNode: string | undefined
+  readonly ownNodes: ReadonlySet<string>
 }
 
-async function matchingOf(kube: ObjectReader, path: string, { spec, signal, ownNode }: Asked): Promise<number> {
+async function matchingOf(kube: ObjectReader, path: string, { spec, signal, ownNodes }: Asked): Promise<number> {
   const parts = [spec.selector ?? {}, spec.advancedSelector ?? []].map(labelSelectorText)
   const labelSelector = parts.filter((part) => part !== undefined).join(',')
   // What selects nothing is refused by other rules.
@@ -65,7 +65,7 @@ async function matchingOf(kube: ObjectReader, path: string, { spec, signal, ownN
     path === NODES
       ? (await listed<Node>(kube, path, { labelSelector }, signal)).map(nodeView)
       : (await listed<Pod>(kube, path, { labelSelector }, signal)).map(podView)
-  return matchingTargets(found, spec, { current: new Set(), ownNode }).length
+  return matchingTargets(found, spec, { current: new Set(), ownNodes }).length
 }
 
 async function listed<One>(

@@ -2,7 +2,7 @@
 
 import type { DevPlace } from '../../program.ts'
 import { inChaosNamespace } from '../in-chaos-namespace.ts'
-import { configFrom } from '../wing.ts'
+import { configFor } from '../wing.ts'
 
 /** The arguments of its node agent. @throws what is wrong with the configuration. */
 export function argsInDev({ kubeconfigPath, folder, flags }: DevPlace): readonly string[] {
@@ -19,5 +19,5 @@ export function setUpInDev(manifest: string, flags: DevPlace['flags']): string {
 
 /** As the worker will read it. */
 function chaosNamespace(flags: DevPlace['flags']): string {
-  return configFrom(flags['chaos-config']).injector.chaosNamespace
+  return configFor(flags, {}).injector.chaosNamespace
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { openFurtherRules } from '../../../activities/chaos/further-rules.ts'
 import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/defaults.ts'
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
+import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
 import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/defaults.ts'
 import type { AdmissionRequest, FurtherRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
@@ -50,9 +51,10 @@ const kube: ObjectReader = {
   },
 }
 
-function rulesBy(config?: object): FurtherRules {
+function rulesBy(config?: object, nodeName?: string): FurtherRules {
   return openFurtherRules({
     kube,
+    ...(nodeName !== undefined && { nodeName }),
     warn: () => undefined,
     flags: { 'chaos-config': config === undefined ? undefined : configFile(folder, config) },
   })
@@ -72,6 +74,7 @@ async function told(
   )
 }
 
+const ALL_NODES = { level: 'node', count: '100%' }
 const safeMode = (safe: object) => ({ controller: { safeMode: safe } })
 
 describe('a Disruption that is created', () => {
@@ -138,6 +141,28 @@ describe('safety nets', () => {
     expect(await told({ ...HOSTS, ...spec })).toEqual(problems)
   })
 
+  it('do not count nodes on which Pawl runs, unless there are no safeguards', async () => {
+    const of = async (controller: object, nodeName?: string) => {
+      const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting({ ...HOSTS, ...ALL_NODES }) }
+      return fields(
+        await rulesBy({ controller }, nodeName).validate({
+          ...{ kind: disruptionKind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
+          ...{ user: { name: 'alice', groups: ['dev'] }, object },
+        }),
+      )
+    }
+    there['/api/v1/nodes'] = nodes(3)
+    const [, name = ''] = (there['/api/v1/nodes'] as { metadata: { name: string } }[]).map(
+      ({ metadata }) => metadata.name,
+    )
+    expect(await of({})).toEqual(['spec.count 3 of 3 in the cluster'])
+    expect(await of({ safeMode: { clusterThreshold: 60 } }, name)).toEqual(['spec.count 2 of 3 in the cluster'])
+    expect(await of({ safeMode: { clusterThreshold: 67 } }, name)).toEqual([])
+    expect(await of({ enableSafeguards: false, safeMode: { clusterThreshold: 67 } }, name)).toEqual([
+      'spec.count 3 of 3 in the cluster',
+    ])
+  })
+
   it('say nothing without safe mode, and read nothing', async () => {
     expect(await told({ ...DROP, count: 9 }, safeMode({ enable: false }))).toEqual([])
     expect(asked).toEqual(['/api/v1/namespaces/shop', '/api/v1/namespaces/chaos-engineering'])
@@ -159,6 +184,25 @@ describe('safety nets', () => {
     expect(asked.slice(2).sort()).toEqual(
       ['/api/v1/namespaces/shop/pods 1', '/api/v1/pods 1', of, `${of} 500`, `${of} 1000`].sort(),
     )
+  })
+})
+
+describe('what operators have switched off', () => {
+  const warningsOf = async (kind: Kind, config?: object) =>
+    await rulesBy(config).warnings?.({
+      ...{ kind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
+      ...{ user: { name: 'alice', groups: ['dev'] }, object: {} },
+    })
+
+  it('is taken with a warning', async () => {
+    const config = { controller: { disruptionCronEnabled: false, disruptionRolloutEnabled: false } }
+    expect(await warningsOf(disruptionCronKind, config)).toEqual([
+      'controller.disruptionCronEnabled is false: no Disruption is made',
+    ])
+    expect(await warningsOf(disruptionRolloutKind, config)).toEqual([
+      'controller.disruptionRolloutEnabled is false: no Disruption is made',
+    ])
+    for (const kind of [disruptionCronKind, disruptionRolloutKind]) expect(await warningsOf(kind)).toEqual([])
   })
 })
 

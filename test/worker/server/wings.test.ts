@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { GivenFlags } from '../../../worker/server/flags.ts'
 import { devWingFlags, isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../../../worker/server/wings.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
+import { CONFIG_FLAGS } from '../../../workflows/chaos/config-flags.ts'
 
 const KNOWN = ['landscaper', 'chess']
 
@@ -38,6 +39,7 @@ describe('the flags of wings', () => {
     expect(Object.keys(WING_FLAGS)).toEqual([
       'chaos-config',
       'metrics-sink',
+      ...Object.keys(CONFIG_FLAGS),
       'pickup-timeout',
       'deployers',
       'strict-tenancy',

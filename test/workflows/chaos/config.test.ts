@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { DEFAULT_CONFIG, readChaosConfig } from '../../../workflows/chaos/config.ts'
+import { DEFAULT_CONFIG } from '../../../workflows/chaos/config.ts'
+import { readChaosConfig } from '../../../workflows/chaos/read-config.ts'
 import { problemText } from '../../../workflows/kit/index.ts'
 
 const problems = (document: unknown) => readChaosConfig(document).problems.map(problemText)

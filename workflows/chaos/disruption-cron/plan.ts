@@ -5,7 +5,7 @@ import { configOf } from '../config.ts'
 import { specProblemsText } from '../disruption/rules/spec.ts'
 import { instantMs, instantText } from '../instant.ts'
 import { missingTarget } from '../missing-target.ts'
-import { type Child, endChildren, isHeldBack, makeChild, toleranceMsOf } from '../parent-pass.ts'
+import { type Child, endChildren, isHeldBack, makeChild, obeySwitch, toleranceMsOf } from '../parent-pass.ts'
 import { scheduledAtMs } from '../child-disruption.ts'
 import { EXPECTED_SCHEDULE, readSchedule } from '../schedule.ts'
 import { cronDecision, type CronDecision, withHistory } from './due.ts'
@@ -121,7 +121,9 @@ function rememberChildren({ target, status }: Pick<CronPass, 'target' | 'status'
   )
 }
 
-export const followSchedule = sequential(tellSpec, mindTarget, checkSpec, runDue)
+const obeyCronSwitch = obeySwitch<CronPass>('disruptionCronEnabled')
+
+export const followSchedule = sequential(obeyCronSwitch, tellSpec, mindTarget, checkSpec, runDue)
 
 const tellEnd = action<CronPass>('tellEnd', async ({ act, state }): Promise<Outcome> => {
   const rest = state.children.length === 0 ? '' : '; its Disruption goes first'

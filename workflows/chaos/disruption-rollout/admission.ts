@@ -28,5 +28,6 @@ export const disruptionRolloutAdmission: Admission = {
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
   metadata: USER_INFO_RULES,
+  further: () => import('../../../activities/chaos/further-rules.ts'),
   mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],
 }

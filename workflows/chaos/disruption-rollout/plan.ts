@@ -8,7 +8,7 @@ import { action, done, fail, type Outcome, sequential } from '../../kit/index.ts
 import { scheduledAtMs } from '../child-disruption.ts'
 import { specProblemsText } from '../disruption/rules/spec.ts'
 import { instantMs, instantText } from '../instant.ts'
-import { endChildren, isHeldBack, makeChild, toleranceMsOf } from '../parent-pass.ts'
+import { endChildren, isHeldBack, makeChild, obeySwitch, toleranceMsOf } from '../parent-pass.ts'
 import { rolloutProblems } from './admission.ts'
 import { rolloutDecision, seenContainers } from './changes.ts'
 import { type RolloutPass, targetIn } from './pass.ts'
@@ -64,7 +64,9 @@ const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise
   return done
 })
 
-export const followContainers = sequential(checkSpec, seeContainers, disturbChange)
+const obeyRolloutSwitch = obeySwitch<RolloutPass>('disruptionRolloutEnabled')
+
+export const followContainers = sequential(obeyRolloutSwitch, checkSpec, seeContainers, disturbChange)
 
 const endDisruption = action<RolloutPass>('endDisruption', endChildren)
 

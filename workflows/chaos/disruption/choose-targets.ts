@@ -5,6 +5,8 @@
 //   C2. Dynamic: those that match stay chosen, those that do not any more are let go of, and missing ones are drawn.
 //   C3. What another Disruption disturbs is not drawn, unless that is allowed and both do different things. So nothing is listed but the chaos pods of those
 //       that are drawn.
+//   C4. A pass knows where the worker that runs it is, and what is configured. So that workers on several nodes do not take turns in disturbing each other's,
+//       the status keeps the nodes of all that have looked at the Disruption.
 
 import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
@@ -12,12 +14,13 @@ import { targetLabel } from './chaos-pod-name.ts'
 import type { Target } from './observed.ts'
 import { sawTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
-import { desiredCount, keptTargets, matchingTargets, shuffled, wantedCount } from './selection.ts'
+import { desiredCount, hitsNodes, keptTargets, matchingTargets, shuffled, wantedCount } from './selection.ts'
 
 /** Nothing wakes a Disruption with static targeting that has found none. */
 const LOOK_AGAIN_MS = 15_000
 /** So many values of a label are asked for at once. */
 const AT_ONCE = 50
+const MOST_SPARED = 100
 
 export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass): Promise<Outcome> => {
   const { status, act } = pass
@@ -73,11 +76,20 @@ async function matchingIn(pass: DisruptionPass): Promise<readonly Target[]> {
     ? await pass.refresh(isStatic ? 'candidateNodes' : 'nodes')
     : await pass.refresh(isStatic ? 'candidatePods' : 'pods')
   sawTargets(pass, found)
-  const { enableSafeguards, ownNode } = configOf(pass).controller
   return matchingTargets(found, spec, {
     current: new Set(statusIn(pass).targets ?? []),
-    ownNode: enableSafeguards ? ownNode : undefined,
+    ownNodes: hitsNodes(spec) ? sparedNodes(pass) : new Set(),
   })
+}
+
+/** C4. The oldest are forgotten. */
+function sparedNodes(pass: DisruptionPass): ReadonlySet<string> {
+  const { enableSafeguards, ownNodes = [] } = configOf(pass).controller
+  if (!enableSafeguards) return new Set()
+  const known = statusIn(pass).sparedNodes ?? []
+  const spared = [...new Set([...known, ...ownNodes])].slice(-MOST_SPARED)
+  if (spared.length > 0 && spared.join() !== known.join()) pass.status.sparedNodes = spared
+  return new Set(spared)
 }
 
 /** So many of them, in their order (C3). */

@@ -3,8 +3,9 @@
 //   A1. Containers come in the order of their names.
 //   A2. A text of the spec becomes one argument, or one part of one: what separates parts (`;`, in a record `:`) the rules about specs refuse in them.
 
+import { hostText } from '../allowed-host.ts'
 import { kindFieldsOf, type InjectorKindName, INJECTOR_KINDS } from '../contract.ts'
-import type { AllowedHost, ChaosConfig } from '../config.ts'
+import type { ChaosConfig } from '../config.ts'
 import { goDurationOfMs, normalGoDuration } from '../go-duration.ts'
 import type { MetricsSink } from '../metrics.ts'
 import type { DisruptionSpec } from './kind.ts'
@@ -128,12 +129,6 @@ function networkArgs(network: NetworkDisruption): readonly string[] {
     ...(http?.methods ?? []).flatMap((method) => ['--method', method.toUpperCase()]),
     ...(http?.paths ?? []).flatMap((path) => ['--path', path]),
   ]
-}
-
-/** `host;port;protocol;flow;connState;dnsResolver;percentage` */
-function hostText(of: AllowedHost): string {
-  const { host = '', port = 0, protocol = '', flow = '', connState = '', dnsResolver = '', percentage = 100 } = of
-  return [host, port, protocol, flow, connState.toLowerCase(), dnsResolver, percentage].join(';')
 }
 
 /** `name;namespace;port-portname;...;percentage` */

@@ -29,20 +29,25 @@ type Asked = Pick<DisruptionSpec, 'filter' | 'level' | 'onInit' | 'nodeFailure'>
  * Those that may be targets at all.
  *
  * @param current what is disturbed already: a pod that waited when it was chosen may run by now.
- * @param ownNode where the controller runs, which it does not take from under itself; undefined without safeguards.
+ * @param ownNodes where the controller runs, which it does not take from under itself; none without safeguards.
  */
 export function matchingTargets(
   found: readonly Target[],
   spec: Asked,
-  { current, ownNode }: { readonly current: ReadonlySet<string>; readonly ownNode: string | undefined },
+  { current, ownNodes }: { readonly current: ReadonlySet<string>; readonly ownNodes: ReadonlySet<string> },
 ): readonly Target[] {
   const annotations = Object.entries(spec.filter?.annotations ?? {})
-  const isOfNodes = spec.level === 'node' || spec.nodeFailure !== undefined
+  const isOfNodes = hitsNodes(spec)
   return found.filter((one) => {
     const isInState = spec.onInit === true ? one.waitsForInit || current.has(one.metadata.name) : one.isRunning
     const hasAll = annotations.every(([key, value]) => one.annotations[key] === value)
-    return isInState && hasAll && !(isOfNodes && ownNode !== undefined && one.node === ownNode)
+    return isInState && hasAll && !(isOfNodes && ownNodes.has(one.node))
   })
+}
+
+/** Whether it takes whole nodes from under what runs there. */
+export function hitsNodes({ level, nodeFailure }: Pick<DisruptionSpec, 'level' | 'nodeFailure'>): boolean {
+  return level === 'node' || nodeFailure !== undefined
 }
 
 /** The names in an order drawn by chance. */

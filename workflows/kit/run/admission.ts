@@ -109,6 +109,8 @@ export interface FurtherContext {
   readonly flags: FlagValues<FlagTable>
   /** What the webhook counts, and where metrics are sent; absent where it counts nothing. */
   readonly metrics?: { readonly source: MetricsSource; readonly statsd: StatsdEnvironment }
+  /** The node on which the webhook runs; absent: nobody has said it. */
+  readonly nodeName?: string
   /** For what no answer can say. */
   readonly warn: (details: object, message: string) => void
 }

@@ -5,7 +5,7 @@ import type { JsonValue } from '../kind/schema.ts'
 import type { MetricTable } from './metrics.ts'
 
 interface Described {
-  /** What stands behind the flag in the help, such as `<ms>`. */
+  /** What stands behind the flag in the help, such as `<ms>`; in brackets it may be missing, and is `true` then. */
   readonly takes: string
   readonly text: string
   /** The default as the help tells it, where `otherwise` does not say it. */
@@ -17,6 +17,8 @@ interface Described {
   readonly inDev?: 'api-server' | 'as-given' | 'own-server'
   /** The webhook has the flag, too: its further rules are given the value (admission.ts). */
   readonly inWebhook?: true
+  /** It stands in `--help-all` only. */
+  readonly seldom?: true
 }
 
 /** One flag; `otherwise` is its value when it is not given. */

@@ -226,6 +226,27 @@ describe('a pass over a DisruptionCron', () => {
     ])
   })
 
+  it('is left alone, and says so, where operators have switched crons off', async () => {
+    clock('03:01:02')
+    const off = (more: object) => ({ ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, ...more } })
+    const settings = off({ disruptionCronEnabled: false })
+    const there = { children: [child('03:00:00')], deployment: undefined }
+    for (const state of [{}, there]) {
+      const { written, status, events, outcome } = await pass({ settings, state })
+      expect([written, status, outcome.againMs]).toEqual([[], {}, 300_000])
+      expect(events).toEqual([
+        {
+          ...{ type: 'Warning', reason: 'Disabled' },
+          message: 'controller.disruptionCronEnabled is false: no Disruption is made',
+        },
+      ])
+    }
+    expect((await pass({ settings: off({ disruptionRolloutEnabled: false }) })).written).toEqual(MAKES)
+    const deleted = { deletionTimestamp: '2026-01-02T03:01:01Z' }
+    const ending = await pass({ settings, metadata: deleted, state: { children: [child('03:01:00')] } })
+    expect(ending.written).toEqual(['remove Disruption disruption-cron-game'])
+  })
+
   it('makes none while everything is to stop, and makes up for it when that is over', async () => {
     clock('03:01:02')
     for (const place of ['home', 'chaosHome'] as const) {

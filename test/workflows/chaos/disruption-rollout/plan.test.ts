@@ -2,12 +2,14 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
+import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { FINALIZER, SCHEDULED_AT_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
 import { disruptionRolloutController } from '../../../../workflows/chaos/disruption-rollout/controller.ts'
 import type { DisruptionRollout } from '../../../../workflows/chaos/disruption-rollout/kind.ts'
 import { type RolloutPassState, rolloutTargetView } from '../../../../workflows/chaos/disruption-rollout/pass.ts'
 import type { Child } from '../../../../workflows/chaos/parent-pass.ts'
 import type { Deployment } from '../../../../workflows/kit/kind/kubernetes/apps/v1.ts'
+import type { JsonValue } from '../../../../workflows/kit/index.ts'
 import { runPass, stored } from '../../../../workflows/kit/testing/index.ts'
 import { rolloutSpec } from '../parents.ts'
 
@@ -28,15 +30,20 @@ interface Given {
   readonly status?: unknown
   readonly metadata?: object
   readonly state?: Partial<RolloutPassState>
+  readonly settings?: object
   readonly fails?: Parameters<typeof runPass<RolloutPassState, DisruptionRollout>>[1]['fails']
 }
 
-async function pass({ spec = {}, status = {}, metadata, state, fails }: Given) {
+async function pass({ spec = {}, status = {}, metadata, state, settings, fails }: Given) {
   const target = {
     metadata: { ...{ name: 'game', namespace: 'shop', uid: 'uid-game', finalizers: [FINALIZER] }, ...metadata },
     ...{ spec: rolloutSpec(spec), status },
   } as unknown as DisruptionRollout
-  return await runPass(disruptionRolloutController, { ...{ target, state: state ?? {} }, ...(fails && { fails }) })
+  return await runPass(disruptionRolloutController, {
+    ...{ target, state: state ?? {} },
+    ...(fails && { fails }),
+    ...(settings && { settings: settings as JsonValue }),
+  })
 }
 
 const seen = (container: object = {}, replicas = 1) =>
@@ -59,6 +66,20 @@ async function looked(): Promise<object> {
 }
 
 describe('a pass over a DisruptionRollout', () => {
+  it('does nothing, and says so, where operators have switched rollouts off', async () => {
+    const status = await looked()
+    clock('03:01:00')
+    const given = { status, state: { deployment: seen(NEWER) } }
+    const settings = {
+      ...DEFAULT_CONFIG,
+      controller: { ...DEFAULT_CONFIG.controller, disruptionRolloutEnabled: false },
+    }
+    const off = await pass({ ...given, settings })
+    expect([off.written, off.status, off.outcome.againMs]).toEqual([[], {}, 300_000])
+    expect(off.events).toMatchObject([{ type: 'Warning', reason: 'Disabled' }])
+    expect((await pass(given)).written).toEqual(MAKES)
+  })
+
   it('stores what it sees first, and does nothing more (C8)', async () => {
     const first = await pass({ state: { deployment: seen() } })
     expect([first.written, first.ended]).toEqual([[], 'Converged'])

@@ -16,7 +16,7 @@ const target = (name: string, is: Partial<Target> = {}): Target => ({
   ...is,
 })
 const names = (targets: readonly Target[]) => targets.map(({ metadata }) => metadata.name)
-const nobody = { current: new Set<string>(), ownNode: undefined }
+const nobody = { current: new Set<string>(), ownNodes: new Set<string>() }
 
 describe('how many targets there are to be', () => {
   it.each([
@@ -58,7 +58,7 @@ describe('what may be a target', () => {
 
   it('is not the node of the controller, nor a pod there whose node is to fail', () => {
     const found = [target('a', { node: 'own' }), target('b')]
-    const own = { ...nobody, ownNode: 'own' }
+    const own = { ...nobody, ownNodes: new Set(['own', 'other']) }
     expect(names(matchingTargets(found, {}, own))).toEqual(['a', 'b'])
     expect(names(matchingTargets(found, { nodeFailure: {} }, own))).toEqual(['b'])
     expect(names(matchingTargets(found, { level: 'node' }, own))).toEqual(['b'])

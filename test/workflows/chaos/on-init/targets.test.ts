@@ -24,7 +24,8 @@ function pod({ phase = 'Pending', handler, labels = LABELS }: Given): Pod {
 }
 
 const isChosen = (given: Given, current: readonly string[] = []) =>
-  matchingTargets([podView(pod(given))], { onInit: true }, { current: new Set(current), ownNode: undefined }).length > 0
+  matchingTargets([podView(pod(given))], { onInit: true }, { current: new Set(current), ownNodes: new Set<string>() })
+    .length > 0
 
 describe('a Disruption before pods start', () => {
   it('chooses a pod whose handler waits, of which the handler is a container to be disturbed', () => {

@@ -34,6 +34,10 @@ export const statusField = record('What came of it.', {
   chaosNamespace: text('Where its chaos pods are: what was configured when it was first looked at.'),
   injectionStatus: oneOf('How much of it is injected.', INJECTION_STATUSES),
   targets: list('The pods or nodes that are disturbed, in order.', text('The name of a target.')),
+  sparedNodes: list(
+    'Nodes that are not disturbed because a worker runs there, or did when it looked at this Disruption.',
+    text('The name of a node.'),
+  ),
   ignoredTargets: list(
     'With static targeting: targets that were lost, which are not replaced.',
     text('The name of a target.'),

@@ -1,0 +1,171 @@
+// Files of chaos-controller, as its chart renders them.
+
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+import { readChaosConfig } from '../../../workflows/chaos/read-config.ts'
+import { problemText } from '../../../workflows/kit/index.ts'
+
+const problems = (document: unknown) => readChaosConfig(document).problems.map(problemText)
+
+/** What it leaves empty is nothing. */
+const RENDERED = `
+controller:
+  healthProbeBindAddr: "0.0.0.0:8081"
+  leaderElection: true
+  metricsSink: "noop"
+  enableSafeguards: true
+  enableObserver: true
+  defaultDuration: 5m
+  maxDuration: 2h
+  minimumCronFrequency: 15m
+  disruptionCronEnabled: true
+  disruptionRolloutEnabled: false
+  userInfoHook: true
+  safeMode:
+    enable: false
+    permittedUserGroups:
+      - "system:authenticated"
+    environment:
+    namespaceThreshold: 80
+  disabledDisruptions:
+  cloudProviders:
+    disableAll: false
+    pullInterval: 12h
+    aws:
+      enabled: true
+      ipRangesURL: https://mirror.example.com/aws.json
+    gcp:
+      enabled: false
+      ipRangesURL:
+    datadog:
+      enabled: true
+      ipRangesURL:
+injector:
+  image: example.com/chaos-injector:latest
+  imagePullSecrets: false
+  serviceAccount: "chaos-injector"
+  chaosNamespace: "chaos-engineering"
+  dnsDisruption:
+    kubeDns: "off"
+  networkDisruption:
+    hostResolveInterval: "1m"
+    allowedHosts:
+      - 10.0.0.0/8;80;tcp;egress
+      - ;443;;
+handler:
+  image: example.com/chaos-handler:latest
+  enabled: true
+  cpu: "10m"
+  memory: "5Mi"
+`
+
+describe("a file as chaos-controller's chart renders it", () => {
+  it('is taken as it is meant', () => {
+    const { config, problems: found } = readChaosConfig(parse(RENDERED))
+    expect(found).toEqual([])
+    expect(config.injector.imagePullSecret).toBeUndefined()
+    expect(config.injector.allowedHosts).toEqual([
+      { host: '10.0.0.0/8', port: 80, protocol: 'tcp', flow: 'egress' },
+      { port: 443 },
+    ])
+    expect(config.controller.safeMode).toMatchObject({ environment: '', permittedUserGroups: ['system:authenticated'] })
+    expect(config.controller).toMatchObject({ disruptionCronEnabled: true, disruptionRolloutEnabled: false })
+    expect(config.cloudProviders).toEqual({
+      pullIntervalMs: 12 * 3_600_000,
+      urls: { aws: 'https://mirror.example.com/aws.json', datadog: 'https://ip-ranges.datadoghq.com/' },
+    })
+    expect(config.handler).toMatchObject({ cpu: '10m', memory: '5Mi' })
+  })
+})
+
+describe('what may stand in two places', () => {
+  it('counts where chaos-controller has it, field by field', () => {
+    const inner = { aws: { ipRangesURL: 'http://inner.example.com/' }, datadog: { enabled: false } }
+    const outer = { pullInterval: '1h', aws: { enabled: false, ipRangesURL: 'http://outer.example.com/' } }
+    const cloudsOf = (cloudProviders: object, own?: object) =>
+      readChaosConfig({ controller: { cloudProviders }, ...(own !== undefined && { cloudProviders: own }) }).config
+        .cloudProviders
+    expect(cloudsOf({ ...inner, gcp: { enabled: false } }, outer)).toEqual({ pullIntervalMs: 3_600_000, urls: {} })
+    expect(cloudsOf({ ...inner, aws: { ...inner.aws, enabled: true } }, outer).urls).toMatchObject({
+      aws: 'http://inner.example.com/',
+    })
+    expect(cloudsOf({ disableAll: true }, { disableAll: false }).urls).toEqual({})
+    expect(cloudsOf({ disableAll: false }, { disableAll: true }).urls).toHaveProperty('aws')
+  })
+
+  it('is told with the place where it is wrong, once', () => {
+    expect(
+      problems({
+        controller: { cloudProviders: { aws: { ipRangesURL: 'file:///etc' }, gcp: { enabled: 'no' } } },
+        cloudProviders: { pullInterval: 'long' },
+      }),
+    ).toEqual([
+      'controller.cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',
+      'controller.cloudProviders.gcp.enabled: found "no", expected true or false',
+      'cloudProviders.pullInterval: found "long", expected a duration such as 1m30s',
+    ])
+    expect(problems({ controller: { cloudProviders: 3 }, handler: 'off' })).toEqual([
+      'handler: found "off", expected fields',
+      'controller.cloudProviders: found 3, expected fields',
+    ])
+  })
+
+  it('is what a handler needs', () => {
+    const handlerOf = (handler: object) => readChaosConfig({ handler }).config.handler
+    const resources = { cpu: '50m', memory: '50Mi' }
+    expect(handlerOf({ resources })).toMatchObject(resources)
+    expect(handlerOf({ cpu: '20m', resources })).toMatchObject({ cpu: '20m', memory: '50Mi' })
+    expect(handlerOf({ cpu: '', memory: null })).toMatchObject({ cpu: '100m', memory: '100Mi' })
+    expect(problems({ handler: { cpu: 1 } })).toEqual(['handler.cpu: found 1, expected a text'])
+  })
+})
+
+describe('hosts that operators allow', () => {
+  const allowing = (...allowedHosts: readonly unknown[]) => ({ injector: { networkDisruption: { allowedHosts } } })
+
+  it('are texts or objects, which may be mixed', () => {
+    const { config, problems: found } = readChaosConfig(
+      allowing('a.example;;;ingress;new;pod;50', { host: 'b.example', port: 53, protocol: 'udp', flow: '' }),
+    )
+    expect(found).toEqual([])
+    expect(config.injector.allowedHosts).toEqual([
+      { host: 'a.example', flow: 'ingress', connState: 'new', dnsResolver: 'pod', percentage: 50 },
+      { host: 'b.example', port: 53, protocol: 'udp' },
+    ])
+  })
+
+  it.each([
+    ['10.0.0.0/8;http', '"10.0.0.0/8;http"'],
+    [';;;', '";;;"'],
+    [{ prot: 80 }, '{"prot":80}'],
+    [{ host: 'a;b' }, '{"host":"a;b"}'],
+    [{ host: 'a.example', port: '80' }, '{"host":"a.example","port":"80"}'],
+    [{}, '{}'],
+    [null, 'null'],
+    [7, '7'],
+  ])('are refused with their place where they are neither: %j', (entry, found) => {
+    const [problem, ...more] = problems(allowing('10.0.0.0/8', entry))
+    expect(more).toEqual([])
+    expect(problem).toMatch(
+      `injector.networkDisruption.allowedHosts[1]: found ${found}, expected host;port;protocol;flow`,
+    )
+  })
+
+  it('are a list', () => {
+    expect(problems({ injector: { networkDisruption: { allowedHosts: '10.0.0.0/8' } } })).toEqual([
+      'injector.networkDisruption.allowedHosts: found "10.0.0.0/8", expected a list',
+    ])
+  })
+})
+
+describe('the Secret that images are pulled with', () => {
+  it('is none for false and for an empty text', () => {
+    const secretOf = (imagePullSecrets: unknown) =>
+      readChaosConfig({ injector: { imagePullSecrets } }).config.injector.imagePullSecret
+    expect([false, '', null, 'registry'].map(secretOf)).toEqual([undefined, undefined, undefined, 'registry'])
+    expect(problems({ injector: { imagePullSecrets: true } })).toEqual([
+      'injector.imagePullSecrets: found true, expected a text',
+    ])
+  })
+})
