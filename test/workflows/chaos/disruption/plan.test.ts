@@ -71,6 +71,23 @@ describe('a pass over a new Disruption', () => {
     expect(limited.written).toEqual([])
   })
 
+  it('B15: fails a node that it was to choose once not a second time, though its chaos pod has vanished', async () => {
+    const nodeSpec = { selector: { app: 'web' }, count: 1, duration: '10m', level: 'node', nodeFailure: {} }
+    const spec = { ...nodeSpec, staticTargeting: true }
+    const state = { candidateNodes: [node('n1')], nodes: [node('n1')], targetNodes: [node('n1')] }
+    const first = await pass({ spec, state })
+    expect(first.written).toEqual([expect.stringMatching(/^create Pod chaos-slow-/)])
+    const unseen = await pass({ spec, state, status: first.next.target.status as object })
+    expect(unseen.written).toEqual(first.written)
+    const failing = { ...state, chaosPods: [chaosPod('n1', { does: 'node-failure', isReady: true })] }
+    const injected = await pass({ spec, state: failing, status: first.next.target.status as object })
+    expect(injected.status).toMatchObject({ injectionStatus: 'Injected' })
+    const gone = await pass({ spec, state, status: injected.next.target.status as object })
+    expect([gone.written, gone.status]).toMatchObject([[], { injectionStatus: 'PausedInjected' }])
+    const dynamic = { ...injected.next.target.status, originalSpec: nodeSpec }
+    expect((await pass({ spec: nodeSpec, state, status: dynamic })).written).toHaveLength(1)
+  })
+
   it('waits for its beginning', async () => {
     const triggers = { createPods: { offset: '30s' } }
     const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: { pods: [pod('web-1')] } })
