@@ -13,6 +13,7 @@ export const disruptionFields: OwnedFields = {
       path('status.chaosNamespace'),
       path('status.injectionStatus'),
       path('status.targets'),
+      path('status.ignoredTargets'),
       path('status.targetInjections'),
       path('status.targetStates'),
       path('status.selectedTargetsCount'),
