@@ -155,6 +155,27 @@ describe('a pass over a new Disruption', () => {
     expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])
   })
 
+  it('tells nothing of a target that is being deleted, neither what its status nor what Warnings say, nor that it has recovered', async () => {
+    const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
+    const state = { pods: [pod('web-1')], targetPods: [pod('web-1')], chaosPods: [chaosPod('web-1')] }
+    const well = (await pass({ state: { ...state, chaosPods: [] } })).next.target.status as object
+    const ill = [pod('web-1', { trouble })]
+    const told = (await pass({ state: { ...state, pods: ill, targetPods: ill }, status: well })).next.target.status
+    const lastMs = at(1).getTime()
+    const warned = { podWarnings: [{ uid: 'uid-web-1', about: 'liveness', reason: 'Unhealthy', lastMs } as const] }
+    const going = [pod('web-1', { isDeleting: true })]
+    const found = { ...state, ...warned, pods: going, targetPods: going }
+    expect((await pass({ state: found, status: well })).events).toEqual([])
+    expect(reasonsOf((await pass({ state: { ...state, ...warned }, status: well })).events)).toEqual([
+      'TargetPodLivenessProbe',
+    ])
+    const after = await pass({ state: found, status: told as object })
+    expect([after.events, after.next.target.status]).toMatchObject([
+      [],
+      { targetStates: { 'web-1': { warnings: ['TargetPodContainersInWarningState'] } } },
+    ])
+  })
+
   it('says that 100 is not 100 %', async () => {
     const { events } = await pass({
       spec: { ...SPEC, count: 100 },
