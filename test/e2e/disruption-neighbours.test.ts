@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { DISRUPTION_NAMESPACE_LABEL } from '../../workflows/chaos/contract.ts'
+import { DISRUPTION_NAMESPACE_LABEL, TARGET_LABEL } from '../../workflows/chaos/contract.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
@@ -63,6 +63,39 @@ describe('a Disruption', () => {
     await alice().remove('by-hand')
     await kubelet.end(second)
     await alice().gone('by-hand')
+  })
+
+  // Source: spec/chaos.md 2.3 (the last but one), 4.3, B14.
+  it('whose targets are drawn once loses the target of a chaos pod that somebody deletes, and disturbs no other for it', async () => {
+    const labels = { app: 'once' }
+    for (const name of ['once-1', 'once-2', 'once-3']) await alice().runPod(name, { labels, node: 'n1' })
+    const spec = { ...SPEC, selector: labels, count: 2, staticTargeting: true }
+    const made = await alice().disrupt('once', spec)
+    const [first, other] = await kubelet.untilPods(made, 2)
+    for (const pod of [first!, other!]) await kubelet.ready(pod)
+    await alice().until('once', { injectionStatus: 'Injected', selectedTargetsCount: 2 })
+    const { targets: drawn = [] } = await alice().status('once')
+    await kubelet.delete(first!)
+    await kubelet.exit(first!, 0)
+    const lost = first!.metadata.labels![TARGET_LABEL]!
+    await alice().until('once', {
+      ...{ injectionStatus: 'Injected', targets: drawn, ignoredTargets: [lost], runCount: 1 },
+      ...{ selectedTargetsCount: 1, ignoredTargetsCount: 2, desiredTargetsCount: 1, injectedTargetsCount: 1 },
+    })
+    await vi.waitFor(async () => {
+      const still = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid === first?.metadata.uid)
+      expect(still?.metadata.finalizers).toBeUndefined()
+    }, PATIENT)
+    await kubelet.bury(first!)
+    // Passes that see it gone.
+    await kubelet.ready(other!, false)
+    await alice().until('once', { injectionStatus: 'NotInjected', ignoredTargets: [lost] })
+    await kubelet.ready(other!)
+    await alice().until('once', { injectionStatus: 'Injected', ignoredTargets: [lost], runCount: 1 })
+    expect((await kubelet.pods(made)).map(({ metadata }) => metadata.uid)).toEqual([other!.metadata.uid])
+    await alice().remove('once')
+    await kubelet.end(other!)
+    await alice().gone('once')
   })
 
   it('is one for two workers, and goes on when one of them is killed', async () => {

@@ -175,6 +175,7 @@ function actionsOf(beginning: Beginning, { target, cluster }: Acting): LifeActio
   const { common } = invocation
   return {
     becomeReady,
+    becomeUnready: async () => await rm(settings.readinessFile, { force: true }),
     releaseTarget: async (until) => {
       const handler = common.onInit ? target.found.find(({ name }) => name === HANDLER_CONTAINER) : undefined
       if (handler === undefined) return

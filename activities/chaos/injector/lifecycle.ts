@@ -4,6 +4,8 @@
 //   L2. However and whenever it ends, it cleans once, all injections, each up to four times.
 //   L3. It is ready when all injections have succeeded, and only then.
 //   L4. After its deadline nothing is injected, also not again, whichever clock says that it has come (clock.ts, C2).
+//   L5. What nobody would be left to tell of is done when it is ready (`Injection.finish`), unless its end has come by then. When that fails it is not ready
+//       any more, and stays, as after an injection that has failed.
 
 import { type Clock, type Deadline, deadlineAt, untilTime } from './clock.ts'
 import { type Log, textOf } from './log.ts'
@@ -34,6 +36,8 @@ export type Count = (what: Counted, isDone: boolean) => void
 export interface LifeActions {
   /** Makes the injector ready to those who look at it. */
   readonly becomeReady: () => Promise<void>
+  /** Takes that back. */
+  readonly becomeUnready: () => Promise<void>
   /** Lets the containers of a pod start that waits to be disrupted before. */
   readonly releaseTarget: (until: AbortSignal) => Promise<void>
   /** Resolves when containers of the target have been started again, after it looks at those; never without a target to watch. */
@@ -102,7 +106,8 @@ async function injectAndWait(life: Life, { signal: over, isOver }: Over): Promis
   await actions.releaseTarget(over).catch((error: unknown) => {
     log.error('the target that waits could not be released', { error: textOf(error) })
   })
-  if (isInjected && life.isRepeatable) await repeat(life, { signal: over, isOver })
+  const isDone = isInjected && (await finishAll(life, { signal: over, isOver }))
+  if (isDone && life.isRepeatable) await repeat(life, { signal: over, isOver })
   await aborted(over)
 }
 
@@ -124,6 +129,25 @@ async function injectAll(
     }
   }
   return isInjected
+}
+
+/** L5. Returns whether nothing has failed. */
+async function finishAll({ injections, actions, log, count }: Life, { signal: over, isOver }: Over): Promise<boolean> {
+  for (const { what, finish } of injections) {
+    try {
+      await finish(over, isOver)
+    } catch (error) {
+      if (over.aborted) {
+        log.info('called off', { what })
+        return false
+      }
+      count('injected', false)
+      log.error('not injected, though it was ready', { what, error: textOf(error) })
+      await actions.becomeUnready()
+      return false
+    }
+  }
+  return true
 }
 
 type Turn = 'pulse' | 'restart'

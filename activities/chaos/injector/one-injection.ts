@@ -3,8 +3,10 @@
 //   I1. What undoes is on disk before the first command is done; what has been undone is off it.
 //   I2. Injecting twice does it once; cleaning twice is harmless.
 //   I3. An injection that is told to end stops between two commands.
+//   I4. What is done after readiness is done only to what is injected, and is not done again.
 
 import {
+  type Command,
   isUnsupported,
   type NetworkRef,
   type Plan,
@@ -30,6 +32,13 @@ export interface Injection {
   readonly what: string
   /** @throws when it has not been injected, or not wholly. */
   readonly inject: (until: AbortSignal) => Promise<void>
+  /**
+   * Does what is left to do when its injector is ready (`Plan.afterReady`); nothing for most.
+   *
+   * @param isOver asked before each command.
+   * @throws when not all of it was done.
+   */
+  readonly finish: (until: AbortSignal, isOver: () => boolean) => Promise<void>
   /** @throws with all that could not be undone. */
   readonly clean: () => Promise<void>
 }
@@ -51,7 +60,7 @@ export interface InjectionParts {
 
 export function createInjection(parts: InjectionParts): Injection {
   const key = undoKey([parts.pod, ...parts.keyParts])
-  let injected: { readonly undo: Plan['undo']; readonly scope: Scope; readonly stop: () => Promise<void> } | undefined
+  let injected: Injected | undefined
   return {
     ...{ key, what: parts.what },
     inject: async (until) => {
@@ -61,8 +70,16 @@ export function createInjection(parts: InjectionParts): Injection {
       const scope = { key, network }
       await parts.undoLog?.write(await entryOf(parts, key, plan, network))
       injected = { undo: plan.undo, scope, stop: () => Promise.resolve() }
-      await performAll(parts.executor, plan.apply, scope, until)
+      await performAll(parts.executor, plan.apply, { scope, until, isOver: () => until.aborted })
+      injected = { ...injected, afterReady: plan.afterReady ?? [] }
       if (follow !== undefined) injected = { ...injected, stop: keepFollowing(parts, follow, scope) }
+    },
+    finish: async (until, isOver) => {
+      if (injected?.afterReady === undefined) return
+      const { afterReady, scope, ...rest } = injected
+      // I4
+      injected = { ...rest, scope }
+      await performAll(parts.executor, afterReady, { scope, until, isOver })
     },
     clean: async () => {
       if (injected === undefined) return
@@ -74,6 +91,15 @@ export function createInjection(parts: InjectionParts): Injection {
   }
 }
 
+/** What has been injected, wholly or in part. */
+interface Injected {
+  readonly undo: Plan['undo']
+  readonly scope: Scope
+  readonly stop: () => Promise<void>
+  /** Undefined before all else was done, and when it has begun. */
+  readonly afterReady?: readonly Command[]
+}
+
 /** Undoes all that can be undone. @throws with what could not. */
 export async function undoAll(executor: Executor, undo: Plan['undo'], scope: Scope): Promise<void> {
   const never = new AbortController().signal
@@ -83,14 +109,20 @@ export async function undoAll(executor: Executor, undo: Plan['undo'], scope: Sco
   if (failures.length > 0) throw new Error(failures.join('; '))
 }
 
+interface Performing {
+  readonly scope: Scope
+  readonly until: AbortSignal
+  readonly isOver: () => boolean
+}
+
+/** I3 */
 async function performAll(
   executor: Executor,
-  commands: Plan['apply'],
-  scope: Scope,
-  until: AbortSignal,
+  commands: readonly Command[],
+  { scope, until, isOver }: Performing,
 ): Promise<void> {
   for (const command of commands) {
-    if (until.aborted) throw new Error('told to end before all of it was injected')
+    if (isOver()) throw new Error('told to end before all of it was injected')
     await executor.perform(command, scope, until)
   }
 }
@@ -114,7 +146,9 @@ function keepFollowing(
   scope: Scope,
 ): () => Promise<void> {
   const stopping = new AbortController()
-  const perform = async (commands: Plan['apply']) => await performAll(executor, commands, scope, stopping.signal)
+  const until = stopping.signal
+  const perform = async (commands: Plan['apply']) =>
+    await performAll(executor, commands, { scope, until, isOver: () => until.aborted })
   const following = follow(perform, stopping.signal).catch((error: unknown) => {
     if (!stopping.signal.aborted) log.error('addresses are not followed any more', { what, error: textOf(error) })
   })

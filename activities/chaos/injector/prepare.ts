@@ -23,7 +23,7 @@ import { diskFacts } from './disk-facts.ts'
 import type { Finding } from './finding.ts'
 import type { Prepared } from './one-injection.ts'
 import { matchNeeds, prepareNetwork, takenBy } from './prepare-network.ts'
-import { networkOf, readText } from './processes.ts'
+import { bootTime, networkOf, readText } from './processes.ts'
 import { parseResolvConf } from './resolve-hosts.ts'
 
 /** The containers that one injection is about, at least one; a node counts as one. */
@@ -54,7 +54,7 @@ export async function prepare(
     case 'container-failure':
       return { plan: planContainerFailure(spec, main) }
     case 'node-failure':
-      return { plan: planNodeFailure(spec, { enable: settings.sysrq, trigger: settings.sysrqTrigger }) }
+      return await prepareNodeFailure(finding, spec, common)
     case 'cpu-pressure':
       return await prepareCpu(finding, spec, main.pid)
     case 'memory-pressure':
@@ -80,6 +80,25 @@ export async function prepare(
     case 'pod-replacement':
       return await preparePodReplacement(finding, spec, common)
   }
+}
+
+async function prepareNodeFailure(
+  { settings, cluster, clock }: Finding,
+  spec: SpecOf<'node-failure'>,
+  { chaosNamespace }: CommonFlags,
+): Promise<Prepared> {
+  if (cluster !== undefined && settings.pod !== '') {
+    const { startOfPod } = await import('./own-pod.ts')
+    const pod = { namespace: chaosNamespace, name: settings.pod }
+    const started = await startOfPod(await cluster.client(), pod, clock)
+    const booted = await bootTime(settings.proc)
+    // A kubelet that has lost what it knew may start the containers of a pod once more.
+    if (started !== undefined && booted !== undefined && started < booted)
+      throw new Error('the node was started again since this pod was: it has failed, and is not made to fail again')
+  }
+  const before = (await readText(settings.sysrq))?.trim()
+  const files = { enable: settings.sysrq, trigger: settings.sysrqTrigger }
+  return { plan: planNodeFailure(spec, files, before === '' ? undefined : before) }
 }
 
 function prepareGrpc(spec: SpecOf<'grpc-disruption'>, { targetPodIp }: CommonFlags): Prepared {

@@ -82,6 +82,12 @@ export async function bootId(proc: string): Promise<string> {
   return (await readText(join(proc, 'sys/kernel/random/boot_id')))?.trim() ?? 'unknown'
 }
 
+/** When the machine was started, in milliseconds since 1970 by its own clock, to the second; undefined when its kernel does not say. */
+export async function bootTime(proc: string): Promise<number | undefined> {
+  const [, seconds] = /^btime (\d+)$/m.exec((await readText(join(proc, 'stat'))) ?? '') ?? []
+  return seconds === undefined ? undefined : Number(seconds) * 1000
+}
+
 /** The text of a file; undefined when it is not there, or its process has gone meanwhile. */
 export async function readText(path: string): Promise<string | undefined> {
   try {

@@ -3,6 +3,8 @@
 
 import type { Admission } from '../../kit/index.ts'
 import { dnsListMutation } from '../disruption/rules/dns-list.ts'
+import { networkWarnings } from '../disruption/rules/network.ts'
+import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionCronKind } from './kind.ts'
 import { cronProblems } from './rules/cron.ts'
@@ -13,6 +15,8 @@ export const disruptionCronAdmission: Admission = {
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => cronProblems(object),
   metadata: USER_INFO_RULES,
+  warnings: ({ object }) =>
+    networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
   further: () => import('../../../activities/chaos/further-rules.ts'),
   mutations: [
     ...USER_INFO_MUTATIONS,

@@ -2,6 +2,7 @@
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { dnsListMutation } from '../disruption/rules/dns-list.ts'
+import { networkWarnings } from '../disruption/rules/network.ts'
 import { specProblems } from '../disruption/rules/spec.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../target-resource.ts'
@@ -29,5 +30,7 @@ export const disruptionRolloutAdmission: Admission = {
   validate: ({ object }) => rolloutProblems(object),
   metadata: USER_INFO_RULES,
   further: () => import('../../../activities/chaos/further-rules.ts'),
+  warnings: ({ object }) =>
+    networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
   mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],
 }

@@ -9,6 +9,7 @@ import { disruptionKind } from './kind.ts'
 import { changeProblems } from './rules/changes.ts'
 import { dnsListMutation } from './rules/dns-list.ts'
 import { DURATION_MUTATION } from './rules/defaults.ts'
+import { networkWarnings } from './rules/network.ts'
 import { nameProblems } from './rules/policy.ts'
 import { specProblems } from './rules/spec.ts'
 
@@ -24,9 +25,10 @@ export const disruptionAdmission: Admission = {
   metadata: { ...USER_INFO_RULES, asked: { ...USER_INFO_RULES.asked, finalizersGone: [FINALIZER] } },
   further: () => import('../../../activities/chaos/further-rules.ts'),
   *warnings({ object }) {
+    const spec = fieldsOf(fieldsOf(object)['spec'])
+    yield* networkWarnings(spec, 'spec')
     // Source: spec/chaos.md 1.2.
-    if (fieldsOf(fieldsOf(object)['spec'])['count'] === 100)
-      yield 'spec.count is 100, which means 100 targets; "100%" means all'
+    if (spec['count'] === 100) yield 'spec.count is 100, which means 100 targets; "100%" means all'
   },
   // While no webhook answers the controller goes by its own default.
   mutations: [

@@ -1,7 +1,7 @@
 // Chooses targets, and keeps them in the status before anything is done to them. Source: seeds/chaos-controller.txt "Injection phase", step 3;
 // spec/chaos.md 2.3.
 //
-//   C1. Static: once. What is lost is not replaced, and stays in the status for those who read it.
+//   C1. Static: once. What is lost is not replaced, and stays in the status for those who read it (ignore-lost.ts).
 //   C2. Dynamic: those that match stay chosen, those that do not any more are let go of, and missing ones are drawn.
 //   C3. What another Disruption disturbs is not drawn, unless that is allowed and both do different things. So nothing is listed but the chaos pods of those
 //       that are drawn.
@@ -28,7 +28,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   const { targets: current = [] } = statusIn(pass)
   const isStatic = spec.staticTargeting === true
   // C1
-  if (isStatic && current.length > 0) return done
+  if (isStatic && hasChosen(pass)) return done
   const matching = await matchingIn(pass)
   const names = matching.map(({ metadata }) => metadata.name)
   if (names.length === 0) {
@@ -55,6 +55,12 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   say(status, { targets, matching: names.length, desired: isStatic ? desired : wantedCount(spec.count, names.length) })
   return isStatic && targets.length === 0 ? again(LOOK_AGAIN_MS) : done
 })
+
+/** What chaos-controller of 2021 has lost is in one list only. */
+function hasChosen(pass: DisruptionPass): boolean {
+  const { targets = [], ignoredTargets = [] } = statusIn(pass)
+  return targets.length + ignoredTargets.length > 0
+}
 
 interface Chosen {
   readonly targets: readonly string[]

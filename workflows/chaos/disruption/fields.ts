@@ -14,6 +14,7 @@ export const disruptionFields: OwnedFields = {
       path('status.injectionStatus'),
       path('status.targets'),
       path('status.sparedNodes'),
+      path('status.ignoredTargets'),
       path('status.targetInjections'),
       path('status.targetStates'),
       path('status.selectedTargetsCount'),

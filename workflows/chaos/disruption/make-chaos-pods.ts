@@ -62,19 +62,21 @@ async function removeSurplus(pass: DisruptionPass): Promise<void> {
 
 function missingIn(pass: DisruptionPass): readonly Wanted[] {
   const spec = specOf(pass)
-  const { targets = [], ignoredTargets = [], targetInjections = {} } = statusIn(pass)
+  const { targets = [], ignoredTargets = [] } = statusIn(pass)
   const there = new Set(chaosPodsLeft(pass).map(({ target, does }) => `${does} ${target}`))
-  const isStatic = spec.staticTargeting === true
-  const isDone = (target: string, kind: string) =>
-    // A node that has failed is not made to fail again when it is back.
-    isStatic && kind === 'node-failure' && targetInjections[target]?.[kind]?.since !== undefined
   return targets
     .filter((target) => !ignoredTargets.includes(target))
     .flatMap((target) =>
       kindNamesOf(spec).flatMap((kind) =>
-        there.has(`${kind} ${target}`) || isDone(target, kind) ? [] : [{ target, kind }],
+        there.has(`${kind} ${target}`) || isInjectedOnce(pass, target, kind) ? [] : [{ target, kind }],
       ),
     )
+}
+
+/** A node that has failed is not made to fail again when it is back, where targets are chosen once. */
+export function isInjectedOnce(pass: DisruptionPass, target: string, kind: string): boolean {
+  const isKnown = statusIn(pass).targetInjections?.[target]?.[kind]?.since !== undefined
+  return specOf(pass).staticTargeting === true && kind === 'node-failure' && isKnown
 }
 
 /** What the status has of the targets, with the names of what is about to be made. */

@@ -3,6 +3,7 @@
 //   T1. What choosing has read is looked at, and nothing is read beside it but Events (hear-warnings.ts); with static targeting, which reads nothing, what
 //       the selectors select.
 //   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
+//   T3. Of a pod that is being deleted nothing is told, neither that it is in trouble nor that it is not any more; what was told of it holds.
 
 import { action, done } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
@@ -37,7 +38,12 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
   if (ofNodes && specOf(pass).nodeFailure !== undefined) return done
   const found = (await foundIn(pass, ofNodes)).filter(({ metadata }) => names.has(metadata.name))
   const disturbed = disturbedIn(pass)
-  const { heard, isHeard, next } = heardOf(pass, found)
+  // T3
+  const going = found.filter(({ isDeleting }) => isDeleting === true)
+  const { heard, isHeard, next } = heardOf(
+    pass,
+    found.filter(({ isDeleting }) => isDeleting !== true),
+  )
   const seen = heard.map(({ target: { metadata }, trouble }) => {
     const { name, uid, resourceVersion } = metadata
     const isKnown = former.includes(name)
@@ -45,10 +51,16 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
   })
   const { states, news } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
   await Promise.all(news.map(async (one) => await act.event(one)))
-  const kept = keptStates(states, targets)
+  const kept = keptStates({ ...statesOf(going, before), ...states }, targets)
   if (Object.keys(kept).length > 0 || Object.keys(before).length > 0) status.targetStates = writable(kept)
   return next
 })
+
+/** T3 */
+function statesOf(going: readonly Target[], before: TargetStates): TargetStates {
+  const names = new Set(going.map(({ metadata }) => metadata.name))
+  return Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)))
+}
 
 /** T2. Of one that is no target any more nothing is kept. */
 function keptStates(states: TargetStates, targets: readonly string[]): TargetStates {

@@ -30,6 +30,8 @@ export interface Target extends ObservedObject {
   readonly containers: readonly TargetContainer[]
   /** Absent: it is well. */
   readonly trouble?: Trouble
+  /** A pod that is being deleted. */
+  readonly isDeleting?: true
 }
 
 export interface TargetContainer {
@@ -49,6 +51,7 @@ export function podView(pod: Pod): Target {
     ...{ node: pod.spec?.nodeName ?? '', ip: podIP },
     containers: containers.sort((one, other) => compare(one.name, other.name)),
     ...troubled(podTrouble(pod)),
+    ...(pod.metadata.deletionTimestamp !== undefined && { isDeleting: true }),
   }
 }
 

@@ -5,6 +5,7 @@ import { chooseTargets } from './choose-targets.ts'
 import { obeyStop } from './emergency-stop.ts'
 import { endChaosPods } from './end-chaos-pods.ts'
 import { expire, isExpired } from './expire.ts'
+import { ignoreLost } from './ignore-lost.ts'
 import { keepSpec } from './keep-spec.ts'
 import { makeChaosPods } from './make-chaos-pods.ts'
 import { observeTargets } from './observe-targets.ts'
@@ -60,6 +61,7 @@ export const disrupt = sequential<DisruptionPass>(
   obeyStop,
   takeOver,
   keepSpec,
+  ignoreLost,
   endChaosPods,
   when((pass: DisruptionPass) => configOf(pass).controller.deleteOnly, deleteIt, when(isExpired, expire, inject)),
 )

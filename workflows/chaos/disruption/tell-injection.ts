@@ -19,14 +19,20 @@ export function sayInjection(pass: DisruptionPass): boolean {
   const isOver = target.metadata.deletionTimestamp !== undefined || latest.getTime() >= timesIn(pass).end
   const said = statusIn(pass)
   const kinds = kindNamesOf(specOf(pass))
-  const { targets = [], desiredTargetsCount = 0, targetInjections = {} } = said
-  const about = { pods: chaosPodsLeft(pass), kinds, targets }
+  const { targets = [], ignoredTargets = [], desiredTargetsCount = 0, targetInjections = {} } = said
+  const pods = chaosPodsLeft(pass)
+  // What becomes of one that is lost says nothing of the others.
+  const about = {
+    kinds,
+    pods: pods.filter(({ target: name }) => !ignoredTargets.includes(name)),
+    targets: targets.filter((name) => !ignoredTargets.includes(name)),
+  }
   const current = injectionStatusIn(pass)
   status.injectionStatus = injectionStatusOf({ ...about, current, desired: desiredTargetsCount, isOver })
   status.injectedTargetsCount = injectedTargets(about).length
   if (targets.length > 0 || Object.keys(targetInjections).length > 0)
     status.targetInjections = targetInjectionsOf(
-      { ...about, before: targetInjections, stuck: stuckPodsIn(pass) },
+      { kinds, pods, targets, before: targetInjections, stuck: stuckPodsIn(pass) },
       instantText(now.getTime()),
     )
   return isOver

@@ -1,6 +1,7 @@
 // What is wrong with a target, as its status says: for what the observer tells (observe-targets.ts). Pure. Source: spec/chaos.md 1.10.
 //
 //   T1. Of a target that is well there is nothing: a pass may see thousands.
+//   T2. Nor of a pod that is being deleted: its containers are stopped, and how they end, as with 143, is no trouble.
 
 import type { Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
 import { instantMs } from '../instant.ts'
@@ -34,8 +35,14 @@ export interface Trouble {
 const USUAL = new Set(['Completed', 'ContainerCreating', 'PodInitializing'])
 const BAD_PHASES = new Set(['Failed', 'Unknown'])
 
-/** T1 */
-export function podTrouble({ status = {} }: Pick<Pod, 'status'>): Trouble | undefined {
+type SeenPod = Pick<Pod, 'status'> & { readonly metadata?: Pick<Pod['metadata'], 'deletionTimestamp'> }
+
+/** T1, T2 */
+export function podTrouble({ metadata, status }: SeenPod): Trouble | undefined {
+  return metadata?.deletionTimestamp === undefined ? troubleOf(status ?? {}) : undefined
+}
+
+function troubleOf(status: NonNullable<Pod['status']>): Trouble | undefined {
   const { phase = '', reason = '', conditions = [], containerStatuses = [] } = status
   const restarted = containerStatuses.filter(({ restartCount }) => restartCount > 0)
   const failing = containerStatuses.flatMap(failureOf)

@@ -98,6 +98,8 @@ export type Command =
 export interface Plan {
   readonly apply: readonly Command[]
   readonly undo: readonly Command[]
+  /** What is done when whoever waits for it has been told that it is injected, because nobody could be told after it. It is called off by a signal. */
+  readonly afterReady?: readonly Command[]
 }
 
 /** Why a disruption cannot be injected here; found before anything is done. */

@@ -25,14 +25,19 @@ export interface SysrqFiles {
 /** As long as the pod needs to be seen ready, and its logs to be sent. Source: spec/chaos.md 3.8. */
 const BEFORE_NODE_FAILURE_MS = 31_000
 
-export function planNodeFailure({ shutdown }: SpecOf<'node-failure'>, files: SysrqFiles): Plan {
+/** @param before what stands in the first file: a node that does not fail after all has it again; undefined: nothing, and nothing is put back. */
+export function planNodeFailure(
+  { shutdown }: SpecOf<'node-failure'>,
+  files: SysrqFiles,
+  before: string | undefined,
+): Plan {
   return {
-    apply: [
-      { do: 'write', path: files.enable, text: '1' },
+    apply: [{ do: 'write', path: files.enable, text: '1' }],
+    afterReady: [
       { do: 'wait', ms: BEFORE_NODE_FAILURE_MS },
       { do: 'write', path: files.trigger, text: shutdown ? 'o' : 'c' },
     ],
-    undo: [],
+    undo: before === undefined ? [] : [{ do: 'write', path: files.enable, text: before, mayBeGone: true }],
   }
 }
 

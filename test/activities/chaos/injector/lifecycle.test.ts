@@ -3,7 +3,9 @@
 import { describe, expect, it } from 'vitest'
 
 import { type Life, live } from '../../../../activities/chaos/injector/lifecycle.ts'
-import type { Injection } from '../../../../activities/chaos/injector/one-injection.ts'
+import { createInjection, type Injection } from '../../../../activities/chaos/injector/one-injection.ts'
+import { commandText } from '../../../../workflows/chaos/injector/command.ts'
+import { planNodeFailure } from '../../../../workflows/chaos/injector/plan.ts'
 import { HandClock, settled } from './hand-clock.ts'
 
 describe('an injector', () => {
@@ -222,7 +224,99 @@ describe('an injector', () => {
   })
 })
 
-type Making = (done: string[]) => Injection
+describe('D15: an injector that fails a node', () => {
+  const ENABLED = "write '1' to /sysrq"
+  const FAILED = "write 'c' to /trigger"
+  const PUT_BACK = "write '176' to /sysrq"
+  const once = { isRepeatable: false }
+
+  it('is ready once it is armed, so that it is known before the node is gone', async () => {
+    const { life, done, clock, signal, counted } = born(once, [nodeFailure()])
+    await settled()
+    expect(done).toEqual([ENABLED, 'ready', 'release'])
+    await clock.turn(30_999)
+    expect(done).not.toContain(FAILED)
+    await clock.turn(1)
+    expect(done.slice(3)).toEqual([FAILED])
+    signal()
+    expect(await life).toBe(0)
+    expect(counted).toEqual(['injected succeed', 'cleaned succeed'])
+  })
+
+  it('spares the node that it was told to leave alone while it waited, and puts back what it had armed', async () => {
+    const { life, done, clock, signal, failures } = born(once, [nodeFailure()])
+    await clock.turn(30_000)
+    signal()
+    expect(await life).toBe(0)
+    await clock.turn(60_000)
+    expect(done).toEqual([ENABLED, 'ready', 'release', PUT_BACK, 'finalizer'])
+    expect(failures).toEqual([])
+  })
+
+  it('L4: spares the node when its deadline comes while it waits, also by a clock that is set', async () => {
+    const early = born({ ...once, deadline: 1_020_000 }, [nodeFailure()])
+    await settled()
+    await early.clock.turn(20_000)
+    expect(await early.life).toBe(0)
+    const set = born({ ...once, deadline: 2_000_000 }, [nodeFailure()])
+    await settled()
+    set.clock.jump(1_000_000)
+    await set.clock.turn(31_000)
+    expect(await set.life).toBe(0)
+    for (const { done } of [early, set]) expect(done).not.toContain(FAILED)
+  })
+
+  it('is not ready any more when the trigger cannot be pulled, and stays to be cleaned', async () => {
+    const { life, done, clock, signal, failures, counted } = born(once, [nodeFailure({ fails: FAILED })])
+    await settled()
+    await clock.turn(31_000)
+    expect(done).toEqual([ENABLED, 'ready', 'release', FAILED, 'unready'])
+    expect(failures).toEqual(['not injected, though it was ready'])
+    signal()
+    expect(await life).toBe(0)
+    expect(done.slice(5)).toEqual([PUT_BACK, 'finalizer'])
+    expect(counted).toEqual(['injected succeed', 'injected failed', 'cleaned succeed'])
+  })
+
+  it('does not wait to pull what it could not arm', async () => {
+    const { life, done, clock, signal } = born(once, [nodeFailure({ fails: ENABLED })])
+    await settled()
+    await clock.turn(31_000)
+    expect(done).toEqual([ENABLED, 'release'])
+    signal()
+    await life
+  })
+})
+
+type Making = (done: string[], clock: HandClock) => Injection
+
+/** The real plan, by an executor that writes into no file. */
+function nodeFailure({ fails }: { readonly fails?: string } = {}): Making {
+  return (done, clock) =>
+    createInjection({
+      what: 'node-failure of node',
+      prepare: () =>
+        Promise.resolve({
+          plan: planNodeFailure(
+            { kind: 'node-failure', shutdown: false },
+            { enable: '/sysrq', trigger: '/trigger' },
+            '176',
+          ),
+        }),
+      executor: {
+        perform: async (command, _scope, until) => {
+          if (command.do === 'wait') {
+            await clock.sleep(command.ms, until)
+            return
+          }
+          done.push(commandText(command))
+          if (commandText(command) === fails) await failing()
+        },
+      },
+      ...{ undoLog: undefined, proc: '/proc', pod: 'chaos-1', keyParts: ['node'] },
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+    })
+}
 
 interface Behaviour {
   readonly injects?: (until: AbortSignal) => Promise<void>
@@ -236,6 +330,7 @@ function injection(name: string, { injects = succeeding, cleans = succeeding }: 
       done.push(`inject ${name}`)
       await injects(until)
     },
+    finish: succeeding,
     clean: async () => {
       done.push(`clean ${name}`)
       await cleans()
@@ -261,7 +356,7 @@ function born(
     return Promise.resolve()
   }
   const life = live({
-    injections: makings.map((making) => making(done)),
+    injections: makings.map((making) => making(done, clock)),
     ...{ clock, end: ending.signal, deadline: undefined, notBefore: undefined, initialDelayMs: 0, pulse: undefined },
     isRepeatable: true,
     count: (what, isDone) => counted.push(`${what} ${isDone ? 'succeed' : 'failed'}`),
@@ -271,6 +366,7 @@ function born(
     },
     actions: {
       becomeReady: note('ready'),
+      becomeUnready: note('unready'),
       releaseTarget: note('release'),
       takeOffFinalizer: note('finalizer'),
       targetRestart: async (until) => {

@@ -126,30 +126,56 @@ describe('D15: a node failure', () => {
     const files = { enable: join(folder, 'sysrq'), trigger: join(folder, 'trigger') }
     for (const file of Object.values(files)) await writeFile(file, '')
     const clock = new HandClock()
-    const plan = planNodeFailure({ kind: 'node-failure', shutdown: false }, files)
+    await writeFile(files.enable, '0')
+    const plan = planNodeFailure({ kind: 'node-failure', shutdown: false }, files, '0')
     const executor = dry ? dryExecutor(QUIET) : realExecutor({ ...machineOf(), clock })
-    const { inject } = made({ executor, prepared: { plan } })
+    const { inject: arm, finish, clean } = made({ executor, prepared: { plan } })
+    await arm(never())
     return {
-      injecting: inject(never()),
-      clock,
+      finish: async () => await finish(never(), () => false),
+      ...{ clean, clock },
       read: () => Promise.all(Object.values(files).map((file) => readFile(file, 'utf8'))),
     }
   }
 
   it('enables the trigger at once and pulls it after the wait', async () => {
-    const { injecting, clock, read } = await inject(false)
-    await expect.poll(read).toEqual(['1', ''])
+    const { finish, clock, read } = await inject(false)
+    expect(await read()).toEqual(['1', ''])
+    const finishing = finish()
     await clock.turn(30_999)
     expect(await read()).toEqual(['1', ''])
     await clock.turn(1)
-    await injecting
+    await finishing
     expect(await read()).toEqual(['1', 'c'])
   })
 
+  it('pulls it once, and not at all before it is armed or when it was put back', async () => {
+    const { finish, clean, clock, read } = await inject(false)
+    await clean()
+    await finish()
+    expect(await read()).toEqual(['0', ''])
+    const other = await inject(false)
+    const finishing = other.finish()
+    await other.clock.turn(31_000)
+    await finishing
+    await writeFile(join(folder, 'trigger'), '')
+    await other.finish()
+    expect([await read(), clock.now()]).toEqual([['1', ''], 1_000_000])
+  })
+
+  it('leaves behind when it is killed while it waits what puts the file back, and nothing that pulls the trigger', async () => {
+    const { finish, clock, read } = await inject(false)
+    void finish()
+    await clock.turn(30_999)
+    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await read()).toEqual(['0', ''])
+  })
+
   it('writes nothing when it is dry', async () => {
-    const { injecting, read } = await inject(true)
-    await injecting
-    expect(await read()).toEqual(['', ''])
+    const { finish, clean, read } = await inject(true)
+    await finish()
+    await clean()
+    expect(await read()).toEqual(['0', ''])
   })
 })
 

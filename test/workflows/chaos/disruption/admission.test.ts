@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
 import { disruptionAdmission } from '../../../../workflows/chaos/disruption/admission.ts'
+import { disruptionCronAdmission } from '../../../../workflows/chaos/disruption-cron/admission.ts'
+import { disruptionRolloutAdmission } from '../../../../workflows/chaos/disruption-rollout/admission.ts'
 import { durationChange } from '../../../../workflows/chaos/disruption/rules/defaults.ts'
+import type { Admission } from '../../../../workflows/kit/index.ts'
 import { disrupting, DROP } from './spec-cases.ts'
 
 const user = { name: 'x', groups: [] }
@@ -71,6 +74,35 @@ describe('a count of 100', () => {
   it('is told to be no share', () => {
     expect(warned(100)).toEqual(['spec.count is 100, which means 100 targets; "100%" means all'])
     expect([...warned('100%'), ...warned(10)]).toEqual([])
+  })
+})
+
+describe('requests that are told apart by HTTP', () => {
+  const warned = (admission: Admission, object: object) => [
+    ...(admission.warnings?.({ operation: 'CREATE', object, old: undefined, user }) ?? []),
+  ]
+  const of = (http: object) => ({ network: { drop: 10, http } })
+
+  it.each([[{ methods: ['GET'] }], [{ paths: ['/'] }], [{ methods: ['GET'], paths: ['/a'] }]])(
+    'as by %j are taken, and warned of: no injector does it',
+    (http) => {
+      expect(onCreate(disruption(of(http)))).toEqual([])
+      const what = 'requests are not told apart by HTTP method or path, so the network is never injected'
+      expect(warned(disruptionAdmission, disruption(of(http)))).toEqual([`spec.network.http: ${what}`])
+      for (const admission of [disruptionCronAdmission, disruptionRolloutAdmission])
+        expect(warned(admission, { spec: { disruptionTemplate: of(http) } })).toEqual([
+          `spec.disruptionTemplate.network.http: ${what}`,
+        ])
+    },
+  )
+
+  it('are not warned of where nothing of them is named', () => {
+    for (const spec of [of({}), of({ methods: [], paths: [] }), DROP, {}])
+      expect([
+        ...warned(disruptionAdmission, { spec }),
+        ...warned(disruptionCronAdmission, { spec: { disruptionTemplate: spec } }),
+      ]).toEqual([])
+    expect(warned(disruptionRolloutAdmission, {})).toEqual([])
   })
 })
 

@@ -113,6 +113,19 @@ describe('the trouble of a pod', () => {
     ['is being created', status({ state: { waiting: { reason: 'ContainerCreating' } } }), undefined],
     ['has no status', {}, undefined],
     [
+      'was stopped, as a rollout does',
+      {
+        metadata: { deletionTimestamp: '2026-01-02T03:00:00Z' },
+        ...status({ state: { terminated: { reason: 'Error', exitCode: 143 } } }, { phase: 'Failed' }),
+      },
+      undefined,
+    ],
+    [
+      'was not stopped by anybody',
+      status({ state: { terminated: { reason: 'Error', exitCode: 143 } } }),
+      { warnings: { TargetPodContainersInWarningState: 'container app: Error' } },
+    ],
+    [
       'fails again and again',
       status({ state: { waiting: { reason: 'CrashLoopBackOff' } }, restartCount: 4 }),
       { restarts: { app: 4 }, warnings: { TargetPodContainersInWarningState: 'container app: CrashLoopBackOff' } },

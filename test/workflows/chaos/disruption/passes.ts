@@ -7,7 +7,7 @@ import type { Disruption } from '../../../../workflows/chaos/disruption/kind.ts'
 import type { ChaosPod, Target } from '../../../../workflows/chaos/disruption/observed.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
 import type { JsonValue } from '../../../../workflows/kit/index.ts'
-import { runPass } from '../../../../workflows/kit/testing/index.ts'
+import { type FakedFaults, runPass } from '../../../../workflows/kit/testing/index.ts'
 
 export const CREATED = '2026-01-02T03:00:00Z'
 export const at = (seconds: number) => new Date(Date.parse(CREATED) + seconds * 1000)
@@ -22,6 +22,7 @@ export interface Given {
   readonly settings?: object
   readonly latest?: Date
   readonly released?: 'released' | 'gone'
+  readonly fails?: FakedFaults
 }
 
 export async function pass({
@@ -32,6 +33,7 @@ export async function pass({
   settings = DEFAULT_CONFIG,
   latest,
   released = 'released',
+  fails = {},
 }: Given = {}) {
   const target = {
     metadata: {
@@ -45,6 +47,7 @@ export async function pass({
     state,
     settings: settings as JsonValue,
     released: () => released,
+    fails,
     ...(latest && { latest }),
   })
 }

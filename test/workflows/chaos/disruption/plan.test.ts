@@ -71,6 +71,23 @@ describe('a pass over a new Disruption', () => {
     expect(limited.written).toEqual([])
   })
 
+  it('B15: fails a node that it was to choose once not a second time, though its chaos pod has vanished', async () => {
+    const nodeSpec = { selector: { app: 'web' }, count: 1, duration: '10m', level: 'node', nodeFailure: {} }
+    const spec = { ...nodeSpec, staticTargeting: true }
+    const state = { candidateNodes: [node('n1')], nodes: [node('n1')], targetNodes: [node('n1')] }
+    const first = await pass({ spec, state })
+    expect(first.written).toEqual([expect.stringMatching(/^create Pod chaos-slow-/)])
+    const unseen = await pass({ spec, state, status: first.next.target.status as object })
+    expect(unseen.written).toEqual(first.written)
+    const failing = { ...state, chaosPods: [chaosPod('n1', { does: 'node-failure', isReady: true })] }
+    const injected = await pass({ spec, state: failing, status: first.next.target.status as object })
+    expect(injected.status).toMatchObject({ injectionStatus: 'Injected' })
+    const gone = await pass({ spec, state, status: injected.next.target.status as object })
+    expect([gone.written, gone.status]).toMatchObject([[], { injectionStatus: 'PausedInjected' }])
+    const dynamic = { ...injected.next.target.status, originalSpec: nodeSpec }
+    expect((await pass({ spec: nodeSpec, state, status: dynamic })).written).toHaveLength(1)
+  })
+
   it('waits for its beginning', async () => {
     const triggers = { createPods: { offset: '30s' } }
     const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: { pods: [pod('web-1')] } })
@@ -136,6 +153,27 @@ describe('a pass over a new Disruption', () => {
     expect(over.status).toMatchObject({ targetStates: {} })
     const silent = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, enableObserver: false } }
     expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])
+  })
+
+  it('tells nothing of a target that is being deleted, neither what its status nor what Warnings say, nor that it has recovered', async () => {
+    const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
+    const state = { pods: [pod('web-1')], targetPods: [pod('web-1')], chaosPods: [chaosPod('web-1')] }
+    const well = (await pass({ state: { ...state, chaosPods: [] } })).next.target.status as object
+    const ill = [pod('web-1', { trouble })]
+    const told = (await pass({ state: { ...state, pods: ill, targetPods: ill }, status: well })).next.target.status
+    const lastMs = at(1).getTime()
+    const warned = { podWarnings: [{ uid: 'uid-web-1', about: 'liveness', reason: 'Unhealthy', lastMs } as const] }
+    const going = [pod('web-1', { isDeleting: true })]
+    const found = { ...state, ...warned, pods: going, targetPods: going }
+    expect((await pass({ state: found, status: well })).events).toEqual([])
+    expect(reasonsOf((await pass({ state: { ...state, ...warned }, status: well })).events)).toEqual([
+      'TargetPodLivenessProbe',
+    ])
+    const after = await pass({ state: found, status: told as object })
+    expect([after.events, after.next.target.status]).toMatchObject([
+      [],
+      { targetStates: { 'web-1': { warnings: ['TargetPodContainersInWarningState'] } } },
+    ])
   })
 
   it('says that 100 is not 100 %', async () => {

@@ -30,10 +30,17 @@ describe('the plan of', () => {
   it.each([
     [true, 'o'],
     [false, 'c'],
-  ])('D15: a node failure with shutdown %s waits before it pulls the trigger', (shutdown, letter) => {
-    const { apply } = planNodeFailure({ kind: 'node-failure', shutdown }, { enable: '/s', trigger: '/t' })
-    expect(apply.map(commandText)).toEqual(["write '1' to /s", 'wait 31000 ms', `write '${letter}' to /t`])
-  })
+  ])(
+    'D15: a node failure with shutdown %s waits before it pulls the trigger, and is ready before',
+    (shutdown, letter) => {
+      const files = { enable: '/s', trigger: '/t' }
+      const { apply, afterReady = [], undo } = planNodeFailure({ kind: 'node-failure', shutdown }, files, '176')
+      expect(apply.map(commandText)).toEqual(["write '1' to /s"])
+      expect(afterReady.map(commandText)).toEqual(['wait 31000 ms', `write '${letter}' to /t`])
+      expect(undo.map(commandText)).toEqual(["write '176' to /s"])
+      expect(planNodeFailure({ kind: 'node-failure', shutdown }, files, undefined).undo).toEqual([])
+    },
+  )
 
   it.each([
     [{ cpus: 2 }, 4, 50],

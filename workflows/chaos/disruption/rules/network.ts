@@ -35,6 +35,13 @@ export function networkProblems(network: JsonFields, at: string): readonly Probl
   ]
 }
 
+/** What a spec asks for that no injector of Pawl does: it is taken, as chaos-controller takes it. @param at of the spec. */
+export function networkWarnings(spec: unknown, at: string): readonly string[] {
+  const http = fieldsOf(fieldsOf(fieldsOf(spec)['network'])['http'])
+  if (listOf(http['methods']).length + listOf(http['paths']).length === 0) return []
+  return [`${at}.network.http: requests are not told apart by HTTP method or path, so the network is never injected`]
+}
+
 /** How many filters it takes at least. @param cloudRanges how many addresses the services of clouds stand for. */
 export function filterEstimate(network: JsonFields, cloudRanges: number): number {
   return listOf(network['hosts']).length + 2 * listOf(network['services']).length + cloudRanges

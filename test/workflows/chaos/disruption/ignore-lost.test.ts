@@ -1,0 +1,182 @@
+// Chaos pods that are taken away while their Disruption lives. Source: spec/chaos.md 2.3 (the last but one), B14, B15.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { at, chaosPod, node, pass, pod, SPEC } from './passes.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const STATIC = { ...SPEC, count: 2, staticTargeting: true }
+const DOES = 'network-disruption'
+const SINCE = '2026-01-02T03:00:01Z'
+const going = { isDeleting: true, phase: 'Succeeded', hasCompleted: true } as const
+const ready = { isReady: true } as const
+const injected = (target: string, since?: string) => ({
+  [target]: {
+    [DOES]: { injectionStatus: 'Injected', injectorPodName: `chaos-slow-${target}`, ...(since && { since }) },
+  },
+})
+const counts = (selected: number, ignored: number, desired: number, done: number) => ({
+  ...{ selectedTargetsCount: selected, ignoredTargetsCount: ignored },
+  ...{ desiredTargetsCount: desired, injectedTargetsCount: done },
+})
+/** Two of three that matched. */
+const status = {
+  ...{ specHash: 'x', originalSpec: STATIC, injectionStatus: 'Injected', runCount: 1, targets: ['a', 'b'] },
+  ...counts(2, 1, 2, 2),
+  targetInjections: { ...injected('a', SINCE), ...injected('b', SINCE) },
+}
+const there = {
+  candidatePods: [pod('a'), pod('b'), pod('c')],
+  targetPods: [pod('a'), pod('b'), pod('c')],
+  targetNodes: [node('n1')],
+}
+
+describe('a static target whose chaos pod is taken away', () => {
+  it('B14: is lost, is not replaced, and does not count any more', async () => {
+    const chaosPods = [chaosPod('a', going), chaosPod('b', ready)]
+    const first = await pass({ spec: STATIC, status, state: { ...there, chaosPods } })
+    expect(first.written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
+    expect(first.next.target.status).toMatchObject({
+      ...{ injectionStatus: 'Injected', targets: ['a', 'b'], ignoredTargets: ['a'], ...counts(1, 2, 1, 1) },
+      targetInjections: { a: { [DOES]: { injectionStatus: 'NotInjected', since: SINCE } } },
+    })
+    const after = { ...there, chaosPods: [chaosPod('b', ready)] }
+    const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: after })
+    expect([second.written, second.status]).toEqual([[], {}])
+  })
+
+  it('is said to be lost before its chaos pod is let go of: who dies between the two has said it', async () => {
+    const state = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', ready)] }
+    const refused = { code: 'Changed', message: 'changed', retryable: true }
+    const { written, outcome } = await pass({ spec: STATIC, status, state, fails: { status: refused } })
+    expect(written).toEqual([])
+    expect(outcome.faults).toContainEqual(expect.objectContaining(refused))
+  })
+
+  it('is lost also while it had not been injected, and while its injector still cleans', async () => {
+    const waiting = {
+      ...status,
+      injectionStatus: 'NotInjected',
+      targetInjections: { ...injected('a'), ...injected('b') },
+    }
+    const chaosPods = [chaosPod('a', { isDeleting: true, ...ready }), chaosPod('b')]
+    const { status: said, written } = await pass({ spec: STATIC, status: waiting, state: { ...there, chaosPods } })
+    expect(said).toMatchObject({ ignoredTargets: ['a'], ...counts(1, 2, 1, 2), injectedTargetsCount: 0 })
+    expect(written).toEqual([])
+  })
+
+  it('is lost also when it went while no worker ran, if it had been injected; what was only planned is made', async () => {
+    const planned = { ...status, targetInjections: { ...injected('a', SINCE), ...injected('b') } }
+    const { next, written } = await pass({ spec: STATIC, status: planned, state: there })
+    expect(next.target.status).toMatchObject({ ignoredTargets: ['a'], runCount: 1, ...counts(1, 2, 1, 0) })
+    expect(written).toEqual(['create Pod chaos-slow-b'])
+  })
+
+  it('leaves nothing to do when it was the last: it was injected until then', async () => {
+    const all = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', going)] }
+    const first = await pass({ spec: STATIC, status, state: all, released: 'gone' })
+    expect(first.next.target.status).toMatchObject({
+      ...{ injectionStatus: 'PausedInjected', ignoredTargets: ['a', 'b'], ...counts(0, 3, 0, 0) },
+    })
+    const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
+    expect([second.written, second.status]).toEqual([[], {}])
+    vi.setSystemTime(at(601))
+    const over = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
+    expect(over.status).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
+  })
+
+  it('goes on being done the other things to that nobody took away', async () => {
+    const spec = { ...STATIC, count: 1, cpuPressure: {} }
+    const cpu = { 'cpu-pressure': { injectionStatus: 'Injected', injectorPodName: 'cpu', since: SINCE } }
+    const both = {
+      ...{ ...status, originalSpec: spec, targets: ['a'], ...counts(1, 2, 1, 1) },
+      targetInjections: { a: { ...injected('a', SINCE)['a'], ...cpu } },
+    }
+    const metadata = { name: 'cpu', namespace: 'chaos-engineering', uid: 'uid-cpu', resourceVersion: '1' }
+    const kept = chaosPod('a', { does: 'cpu-pressure', metadata, ...ready })
+    const { written, next } = await pass({
+      spec,
+      status: both,
+      state: { ...there, chaosPods: [chaosPod('a', going), kept] },
+    })
+    expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
+    expect(next.target.status).toMatchObject({ ignoredTargets: ['a'], ...counts(0, 3, 0, 0) })
+  })
+})
+
+describe('nothing is lost', () => {
+  it('with dynamic targeting, where another chaos pod is made', async () => {
+    const spec = { ...STATIC, staticTargeting: false }
+    const { next, written } = await pass({
+      ...{ spec, status: { ...status, originalSpec: spec }, released: 'gone' as const },
+      state: {
+        pods: there.candidatePods,
+        targetPods: there.targetPods,
+        chaosPods: [chaosPod('a', going), chaosPod('b', ready)],
+      },
+    })
+    expect(next.target.status).not.toHaveProperty('ignoredTargets')
+    expect(written).toContainEqual(expect.stringMatching(/^create Pod chaos-slow-/))
+  })
+
+  it('when the Disruption is over, or is being deleted, as by an emergency stop', async () => {
+    const state = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', going)] }
+    const deleted = await pass({ spec: STATIC, status, state, metadata: { deletionTimestamp: SINCE } })
+    const over = await pass({ spec: STATIC, status, state, latest: at(601) })
+    const stopped = await pass({ spec: STATIC, status, state: { ...state, home: { name: 'shop', stop: 'alerts' } } })
+    for (const { next } of [deleted, over, stopped]) expect(next.target.status).not.toHaveProperty('ignoredTargets')
+  })
+
+  it('B15: when a node has failed, which takes its chaos pod along', async () => {
+    const spec = {
+      selector: { app: 'web' },
+      count: 1,
+      duration: '10m',
+      level: 'node',
+      nodeFailure: {},
+      staticTargeting: true,
+    }
+    const does = { 'node-failure': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-n1', since: SINCE } }
+    const failed = {
+      ...{ ...status, originalSpec: spec, targets: ['n1'], targetInjections: { n1: does }, ...counts(1, 0, 1, 1) },
+    }
+    const state = { candidateNodes: [node('n1')], targetNodes: [node('n1')] }
+    const evicted = { ...state, chaosPods: [chaosPod('n1', { does: 'node-failure', isDeleting: true })] }
+    for (const found of [evicted, state]) {
+      const { next, written } = await pass({ spec, status: failed, state: found })
+      expect(next.target.status).not.toHaveProperty('ignoredTargets')
+      expect(next.target.status).toMatchObject({ selectedTargetsCount: 1, desiredTargetsCount: 1 })
+      expect(written.filter((one) => one.startsWith('create'))).toEqual([])
+    }
+  })
+})
+
+describe('what chaos-controller has written', () => {
+  const { specHash, originalSpec, ...theirs } = status
+
+  it('of today has no list of what was lost: what is missing is made, what goes is lost', async () => {
+    expect([specHash, originalSpec]).toEqual(['x', STATIC])
+    const { written, next } = await pass({
+      spec: STATIC,
+      status: theirs,
+      state: { ...there, chaosPods: [chaosPod('b', ready)] },
+    })
+    expect(written).toEqual([expect.stringMatching(/^create Pod chaos-slow-/)])
+    expect(next.target.status).not.toHaveProperty('ignoredTargets')
+    const state = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', ready)], labelledChaosPods: [] }
+    expect((await pass({ spec: STATIC, status: theirs, state })).status).toMatchObject({ ignoredTargets: ['a'] })
+  })
+
+  it('of 2021 has lost targets in no other list, and no others are drawn for them', async () => {
+    const old = { targets: [], ignoredTargets: ['a', 'b'], injectionStatus: 'Injected' }
+    const { written, next } = await pass({ spec: STATIC, status: old, state: there })
+    expect(written).toEqual([])
+    expect(next.target.status).toMatchObject({ targets: [], ignoredTargets: ['a', 'b'] })
+  })
+})
