@@ -4,6 +4,8 @@ export const GROUP = 'chaos.datadoghq.com'
 export const VERSION = 'v1beta1'
 export const DISRUPTION_KIND = 'Disruption'
 export const DISRUPTION_CRON_KIND = 'DisruptionCron'
+/** Who tells the Events of Disruptions. Source: spec/chaos.md 1.9. */
+export const EVENT_SOURCE = 'disruption-controller'
 
 /** The finalizer of Disruption, DisruptionCron and DisruptionRollout. */
 export const FINALIZER = 'finalizer.chaos.datadoghq.com'

@@ -145,14 +145,21 @@ describe('a pass over a new Disruption', () => {
     const ill = { pods: bad, targetPods: bad, chaosPods: [chaosPod('web-1')] }
     const status = first.next.target.status as object
     const told = await pass({ state: ill, status })
-    expect(told.events).toMatchObject([{ type: 'Warning', reason: 'TargetPodContainersInWarningState' }])
+    const warning = { type: 'Warning', reason: 'TargetPodContainersInWarningState' } as const
+    expect(told.events).toMatchObject([
+      { ...warning, message: 'target web-1: container app: Error' },
+      { ...warning, message: 'target of disruption shop/slow: container app: Error', about: 'Pod web-1' },
+    ])
     const again = await pass({ state: ill, status: told.next.target.status as object })
     expect(again.events).toEqual([])
     const over = await pass({
       state: { ...well, chaosPods: [chaosPod('web-1')] },
       status: told.next.target.status as object,
     })
-    expect(reasonsOf(over.events)).toEqual(['RecoveredWarningStateInTargetPod'])
+    expect(over.events.map(({ reason, about }) => [reason, about])).toEqual([
+      ['RecoveredWarningStateInTargetPod', undefined],
+      ['RecoveredWarningStateInTargetPod', 'Pod web-1'],
+    ])
     expect(over.status).toMatchObject({ targetStates: {} })
     const silent = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, enableObserver: false } }
     expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])
