@@ -176,7 +176,7 @@ function eventsOf(writes: readonly Write[], answers: readonly WriteAnswer[]): An
   return answers.flatMap((answer, index) => {
     const write = writes[index]
     if (write === undefined || answer.result !== 'ok' || !isWholeObject(answer.object)) return []
-    const type = write.verb === 'create' ? ('ADDED' as const) : ('MODIFIED' as const)
+    const type = write.verb === 'create' && answer.wrote ? ('ADDED' as const) : ('MODIFIED' as const)
     return [
       {
         conflicted: answer.conflicted || !answer.wrote,

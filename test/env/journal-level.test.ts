@@ -6,6 +6,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
+import type { BatchEvent } from '../../activities/journal/write/incoming.ts'
 import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
 import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
 import { pruneJournal } from '../../activities/journal/write/retention.ts'
@@ -27,7 +28,7 @@ const run = {
 }
 const ended = { ...run, mode: 'level' } as const
 const watch = { cluster: 'c', source: 'watch' } as const
-const SELECTED: WatchedKind = { ...taskKind, traits: { fields: [] } }
+const SELECTED: WatchedKind = { ...taskKind, traits: { fields: ['spec.type'] } }
 const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
 const subscribe = async (...names: string[]) =>
   await replaceSubscriptions(
@@ -178,6 +179,43 @@ describe('what a controller in level mode subscribed to', () => {
     expect(await woken(11, { app: 'api' }, taskKind)).toBe(1)
     expect(await woken(12, { app: 'api' })).toBe(1)
     expect(await woken(13, { app: 'api' })).toBe(0)
+  })
+
+  it('starts one for whatever a list tells: nobody knows what there was between', async () => {
+    await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: '*', traits: ['app=web'] }], NOW)
+    const told = async (source: 'watch' | 'relist', events: readonly BatchEvent[]) => {
+      await test.db.deleteFrom('wake').execute()
+      await journalEvents(test.db, { cluster: 'c', source, events }, ignored)
+      return (await test.wakes()).length
+    }
+    const one = (version: number, uid = 'u1') => seen('MODIFIED', { uid, version, generation: version }, SELECTED)
+    expect(await told('watch', [seen('ADDED', { version: 5 }, SELECTED)])).toBe(0)
+    expect(await told('watch', [one(6)])).toBe(0)
+    expect(await told('relist', [one(7)])).toBe(1)
+    expect(await told('relist', [one(7)])).toBe(0)
+    expect(await told('relist', [one(8, 'u2')])).toBe(1)
+    const missing = { uid: 'u2', namespace: 'ns', name: 'task-u2' }
+    expect(await told('relist', [{ watched: SELECTED, missing, listVersion: 9 }])).toBe(1)
+    expect(await told('watch', [seen('DELETED', { version: 10 }, SELECTED)])).toBe(0)
+  })
+
+  it('starts one for the values of a field, as the kit has it, and for what is not known of it', async () => {
+    const demands = ['.spec.type=web', '.spec.type=api', '.spec.other=x', 'app=web']
+    // Each for a subject of its own, to tell them apart.
+    for (const [at, trait] of demands.entries()) {
+      const whose = { ...subject, uid: `d${at}` }
+      await replaceSubscriptions(test.db, whose, [{ ...TASK, namespace: 'ns', name: '*', traits: [trait] }], NOW)
+    }
+    const woken = async (version: number, type: unknown) => {
+      await test.db.deleteFrom('wake').execute()
+      const events = [seen('MODIFIED', { version, generation: version, spec: { type } }, SELECTED)]
+      await journalEvents(test.db, { ...watch, events }, ignored)
+      return (await test.wakes()).map(({ uid }) => demands[Number(uid.slice(1))])
+    }
+    expect(await woken(5, 'web')).toEqual(demands)
+    expect(await woken(6, 'web')).toEqual(['.spec.type=web', '.spec.other=x'])
+    expect(await woken(7, 'api')).toEqual(['.spec.type=web', '.spec.type=api', '.spec.other=x'])
+    expect(await woken(8, 7)).toEqual(['.spec.type=web', '.spec.type=api', '.spec.other=x'])
   })
 
   it('does not wake the run that wrote it, while that is open', async () => {

@@ -5,6 +5,7 @@ import { holdLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
+import { replaceSubscriptions } from '../../activities/journal/write/level-runs.ts'
 import { subscribe } from '../../activities/journal/write/subscriptions.ts'
 import {
   jobsToLookUp,
@@ -221,6 +222,21 @@ describe('an open job', () => {
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', cause: 'sweep: changes after the last pass' }])
     await touchJobs(test.db, [run()], later(2500))
     expect(await isBehind()).toBe(false)
+  })
+
+  it('is woken for what it demands traits of when it has not looked for ten minutes', async () => {
+    await openJob(test.db, job({ uid: 'u1', job_id: '' }))
+    const whose = { controller: 'task', cluster: 'c', uid: 'u1', namespace: 'ns', name: 'task-u1' }
+    await replaceSubscriptions(test.db, whose, [{ ...TASK, namespace: 'ns', name: '*', traits: ['app=web'] }], NOW)
+    const known = { cluster: 'c', source: 'watch', events: [seen('ADDED', { uid: 'u1', version: 1 })] } as const
+    await journalEvents(test.db, known, { ...deps, route: () => ({ ignored: 'set-up' }) })
+    await touchJobs(test.db, [run()], later(1000))
+    const other = { cluster: 'c', source: 'watch', events: [seen('ADDED', { uid: 'other', version: 2 })] } as const
+    await journalEvents(test.db, other, { ...deps, route: () => ({ ignored: 'lost' }), now: () => later(2000) })
+    const isBehind = async (ms: number) =>
+      await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(ms))
+    expect(await isBehind(300_000)).toBe(false)
+    expect(await isBehind(602_000)).toBe(true)
   })
 
   it('keeps its phases with their times, its attempt and its last error', async () => {

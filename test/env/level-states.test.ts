@@ -218,9 +218,10 @@ describe('what a pass observes', () => {
       return { status: 200, body: { metadata: { resourceVersion: '1000' }, items: [] } }
     }
     for (let pass = 1; pass <= 2; pass++) await observe({ list })
+    await observe({ list: { ...list, labels: { app: 'other' } } })
     const labelSelector = 'app=shop'
     const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
-    expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }])
+    expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }, { labelSelector: 'app=other' }])
   })
 
   it('is not older than what its own pass has written, which the journal need not know yet', async () => {

@@ -60,6 +60,9 @@ const START_LIMIT_MS = 90_000
 // Half of a start is reading the sources; what a process has compiled is there for the next one.
 const COMPILE_CACHE = join(tmpdir(), 'pawl-test-compile-cache')
 
+// Of controllers that a test brings along a worker makes a bundle, which is most of its start.
+const BUNDLE_CACHE = join(tmpdir(), 'pawl-test-bundle-cache')
+
 const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
 
 /** The name of the test's own connections to the journal, which tells them from those of the processes. */
@@ -297,7 +300,7 @@ export class Pawl {
     const fd = openSync(path, 'a')
     const shift = this.options.clocksMs?.[name]
     const env = childEnvironment({
-      ...{ NODE_COMPILE_CACHE: COMPILE_CACHE },
+      ...{ NODE_COMPILE_CACHE: COMPILE_CACHE, PAWL_BUNDLE_CACHE: BUNDLE_CACHE },
       ...(shift !== undefined && { SHIFTED_CLOCK_MS: String(shift) }),
       ...this.options.environments?.[name],
     })

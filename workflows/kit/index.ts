@@ -230,10 +230,10 @@ export type {
   StatusInput,
   TurnInput,
 } from './run/level-activities.ts'
-export { isSameFields, levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
+export { isSameFields, levelKinds, levelRoutes, subscriptionsOf } from './run/level-routes.ts'
 export type { LevelSubscription } from './run/level-routes.ts'
-export { traitsIn, withTraits } from './run/traits.ts'
-export type { Trait, TraitSources } from './run/traits.ts'
+export { mayHave, traitsIn, withTraits } from './run/traits.ts'
+export type { Trait, Traits, TraitSources } from './run/traits.ts'
 export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.ts'
 export type { GroupKind } from './kind/group-kind.ts'
 export { isWithoutNamespace } from './kind/kubernetes-plurals.ts'

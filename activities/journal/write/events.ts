@@ -5,7 +5,7 @@
 //   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
 
 import type { Kysely, Transaction } from 'kysely'
-import { type Projection, type RoutedEvent, type Routing, traitsIn } from '../../../workflows/kit/index.ts'
+import { type Projection, type RoutedEvent, type Routing, type Traits, traitsIn } from '../../../workflows/kit/index.ts'
 import { type FinishedAction, finishActions, type NewAction } from './actions.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
 import { classify, type Known, type Verdict } from './classify.ts'
@@ -190,7 +190,7 @@ async function wakesOf(
   { cluster, news, routings, ended }: RoutedBatch,
   deps: JournalDeps,
 ): Promise<Wakes[]> {
-  const routed = news.map(({ state, seq, foreign, writer, tree, event }, index): RoutedNews => {
+  const routed = news.map(({ state, seq, foreign, writer, tree, traits }, index): RoutedNews => {
     const routing = routings[index]
     return {
       state,
@@ -198,7 +198,7 @@ async function wakesOf(
       foreign,
       writer,
       tree,
-      traits: traitsIn(event),
+      traits,
       routes: routing !== undefined && 'routes' in routing ? routing.routes : [],
     }
   })
@@ -236,6 +236,8 @@ interface News {
   readonly writer: string | undefined
   readonly tree: readonly string[]
   readonly event: RoutedEvent
+  /** What it has and had; undefined: not known. */
+  readonly traits: Traits | undefined
 }
 
 interface Entry {
@@ -314,14 +316,19 @@ function entryOf(item: Judged, { written, seen, overtaken, states }: Context): E
   }
 }
 
-function newsOf({ event, origin: { writer, tree = [], conflicted }, seq, before }: Judged, state: Known): News {
+function newsOf({ event, origin, seq, before }: Judged, state: Known): News {
+  const { writer, tree = [], conflicted, source } = origin
   const foreign = writer === undefined || conflicted
-  return { state, seq, writer, tree, foreign, event: routedEvent(event.type, state, before?.projection) }
+  const routed = routedEvent(event.type, state, before?.projection)
+  // Between what was known and a list there may have been anything, which a pass may have read.
+  const traits = source === 'relist' || event.missed ? undefined : traitsIn(routed)
+  return { state, seq, writer, tree, foreign, event: routed, traits }
 }
 
 function overtakenNews({ origin: { writer }, seq }: Judged, state: Known): News {
   const type = state.deleted ? 'DELETED' : 'MODIFIED'
-  return { state, seq, writer, tree: [], foreign: true, event: routedEvent(type, state, undefined) }
+  const event = routedEvent(type, state, undefined)
+  return { state, seq, writer, tree: [], foreign: true, event, traits: undefined }
 }
 
 function isOvertaken(verdict: Verdict): boolean {

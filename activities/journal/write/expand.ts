@@ -11,7 +11,9 @@ import {
   isSameGroupKind,
   laneOf,
   type Lanes,
+  mayHave,
   type Route,
+  type Traits,
 } from '../../../workflows/kit/index.ts'
 import { isChildRow } from '../read/children.ts'
 import type { Known } from './classify.ts'
@@ -29,7 +31,7 @@ export interface RoutedNews {
   /** As in `AnsweredWrites`. */
   readonly tree: readonly string[]
   /** Undefined: not known, so that it may be anything. */
-  readonly traits: readonly string[] | undefined
+  readonly traits: Traits | undefined
 }
 
 interface Dependent extends GroupKind {
@@ -112,8 +114,8 @@ async function lookUp(trx: Transaction<Database>, cluster: string, news: readonl
   const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
   const others = news.flatMap(({ state, routes }) => routes.flatMap(({ uid }) => (uid === state.uid ? [] : [uid])))
   const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
-  const names = news.map(({ state: { group, kind, namespace, name }, traits = null }) => {
-    return { group, kind, namespace, name, traits }
+  const names = news.map(({ state: { group, kind, namespace, name }, traits }) => {
+    return { group, kind, namespace, name, has: traits?.has ?? null, fields: traits?.fields ?? [] }
   })
   const { rows } = await sql<Omit<LookedUp, 'writers'> & { writers: [string, WriterRun][] }>`
     select (select coalesce(json_agg(d), '[]') from (
@@ -126,9 +128,12 @@ async function lookUp(trx: Transaction<Database>, cluster: string, news: readonl
            (select coalesce(json_agg(s), '[]') from (
               select distinct s.api_group as "group", s.kind, s.namespace, s.name, s.traits, s.controller, s.uid, s.job_id = '' as "isLevel",
                      coalesce(o.name, '') as "subjectName", o.namespace as "subjectNamespace"
-              from json_to_recordset(${JSON.stringify(names)}::json) as n("group" text, kind text, namespace text, name text, traits text[])
+              from json_to_recordset(${JSON.stringify(names)}::json) as n("group" text, kind text, namespace text, name text, has text[], fields text[])
               join subscription s on s.cluster = ${cluster} and s.api_group = n."group" and s.kind = n.kind
-                and s.namespace in (n.namespace, '*') and s.name in (n.name, '*') and (n.traits is null or s.traits <@ n.traits)
+                and s.namespace in (n.namespace, '*') and s.name in (n.name, '*') 
+                and (n.has is null or s.traits <@ n.has or not exists (
+                  select from unnest(s.traits) as demanded(trait) where trait <> all(n.has)
+                    and (trait not like '.%' or split_part(trait, '=', 1) = any(n.fields))))
               left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
            (select coalesce(json_agg(json_build_array(workflow_id, json_build_object(
                      'controller', controller, 'uid', uid, 'jobID', job_id, 'isOpen', outcome is null,
@@ -232,6 +237,6 @@ function isMeant({ state, traits }: RoutedNews, wanted: Subscriber): boolean {
     isSameGroupKind(state, wanted) &&
     [state.namespace, '*'].includes(wanted.namespace) &&
     [state.name, '*'].includes(wanted.name) &&
-    wanted.traits.every((trait) => traits?.includes(trait) !== false)
+    mayHave(traits, wanted.traits)
   )
 }

@@ -187,25 +187,29 @@ export async function recordLostJob(
   })
 }
 
+// What an object had before is not known here, so whoever demands traits is taken to be behind by whatever has changed: not each minute in a busy namespace.
+const UNMET_MS = 600_000
+
 /**
  * Wakes the open run of a job when its subject, one of that one's children or an object that it waits for changed after its last pass began:
  * the wake of that change may be lost. A run's own last write leads to one needless pass, and that one to none.
  */
 export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): Promise<boolean> {
   const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
+  const last = last_pass_at ?? started_at
   const { rows } = await sql<{ seq: number }>`
     with subject as (select * from object where cluster = ${cluster} and uid = ${uid}),
       child as (select c.* from subject s join object c on ${isChildRow('c', 's')}),
       tree as (
         select seq, updated_at from subject union all select seq, updated_at from child
         union all select c.seq, c.updated_at from child s join object c on ${isChildRow('c', 's')})
-    select o.seq from tree o where o.updated_at > ${last_pass_at ?? started_at}
+    select o.seq from tree o where o.updated_at > ${last}
     union all
     select o.seq from subscription s
     join object o on o.cluster = s.cluster and o.api_group = s.api_group and o.kind = s.kind
       and s.namespace in (o.namespace, '*') and s.name in (o.name, '*')
     where s.controller = ${controller} and s.uid = ${uid} and s.job_id = ${job_id} and s.cluster = ${cluster}
-      and o.updated_at > ${last_pass_at ?? started_at}
+      and o.updated_at > ${last} and (s.traits = '{}' or ${last} < ${new Date(now.getTime() - UNMET_MS)})
     order by seq desc limit 1`.execute(db)
   const [changed] = rows
   if (changed === undefined) return false

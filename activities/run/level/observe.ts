@@ -21,7 +21,7 @@ import {
   type Selection,
   selectionsOf,
   type Subject,
-  subscriptionOf,
+  subscriptionsOf,
   writesFor,
   type WrittenKind,
 } from '../../../workflows/kit/index.ts'
@@ -121,7 +121,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
       writes: writesIn(deps, by, query, target),
     }
   })
-  const wanted = requests.flatMap(subscriptionsOf)
+  const wanted = requests.flatMap(watchedBy)
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
@@ -159,14 +159,13 @@ function selected(query: LevelQuery, target: object, settings: JsonValue | undef
   return selections.slice(0, 1).map((selection) => ({ ...selection, namespace: undefined }))
 }
 
-function subscriptionsOf({ query, selections }: StateRequest): readonly LevelSubscription[] {
-  if (query.query.quiet === true) return []
-  return selections.flatMap((selection) => subscriptionOf(query.query, groupKindOf(query), selection) ?? [])
+function watchedBy({ query, selections }: StateRequest): readonly LevelSubscription[] {
+  return query.query.quiet === true ? [] : subscriptionsOf(query.query, groupKindOf(query), selections)
 }
 
 /** Whether what the state looks at was not subscribed to before. */
 function isNew(request: StateRequest, added: readonly LevelSubscription[]): boolean {
-  return subscriptionsOf(request).some((watching) =>
+  return watchedBy(request).some((watching) =>
     added.some(
       ({ namespace, name, traits, ...kind }) =>
         isSameGroupKind(kind, watching) &&

@@ -1,7 +1,7 @@
 // Lets go of chaos pods that are being deleted, in each pass: whoever deletes them, their finalizer holds them until what they did is undone, or nothing of it
 // can be left. Source: seeds/chaos-controller.txt "Cleanup phase", step 2; spec/chaos.md 2.7.
 
-import { action, done } from '../../kit/index.ts'
+import { action, done, later } from '../../kit/index.ts'
 import { CHAOS_POD_FINALIZER } from '../contract.ts'
 import { letGoCommand } from '../let-go-command.ts'
 import type { ChaosPod, Target } from './observed.ts'
@@ -12,9 +12,11 @@ import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
 export const LOOK_AGAIN_MS = 10_000
 
 export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) => {
-  await letGo(pass, pass.state.chaosPods)
+  const { chaosPods } = pass.state
+  await letGo(pass, chaosPods)
   await tellFailures(pass)
-  return done
+  // A target that has lost its labels wakes nobody when it goes.
+  return chaosPods.some((pod) => needsHealth(pod) && !wasReleased(pass, pod)) ? later(LOOK_AGAIN_MS) : done
 })
 
 /** Deletes chaos pods that nobody has deleted. What had not begun, or has ended already, goes at once; of the others a pass that follows lets go. */

@@ -1,7 +1,7 @@
 // What of an object may leave it: allow-listed paths, read and projected. Pure; the journal, the routes and the
 // generated state types all use these functions, so they agree on what a path means.
 //
-//   J1. A projection holds only declared paths and the identifying metadata; never managedFields, never resourceVersion.
+//   J1. A projection holds only declared paths, the identifying metadata, and what objects are selected by (traits.ts); never managedFields, never resourceVersion.
 //   J2. Keys come in the order of their names, so equal objects give equal text.
 //   J3. A path that an object does not have leaves no trace: no undefined, no empty parent.
 

@@ -3,7 +3,7 @@
 //   V1. The target's own events start a run.
 //   V2. An event of a state's kind, or of one that it declares to write, starts one for the target that is, or was, its owner: by reference from
 //       the target's namespace (owners.ts), or by label and annotation (marks.ts) from where it may write such an object (write-places.ts, W4).
-//   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionOf`).
+//   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionsOf`).
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
@@ -103,10 +103,29 @@ export interface LevelSubscription extends GroupKind {
 }
 
 /**
- * What to subscribe to for a query, beside the routes; undefined where they tell of everything (V2).
+ * What to subscribe to for a query, beside the routes; empty where they tell of everything (V2).
  * An owned object that is asked for by name may be there without being owned, which is a fault until it goes.
  */
-export function subscriptionOf(
+export function subscriptionsOf(
+  query: QueryData,
+  of: GroupKind,
+  selections: readonly Selection[],
+): readonly LevelSubscription[] {
+  const isTooMany = query.fieldsFrom !== undefined && selections.length > MOST_BY_FIELD
+  const meant = isTooMany ? withoutFields(selections) : selections
+  return meant.flatMap((selection) => subscriptionOf(query, of, selection) ?? [])
+}
+
+// All that subscribe to a kind by fields are looked through for each of its events in their namespace.
+const MOST_BY_FIELD = 50
+
+/** Each once. */
+function withoutFields(selections: readonly Selection[]): readonly Selection[] {
+  const bare = selections.map(({ fromFields: _, ...rest }): Selection => ({ ...rest, fieldSelector: '' }))
+  return [...new Map(bare.map((one) => [JSON.stringify(one), one])).values()]
+}
+
+function subscriptionOf(
   query: QueryData,
   { group, kind }: GroupKind,
   selection: Selection,

@@ -4,6 +4,7 @@ import {
   CONTENT,
   type DeclaredWrite,
   defineLevel,
+  type GroupKind,
   groupKindText,
   hashedContent,
   type LevelController,
@@ -16,7 +17,8 @@ import {
   type RoutedEvent,
   type Routing,
   type StateQuery,
-  subscriptionOf,
+  type Selection,
+  subscriptionsOf,
 } from '../../../../workflows/kit/index.ts'
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops', projection: [path('status.phase')] }
@@ -114,32 +116,39 @@ describe('what a controller in level mode subscribes to', () => {
   const own = { group: 'example.com', kind: 'Shop' }
   const core = (kind: string) => ({ group: '', kind })
   const selection = { namespace: 'ns', name: undefined, labelSelector: '', fieldSelector: '', controller: undefined }
+  const subscribed = (query: StateQuery, of: GroupKind, one: Selection) => subscriptionsOf(query, of, [one])
 
   it('is an object by its name, owned or not, and any of a kind where selectors decide', () => {
     const named = { ...selection, name: 'a' }
-    expect(subscriptionOf(queries.settings, core('ConfigMap'), named)).toEqual({
-      group: '',
-      kind: 'ConfigMap',
-      namespace: 'ns',
-      name: 'a',
-      traits: [],
-    })
-    expect(subscriptionOf({ ...queries.settings, owned: true }, core('ConfigMap'), named)).toBeDefined()
-    expect(subscriptionOf(queries.sisters, own, selection)).toEqual({ ...own, namespace: 'ns', name: '*', traits: [] })
+    expect(subscribed(queries.settings, core('ConfigMap'), named)).toEqual([
+      { group: '', kind: 'ConfigMap', namespace: 'ns', name: 'a', traits: [] },
+    ])
+    expect(subscribed({ ...queries.settings, owned: true }, core('ConfigMap'), named)).toHaveLength(1)
+    expect(subscribed(queries.sisters, own, selection)).toEqual([{ ...own, namespace: 'ns', name: '*', traits: [] }])
     const anywhere = { ...selection, namespace: undefined }
-    expect(subscriptionOf(queries.nodes, core('Node'), anywhere)).toEqual({
-      ...core('Node'),
-      namespace: '*',
-      name: '*',
-      traits: [],
-    })
+    expect(subscribed(queries.nodes, core('Node'), anywhere)).toEqual([
+      { ...core('Node'), namespace: '*', name: '*', traits: [] },
+    ])
     const selected = { ...selection, labelSelector: 'sister=yes' }
-    expect(subscriptionOf(queries.sisters, own, selected)).toMatchObject({ name: '*', traits: ['sister=yes'] })
-    expect(subscriptionOf(queries.sisters, own, { ...selected, name: 'a' })).toMatchObject({ name: 'a', traits: [] })
+    expect(subscribed(queries.sisters, own, selected)).toMatchObject([{ name: '*', traits: ['sister=yes'] }])
+    expect(subscribed(queries.sisters, own, { ...selected, name: 'a' })).toMatchObject([{ name: 'a', traits: [] }])
+  })
+
+  it('is each value of a field, and of very many the kind as a whole', () => {
+    const about: StateQuery = { kind: 'v1/Event', many: true, fieldsFrom: { reason: 'spec.reasons' } }
+    const valued = (count: number) =>
+      Array.from({ length: count }, (_, at): Selection => {
+        return { ...selection, fieldSelector: `reason=r${at}`, fromFields: { reason: `r${at}` } }
+      })
+    const traits = (count: number) =>
+      subscriptionsOf(about, core('Event'), valued(count)).map((subscription) => subscription.traits)
+    expect(traits(2)).toEqual([['.reason=r0'], ['.reason=r1']])
+    expect(traits(50)).toHaveLength(50)
+    expect(traits(51)).toEqual([[]])
   })
 
   it('is nothing of a list whose objects it owns: the routes bring those', () => {
-    expect(subscriptionOf(queries.pods, core('Pod'), selection)).toBeUndefined()
+    expect(subscribed(queries.pods, core('Pod'), selection)).toEqual([])
   })
 })
 
