@@ -24,7 +24,8 @@ if (node === undefined) {
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)], {
   stdio: 'inherit',
 })
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name))
+// SIGUSR1 is what a waiting init container is told (`pawl injector chaos-handler`).
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1']) process.on(name, () => child.kill(name))
 child.once('error', (error) => {
   process.stderr.write(`pawl: ${node} could not be started: ${error.message}\n`)
   process.exit(1)

@@ -45,6 +45,7 @@ export interface KubeEvent {
   readonly source: string
   /** What is said once: events with the same parts are one. */
   readonly identity: readonly string[]
+  readonly annotations?: Readonly<Record<string, string>> | undefined
 }
 
 /** Records an Event on the subject. @returns whether it is there, also from before. @throws nothing that the API server says: that is logged. */
@@ -59,6 +60,7 @@ export async function writeEvent(
   told: KubeEvent,
 ): Promise<'recorded' | 'known' | 'unwritten'> {
   const { apiVersion, kind, name, uid } = involved
+  const { annotations } = told
   const hash = identityHash(told.identity)
   const at = deps.now().toISOString()
   // Events on objects without namespace are in this one.
@@ -66,7 +68,7 @@ export async function writeEvent(
   const event = {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${nameBegin(name)}.${hash.slice(0, 16)}`, namespace },
+    metadata: { name: `${nameBegin(name)}.${hash.slice(0, 16)}`, namespace, ...(annotations && { annotations }) },
     involvedObject: { apiVersion, kind, ...(involved.namespace !== '' && { namespace }), name, uid },
     type: told.type,
     reason: told.reason,

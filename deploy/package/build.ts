@@ -14,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
 // What is read at run time, and what people read.
 const COPIED = [
-  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js'],
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js', 'worker/pawl-injector.js'],
   ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/setup', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
   ...['deploy/api.yaml', 'deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
 ]

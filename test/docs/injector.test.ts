@@ -1,13 +1,24 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 import { describe, expect, it } from 'vitest'
 
+import { DEFAULT_CONFIG } from '../../workflows/chaos/config.ts'
 import { INJECTOR_KINDS } from '../../workflows/chaos/contract.ts'
+import { chaosPod } from '../../workflows/chaos/disruption/chaos-pod.ts'
 import { firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/injector.md`, 'utf8')
+
+// Of Debian, by package. Those that are in every image of it are asked for all the same: an image may be of another one.
+const PROGRAMS = {
+  iproute2: ['ip', 'tc', 'ss', 'bridge'],
+  iptables: ['iptables', 'ip6tables', 'iptables-restore'],
+  'util-linux': ['nsenter', 'unshare', 'mount', 'umount', 'setsid', 'lsblk', 'findmnt'],
+  ...{ coreutils: ['cat', 'test', 'df', 'stat'], dash: ['sh'], procps: ['pkill', 'ps', 'sysctl'], kmod: ['modprobe'] },
+  ...{ nftables: ['nft'], ipset: ['ipset'], conntrack: ['conntrack'], 'stress-ng': ['stress-ng'] },
+}
 
 describe('the page on the injector', () => {
   it('lists every variable that the injector reads', async () => {
@@ -20,3 +31,98 @@ describe('the page on the injector', () => {
     for (const { name } of INJECTOR_KINDS) expect(section(page, '## What it does')).toContain(`| ${name} |`)
   })
 })
+
+describe("the injector's image on that page", () => {
+  const image = section(page, '## Its image')
+  const [dockerfile = ''] = [...image.matchAll(/^```Dockerfile\n([^]*?)^```$/gm)].map(([, text]) => text)
+  const stages = new Map(dockerfile.split(/^FROM \S+ AS /m).map((text) => [text.split('\n', 1)[0], text]))
+  const entryPoint = (stage: string) =>
+    JSON.parse(/^ENTRYPOINT (.*)$/m.exec(stages.get(stage) ?? '')?.[1] ?? '[]') as string[]
+  const pod = podOf()
+  const [container] = pod.spec.containers
+
+  it('has every program that the injector starts, and looks for it when it is made', async () => {
+    const started = await programsIn(['activities/chaos/injector', 'workflows/chaos/injector'])
+    const [probe = ''] = container.readinessProbe.exec.command
+    const needed = new Set([...started, probe])
+    expect([...needed]).toEqual(expect.arrayContaining(['nsenter', 'tc', 'iptables', 'test']))
+    const sought = /^RUN which (.*)$/m.exec(stages.get('injector') ?? '')?.[1]?.split(' ') ?? []
+    expect([...sought].sort()).toEqual([...needed].sort())
+    // What is in each image of Debian, as is what the shell is.
+    const packages = Object.entries(PROGRAMS).filter(([, names]) => names.some((name) => needed.has(name)))
+    const asked = packages.map(([name]) => name).filter((name) => !['coreutils', 'dash'].includes(name))
+    const installed = /apt-get install (.*) \\$/m.exec(stages.get('injector') ?? '')?.[1]?.split(' ')
+    expect(installed?.filter((word) => !word.startsWith('--')).sort()).toEqual(asked.sort())
+  })
+
+  it('starts what chaos pods and the handler say arguments to, as root where that is needed', async () => {
+    const { bin } = JSON.parse(await readFile(`${ROOT}/package.json`, 'utf8')) as { bin: Record<string, string> }
+    expect(bin).toMatchObject({ 'pawl-injector': 'worker/pawl-injector.js' })
+    expect(container).not.toHaveProperty('command')
+    expect(container.args[0]).toBe('network-disruption')
+    expect(entryPoint('injector')).toEqual(['/app/node_modules/.bin/pawl-injector'])
+    expect(entryPoint('handler')).toEqual(['/app/node_modules/.bin/pawl-injector', 'chaos-handler'])
+    expect(stages.get('injector')).toMatch(/^USER root$/m)
+  })
+
+  it('says what the pod has of its node', () => {
+    const volumes = new Map(pod.spec.volumes.map(({ name, hostPath }) => [name, hostPath.path]))
+    const mounts = container.volumeMounts.map(({ name, mountPath, readOnly }) => {
+      return `| \`${mountPath}\` | \`${String(volumes.get(name))}\`${readOnly === true ? ', read only' : ''} |`
+    })
+    for (const row of mounts) expect(image).toContain(row)
+    expect(firstColumn(image)).toHaveLength(mounts.length)
+    expect(pod.spec.hostPID).toBe(true)
+    expect(container.securityContext).toEqual({ privileged: true })
+  })
+})
+
+interface PodOnPage {
+  readonly spec: {
+    readonly hostPID: boolean
+    readonly containers: readonly [
+      {
+        readonly args: readonly string[]
+        readonly securityContext: object
+        readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } }
+        readonly volumeMounts: readonly {
+          readonly name: string
+          readonly mountPath: string
+          readonly readOnly?: boolean
+        }[]
+      },
+    ]
+    readonly volumes: readonly { readonly name: string; readonly hostPath: { readonly path: string } }[]
+  }
+}
+
+function podOf(): PodOnPage {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'uid-web', resourceVersion: '1' }
+  const containers = [{ name: 'app', id: 'containerd://1' }]
+  const made = chaosPod({
+    ...{ name: 'chaos-slow', kind: 'network-disruption', disruption: { name: 'slow', namespace: 'shop', uid: 'uid' } },
+    target: {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata, annotations: {}, isRunning: true, waitsForInit: false },
+      ...{ node: 'n1', ip: '10.0.0.1', containers },
+    },
+    spec: { selector: { app: 'web' }, count: 1, network: { drop: 30 } },
+    ...{ config: DEFAULT_CONFIG, times: { createPods: 0, inject: 0, end: 60_000 }, cloudHosts: [], now: 0 },
+  })
+  if (!('pod' in made)) throw new Error(made.problem.message)
+  return made.pod as unknown as PodOnPage
+}
+
+/** Words that stand first, or behind `--`, in a command line of the sources, of the programs that Debian has for such things. */
+async function programsIn(folders: readonly string[]): Promise<ReadonlySet<string>> {
+  const paths = await Promise.all(
+    folders.map(async (folder) => {
+      const names = await readdir(`${ROOT}/${folder}`, { recursive: true })
+      return names.filter((name) => name.endsWith('.ts')).map((name) => `${ROOT}/${folder}/${name}`)
+    }),
+  )
+  const texts = await Promise.all(paths.flat().map((path) => readFile(path, 'utf8')))
+  const starts = (program: string) =>
+    new RegExp(`\\[(?:\\.\\.\\.[\\w ]+, )?'${program}',|'--', '${program}'|\\('${program}',`)
+  const known = Object.values(PROGRAMS).flat()
+  return new Set(known.filter((program) => texts.some((text) => starts(program).test(text))))
+}

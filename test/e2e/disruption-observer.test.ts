@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
+import { EVENT_SOURCE } from '../../workflows/chaos/contract.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
@@ -40,6 +41,14 @@ describe('a Disruption', () => {
     const restarts = ['Warning', 'TargetPodTooManyRestarts', `target ${name}: container app was restarted 3 times`]
     const warning = ['Warning', 'TargetPodContainersInWarningState', `target ${name}: container app: CrashLoopBackOff`]
     await vi.waitFor(async () => expect((await told()).sort()).toEqual([warning, restarts]), PATIENT)
+    const onPod = async () => (await shop().events('Pod', name)).map(({ reason, message }) => [reason, message]).sort()
+    const disrupted = ['Disrupted', expect.stringContaining(name) as string]
+    const target = `target of disruption ${made.metadata.namespace ?? ''}/${name}:`
+    const warnedOn = [
+      ['TargetPodContainersInWarningState', `${target} container app: CrashLoopBackOff`],
+      ['TargetPodTooManyRestarts', `${target} container app was restarted 3 times`],
+    ]
+    await vi.waitFor(async () => expect(await onPod()).toEqual([disrupted, ...warnedOn]), PATIENT)
     await shop().until(name, {
       targetStates: { [name]: { restarts: { app: 3 }, warnings: ['TargetPodContainersInWarningState'] } },
     })
@@ -50,6 +59,8 @@ describe('a Disruption', () => {
       `target ${name}: nothing is wrong with it any more`,
     ]
     await vi.waitFor(async () => expect((await told()).sort()).toEqual([recovered, warning, restarts]), PATIENT)
+    const well = ['RecoveredWarningStateInTargetPod', `${target} nothing is wrong with it any more`]
+    await vi.waitFor(async () => expect(await onPod()).toEqual([disrupted, well, ...warnedOn]), PATIENT)
     await shop().until(name, { targetStates: { [name]: { restarts: { app: 3 } } } })
     await shop().remove(name)
     for (const one of await kubelet.pods(made)) await kubelet.end(one)
@@ -133,22 +144,30 @@ describe('a Disruption', () => {
   })
 })
 
-/** Of all Events that are there, Pawl's own among them, the journal knows Warnings about pods. */
+/** Of all Events that are there, Pawl's own among them, the journal knows Warnings of others about pods. */
 async function followsNothingElse(): Promise<void> {
   const { rows } = await sql<{ name: string }>`select name from object where kind = 'Event'`.execute(
     chaos.tenants.pawl.db,
   )
   const { items } = await shop().cluster.kube.request<ObjectList>('GET', '/api/v1/events')
   const others = (items as readonly Told[]).filter(
-    ({ type, involvedObject }) => type !== 'Warning' || involvedObject.kind !== 'Pod',
+    ({ type, involvedObject, source }) =>
+      type !== 'Warning' || involvedObject.kind !== 'Pod' || source?.component === EVENT_SOURCE,
   )
   expect(rows.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^probed\./))
   expect(others.map(({ involvedObject }) => involvedObject.kind)).toContain('Disruption')
+  const kinds = others.filter(({ reason }) => reason === 'TargetPodLivenessProbe').map((one) => one.involvedObject.kind)
+  expect(kinds.sort()).toEqual(['Disruption', 'Pod'])
   const known = new Set(rows.map(({ name }) => name))
   expect(others.filter(({ metadata }) => known.has(metadata.name))).toEqual([])
 }
 
-type Told = KubeObject & { readonly type: string; readonly involvedObject: { readonly kind: string } }
+type Told = KubeObject & {
+  readonly type: string
+  readonly reason: string
+  readonly involvedObject: { readonly kind: string }
+  readonly source?: { readonly component?: string }
+}
 
 /** What the journal says of the events of a pod and of those about it, in their order. */
 async function outcomes(name: string): Promise<readonly string[]> {

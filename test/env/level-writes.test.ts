@@ -360,6 +360,13 @@ describe('an event that an action tells', () => {
     expect(events()).toHaveLength(3)
   })
 
+  it('has its annotations, which make it no other event', async () => {
+    await tell({ annotations: { 'example.com/shop': '{"open":true}' } })
+    await tell({ annotations: { 'example.com/shop': '{"open":false}' } })
+    await tell()
+    expect(events().map(({ metadata }) => metadata.annotations)).toEqual([{ 'example.com/shop': '{"open":true}' }])
+  })
+
   it('is told before what it goes along with, in their order', async () => {
     const told = ['Opened', 'Renamed'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } as const }))
     await apply(wanted({}), { told })

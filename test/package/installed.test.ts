@@ -1,5 +1,7 @@
 // The npm package, installed in a project outside of the checkout.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -92,6 +94,20 @@ describe('the command of the package', () => {
     expect(project.run(PAWL, '--version')).toEqual({ code: 0, stdout: `${project.manifest.version}\n`, stderr: '' })
     const drawn = project.run(PAWL, 'plan', 'show', 'execution')
     expect([drawn.code, drawn.stdout.split('\n', 1)]).toEqual([0, [expect.stringMatching(/^Execution /)]])
+  })
+
+  it('is the injector under a name of its own, as images start it', async () => {
+    for (const file of Object.values(project.manifest.bin)) expect(files).toContain(file)
+    const path = `pawl/${project.manifest.bin['pawl-injector'] ?? ''}`
+    expect(project.run(path, '--help')).toEqual(project.run(PAWL, 'injector', '--help'))
+    const handler = [join(project.dir, 'node_modules', path), 'chaos-handler', '--timeout', '1h']
+    const child = spawn(process.execPath, handler, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const closed = once(child, 'close')
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    await expect.poll(() => text, { timeout: 50_000 }).toContain('"message":"waiting"')
+    child.kill('SIGUSR1')
+    expect(await closed).toEqual([0, null])
   })
 
   it('generates nothing into itself', () => {

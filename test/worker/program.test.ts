@@ -68,6 +68,30 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     })
   })
 
+  it('are the injector, by its own name', () => {
+    const { stdout } = run('cli.ts', 'injector', '--help')
+    expect(run('pawl-injector.js', '--help')).toEqual({ status: 0, stdout, stderr: '' })
+    expect(run('pawl-injector.js', 'network-disruption', '--no', '1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('injector: --no: unknown flag') as string,
+    })
+  })
+
+  // The injector of the target tells the first process that the runtime has started.
+  it.each([['pawl-injector.js'], ['pawl.js', 'injector']])(
+    'hear what is said to their first process: %s',
+    async (file, ...words) => {
+      const child = spawn(process.execPath, [join(WORKER, file), ...words, 'chaos-handler', '--timeout', '1h'])
+      const closed = once(child, 'close')
+      let text = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      await expect.poll(() => text, { timeout: 50_000 }).toContain('"message":"waiting"')
+      child.kill('SIGUSR1')
+      expect(await closed).toEqual([0, null])
+      expect(text).toContain('the pod is disturbed')
+    },
+  )
+
   it('end when a signal comes, with an exit code of their own', async () => {
     const args = ['injector', 'cpu-pressure', '--level', 'pod', '--target-containers', 'app;process://1', '--dry-run']
     const env = { ...process.env, CHAOS_INJECTOR_STATE: folder, CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready') }

@@ -4,6 +4,8 @@ export const GROUP = 'chaos.datadoghq.com'
 export const VERSION = 'v1beta1'
 export const DISRUPTION_KIND = 'Disruption'
 export const DISRUPTION_CRON_KIND = 'DisruptionCron'
+/** Who tells the Events of Disruptions. Source: spec/chaos.md 1.9. */
+export const EVENT_SOURCE = 'disruption-controller'
 
 /** The finalizer of Disruption, DisruptionCron and DisruptionRollout. */
 export const FINALIZER = 'finalizer.chaos.datadoghq.com'
@@ -35,8 +37,8 @@ export const READINESS_FILE = '/tmp/readiness_probe'
 export const ENVIRONMENT_ANNOTATION = `${GROUP}/environment`
 /** On a Disruption, as JSON: who made it. It does not change. */
 export const USER_INFO_ANNOTATION = 'UserInfo'
-/** On a Disruption: of which trace it is part. */
-export const SPAN_CONTEXT_ANNOTATION = 'SpanContext'
+/** On the Event `Created`, as JSON: the Disruption with the spec that is carried out. */
+export const EVENT_MANIFEST_ANNOTATION = 'disruption'
 /**
  * On a namespace: nothing is disturbed on behalf of it, what is there ends, and nothing new begins, until it is taken off; on the namespace of chaos pods: the
  * same for the whole cluster. Its value says why.

@@ -15,7 +15,7 @@ export async function tell(
   deps: Deps,
   { by, subject, target, event, source = fieldManagerOf(by) }: EventInput,
 ): Promise<void> {
-  const { type, reason, message, occasion = '', about } = event
+  const { type, reason, message, occasion = '', about, annotations } = event
   const identity = [
     subject.uid,
     source,
@@ -26,7 +26,7 @@ export async function tell(
     ...(about === undefined ? [] : [about.metadata.uid]),
   ]
   const involved = about === undefined ? { ...subject, apiVersion: target.apiVersion } : involvedIn(about)
-  const answer = await writeEvent(deps, involved, { type, reason, message, source, identity })
+  const answer = await writeEvent(deps, involved, { type, reason, message, source, identity, annotations })
   const controller = controllerOf(by)
   const { namespace, name } = subject
   if (answer === 'recorded') deps.hearing?.(controller)?.eventRecorded?.({ controller, namespace, name, reason })

@@ -1,7 +1,7 @@
 // Disruption in level mode, as one value. Source: seeds/chaos-controller.txt; spec/chaos.md 2.
 
 import { defineLevel } from '../../kit/index.ts'
-import { FINALIZER } from '../contract.ts'
+import { EVENT_SOURCE, FINALIZER } from '../contract.ts'
 import { type Disruption, disruptionKind } from './kind.ts'
 import { clouds } from './find-cloud-hosts.ts'
 import { CHAOS_HOME, disruptionQueries, type DisruptionState } from './pass.ts'
@@ -13,7 +13,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   target: disruptionKind,
   queries: disruptionQueries,
   plan: disrupt,
-  eventSource: 'disruption-controller',
+  eventSource: EVENT_SOURCE,
   finalizer: FINALIZER,
   onDelete: cleanUp,
   onGone: endOrphans,

@@ -4,7 +4,7 @@
 //   O2. That a target has recovered is told when nothing is wrong with it any more, and only of one that was warned of.
 //   O3. Restarts are counted from when a target was looked at first, or was last told of.
 //   O4. What may have been told by a Warning is over when nothing tells of it where Warnings were read, and only then.
-//   O5. What many targets have in common is one event, which names the first of them.
+//   O5. What many targets have in common is one event, which names the first of them. Each of them is told of it as well, up to a number.
 
 import { type Trouble, WARNINGS } from './trouble.ts'
 
@@ -59,6 +59,13 @@ const UNWARNED: ReadonlySet<string> = new Set([UNREADY[1].reason, UNREADY_AT_FIR
 /** More are too many. Source: spec/chaos.md 1.10. */
 const MOST_RESTARTS = 2
 const MOST_NAMED = 5
+/** Of one reason in one pass: each is a request. */
+const MOST_TOLD = 50
+
+/** What is told on a target itself. */
+export interface NewsOfTarget extends TargetNews {
+  readonly name: string
+}
 
 /** What is found of one target. */
 interface Finding {
@@ -72,14 +79,20 @@ export function observeTargetStates(
   seen: readonly SeenTarget[],
   before: TargetStates,
   kind: 'Pod' | 'Node',
-): { readonly states: TargetStates; readonly news: readonly TargetNews[] } {
+): {
+  readonly states: TargetStates
+  readonly news: readonly TargetNews[]
+  readonly onTargets: readonly NewsOfTarget[]
+} {
   const looked = seen.map((target) => ({ name: target.name, ...lookAt(target, before[target.name], kind) }))
   const kept = looked
     .filter(({ state }) => Object.keys(state).length > 0)
     .map(({ name, state }) => [name, state] as const)
+  const findings = looked.flatMap((one) => one.findings)
   return {
     states: Object.fromEntries(kept.sort(([one], [other]) => (one < other ? -1 : 1))),
-    news: newsOf(looked.flatMap(({ findings }) => findings)),
+    news: newsOf(findings),
+    onTargets: newsOnTargets(findings),
   }
 }
 
@@ -133,8 +146,10 @@ function unreadyReason({ trouble, isDisturbed, isKnown }: SeenTarget, held: Read
   return isDisturbed ? during.reason : before.reason
 }
 
+type TargetFinding = Finding & { readonly target: SeenTarget }
+
 /** O5 */
-function newsOf(findings: readonly (Finding & { readonly target: SeenTarget })[]): readonly TargetNews[] {
+function newsOf(findings: readonly TargetFinding[]): readonly TargetNews[] {
   const reasons = [...new Set(findings.map(({ reason }) => reason))]
   return reasons.flatMap((reason) => {
     const about = findings.filter((one) => one.reason === reason)
@@ -144,5 +159,15 @@ function newsOf(findings: readonly (Finding & { readonly target: SeenTarget })[]
     const more = about.length > MOST_NAMED ? [`and ${about.length - MOST_NAMED} more`] : []
     const message = `${about.length === 1 ? 'target' : `${about.length} targets`} ${[...named, ...more].join('; ')}`
     return [{ type: first.type, reason, message, occasion: about.map(({ target }) => target.version).join(' ') }]
+  })
+}
+
+/** O5 */
+function newsOnTargets(findings: readonly TargetFinding[]): readonly NewsOfTarget[] {
+  const told = new Map<string, number>()
+  return findings.flatMap(({ type, reason, what, target: { name, version } }) => {
+    const count = (told.get(reason) ?? 0) + 1
+    told.set(reason, count)
+    return count > MOST_TOLD ? [] : [{ type, reason, message: what, occasion: version, name }]
   })
 }

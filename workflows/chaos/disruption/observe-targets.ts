@@ -4,10 +4,11 @@
 //       the selectors select.
 //   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
 //   T3. Of a pod that is being deleted nothing is told, neither that it is in trouble nor that it is not any more; what was told of it holds.
+//   T4. It is told on the Disruption, and on the target, whose owner knows nothing of the Disruption. Those Warnings nobody hears again (pass.ts).
 
 import { action, done } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
-import { observeTargetStates, type TargetStates } from './observation.ts'
+import { type NewsOfTarget, observeTargetStates, type TargetStates } from './observation.ts'
 import type { Target } from './observed.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
 import { heardOf } from './hear-warnings.ts'
@@ -49,8 +50,9 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
     const isKnown = former.includes(name)
     return { name, trouble, version: `${uid}/${resourceVersion}`, isDisturbed: disturbed.has(name), isKnown, isHeard }
   })
-  const { states, news } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
+  const { states, news, onTargets } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
   await Promise.all(news.map(async (one) => await act.event(one)))
+  await Promise.all(onTargets.map(async (one) => await tellOn(pass, one, found)))
   const kept = keptStates({ ...statesOf(going, before), ...states }, targets)
   if (Object.keys(kept).length > 0 || Object.keys(before).length > 0) status.targetStates = writable(kept)
   return next
@@ -60,6 +62,18 @@ export const observeTargets = action<DisruptionPass>('observeTargets', async (pa
 function statesOf(going: readonly Target[], before: TargetStates): TargetStates {
   const names = new Set(going.map(({ metadata }) => metadata.name))
   return Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)))
+}
+
+/** T4 */
+async function tellOn(
+  { act, target: { metadata } }: DisruptionPass,
+  { name, message, ...news }: NewsOfTarget,
+  found: readonly Target[],
+): Promise<void> {
+  const about = found.find((one) => one.metadata.name === name)
+  if (about === undefined) return
+  const disruption = `${metadata.namespace}/${metadata.name}`
+  await act.event({ ...news, about, message: `target of disruption ${disruption}: ${message}` })
 }
 
 /** T2. Of one that is no target any more nothing is kept. */

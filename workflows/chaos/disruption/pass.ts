@@ -10,6 +10,7 @@ import { chaosHomeOf, configOf, type PassConfig } from '../config.ts'
 import {
   DISRUPTION_NAME_LABEL,
   DISRUPTION_NAMESPACE_LABEL,
+  EVENT_SOURCE,
   INJECTION_STATUSES,
   type InjectionStatus,
 } from '../contract.ts'
@@ -49,7 +50,8 @@ const CHOSEN = { many: true, lazy: true, namesFrom: 'status.targets' } as const
 const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
 const NOT_OVER = ['', ...INJECTION_STATUSES.filter((status) => !status.startsWith('Previously'))]
-const WARNINGS_OF_PODS = { type: 'Warning', 'involvedObject.kind': 'Pod' } as const
+// What the observer tells on targets is no trouble of theirs: read again it would be told for ever.
+const WARNINGS_OF_PODS = { type: 'Warning', 'involvedObject.kind': 'Pod', 'source!': EVENT_SOURCE } as const
 
 const WARNINGS = { kind: 'v1/Event', many: true, lazy: true, view: warningView, followed: WARNINGS_OF_PODS } as const
 const WARNED = { fields: WARNINGS_OF_PODS, onlyIf: { ...PODS, 'status.injectionStatus': NOT_OVER } }

@@ -85,6 +85,11 @@ export interface TargetEvent {
   readonly occasion?: string
   /** The object that it is about, in its namespace. Default: the target. */
   readonly about?: ObservedObject
+  /**
+   * What it says to programs. At most 16 KiB with their names; what is larger is left out, and named by the annotation `pawl.dev/left-out`. Events that differ by
+   * them alone are one: that which was told first.
+   */
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** What an action can do to the world. Each call is one idempotent activity; its failure becomes the action's fault. */

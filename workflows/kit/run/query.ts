@@ -42,7 +42,7 @@ export interface StateQuery {
   /** Something is selected only where the target has one of these texts at each path, `true` and `false` among them; absent counts as ''. */
   readonly onlyIf?: Readonly<Record<string, readonly string[]>>
   readonly labels?: Readonly<Record<string, QueryTemplate>>
-  /** Fields by which the API server can select, without a leading dot. */
+  /** Fields by which the API server can select, without a leading dot; `{ 'source!': 'kubelet' }`: those whose field has another value. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
   /**
    * Where the target has a list of the values that a field may have, by which the API server can select: `{ 'involvedObject.name': 'status.targets' }`. Each
@@ -65,7 +65,7 @@ export interface StateQuery {
   readonly quiet?: true
   /**
    * Of a kind with very many objects: those with these fields, by which the API server can select, are enough; the bridge follows no others, unless another
-   * query or controller wants them (Q6). An object keeps these fields as long as it lives.
+   * query or controller wants them (Q6). An object keeps these fields as long as it lives. `source!` as in `fields`.
    */
   readonly followed?: Readonly<Record<string, string>>
 }

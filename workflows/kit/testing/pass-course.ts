@@ -58,6 +58,7 @@ export interface TestEvent {
   readonly occasion?: string
   /** `Pod web-1`, when it is not the target. */
   readonly about?: string
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** What came of a pass. */

@@ -2,6 +2,7 @@
 // test has made.
 
 import { type LevelController, resourceOf } from '../run/define-level.ts'
+import { fittingAnnotations } from '../run/event-annotations.ts'
 import type { JsonObject } from '../run/level.ts'
 import type {
   ApplyOptions,
@@ -78,8 +79,12 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
         if (becomes === 'gone') cluster.remove(object)
         return becomes
       }),
-    event: ({ about, ...event }) =>
-      promised(() => void events.push({ ...event, ...(about && { about: `${about.kind} ${about.metadata.name}` }) })),
+    event: ({ about, annotations: given, ...event }) =>
+      promised(() => {
+        const annotations = fittingAnnotations(given)
+        const whom = about && { about: `${about.kind} ${about.metadata.name}` }
+        events.push({ ...event, ...whom, ...(annotations && { annotations }) })
+      }),
   }
 }
 

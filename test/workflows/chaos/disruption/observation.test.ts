@@ -46,7 +46,7 @@ describe('what is told of targets', () => {
   it('holds where Warnings were not read, when one of them may have told it', () => {
     const held: TargetStates = { a: { warnings: ['TargetPodContainersInWarningState', 'TargetPodLivenessProbe'] } }
     const unheard = observeTargetStates([seen('a', undefined, { isHeard: false })], held, 'Pod')
-    expect(unheard).toEqual({ states: { a: { warnings: ['TargetPodLivenessProbe'] } }, news: [] })
+    expect(unheard).toEqual({ states: { a: { warnings: ['TargetPodLivenessProbe'] } }, news: [], onTargets: [] })
     const heard = observeTargetStates([seen('a')], unheard.states, 'Pod')
     expect(heard.news.map(({ reason }) => reason)).toEqual(['RecoveredWarningStateInTargetPod'])
   })
@@ -94,9 +94,26 @@ describe('what is told of targets', () => {
     expect(Object.keys(states)).toHaveLength(7)
   })
 
+  it('is told on each of them as well, of very many on the first', () => {
+    const all = Array.from({ length: 51 }, (_, index) => seen(`web-${index}`, { ...CONTAINERS, isUnready: true }))
+    const { onTargets } = observeTargetStates(all, {}, 'Pod')
+    expect(onTargets.slice(0, 2)).toEqual([
+      {
+        ...{ type: 'Warning', reason: 'TargetPodContainersInWarningState', message: 'container app: Error' },
+        ...{ occasion: all[0]?.version, name: 'web-0' },
+      },
+      {
+        ...{ type: 'Warning', reason: 'TargetReadinessProbeChangeBeforeDisruption' },
+        ...{ message: 'it runs, and is not ready', occasion: all[0]?.version, name: 'web-0' },
+      },
+    ])
+    expect(onTargets).toHaveLength(100)
+    expect(onTargets.filter(({ name }) => name === 'web-50')).toEqual([])
+  })
+
   it('is nothing of a target that is well, nor is anything kept of it', () => {
     expect(observeTargetStates([seen('a'), seen('b', undefined, { isKnown: false })], {}, 'Node')).toEqual({
-      ...{ states: {}, news: [] },
+      ...{ states: {}, news: [], onTargets: [] },
     })
   })
 })

@@ -38,6 +38,26 @@ describe('a pass over a new Disruption', () => {
     expect(outcome.laterMs).toBe(599_000)
   })
 
+  it('gives the spec that it keeps along with what it tells, if that is not too long', async () => {
+    const told = async (spec: object) => {
+      const { events, status } = await pass({ spec, metadata: { annotations: { UserInfo: '{"username":"ann"}' } } })
+      const { annotations } = events.find(({ reason }) => reason === 'Created') ?? {}
+      return { annotations, kept: status['originalSpec'] }
+    }
+    const { annotations, kept } = await told(SPEC)
+    expect(Object.keys(annotations ?? {})).toEqual(['disruption'])
+    expect(JSON.parse(annotations?.['disruption'] ?? '')).toEqual({
+      ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+      metadata: { name: 'slow', namespace: 'shop', uid: 'uid-slow' },
+      spec: kept,
+    })
+    const hosts = Array.from({ length: 1000 }, (_, n) => ({ host: `host-${n}.example.com` }))
+    const long = await told({ ...SPEC, network: { drop: 30, hosts } })
+    expect(long.annotations).toEqual({
+      'pawl.dev/left-out': expect.stringMatching(/^disruption \(3\d{4} bytes\)$/) as string,
+    })
+  })
+
   it('has made nothing when it cannot say whom it has chosen, and makes the very same when it is repeated', async () => {
     const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
     const first = await pass({ state })
@@ -142,14 +162,21 @@ describe('a pass over a new Disruption', () => {
     const ill = { pods: bad, targetPods: bad, chaosPods: [chaosPod('web-1')] }
     const status = first.next.target.status as object
     const told = await pass({ state: ill, status })
-    expect(told.events).toMatchObject([{ type: 'Warning', reason: 'TargetPodContainersInWarningState' }])
+    const warning = { type: 'Warning', reason: 'TargetPodContainersInWarningState' } as const
+    expect(told.events).toMatchObject([
+      { ...warning, message: 'target web-1: container app: Error' },
+      { ...warning, message: 'target of disruption shop/slow: container app: Error', about: 'Pod web-1' },
+    ])
     const again = await pass({ state: ill, status: told.next.target.status as object })
     expect(again.events).toEqual([])
     const over = await pass({
       state: { ...well, chaosPods: [chaosPod('web-1')] },
       status: told.next.target.status as object,
     })
-    expect(reasonsOf(over.events)).toEqual(['RecoveredWarningStateInTargetPod'])
+    expect(over.events.map(({ reason, about }) => [reason, about])).toEqual([
+      ['RecoveredWarningStateInTargetPod', undefined],
+      ['RecoveredWarningStateInTargetPod', 'Pod web-1'],
+    ])
     expect(over.status).toMatchObject({ targetStates: {} })
     const silent = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, enableObserver: false } }
     expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])

@@ -56,6 +56,11 @@ describe('a query', () => {
     expect(select({ labels: { app: '${target.spec.empty}' } })?.labelSelector).toBe('app=')
   })
 
+  it('selects by what a field is not', () => {
+    const fields = { type: 'Warning', 'source!': 'our-own' }
+    expect(select({ fields })?.fieldSelector).toBe('type=Warning,source!=our-own')
+  })
+
   it('quotes in field selectors what separates them', () => {
     expect(select({ fields: { 'spec.nodeName': '${target.spec.bad}' } })?.fieldSelector).toBe('spec.nodeName=a\\,b\\=c')
   })

@@ -57,7 +57,10 @@ export function cronPolicyProblems(
   ]
 }
 
-/** Between the end of the next Disruption and the start of the one after it nothing is disturbed, for long enough. */
+/**
+ * From the end of the next Disruption until the first start behind it nothing is disturbed, for long enough. Starts while there is one make none. Source:
+ * spec/chaos.md 2.12 "Validation".
+ */
 function pauseProblems(
   value: unknown,
   { defaultDurationMs, minimumCronFrequencyMs }: CronPolicy['controller'],
@@ -67,10 +70,12 @@ function pauseProblems(
   const template = fieldsOf(spec['disruptionTemplate'])
   const schedule = readSchedule(textOf(spec['schedule']))
   const next = schedule?.after(nowMs)
-  const following = next === undefined ? undefined : schedule?.after(next)
   const lasts = says(template, 'duration') ? durationMs(template['duration']) : defaultDurationMs
-  if (next === undefined || following === undefined || lasts === undefined) return []
-  const pauseMs = following - (next + lasts)
+  if (next === undefined || lasts === undefined) return []
+  const end = next + lasts
+  const following = schedule?.after(end)
+  if (following === undefined) return []
+  const pauseMs = following - end
   if (pauseMs >= minimumCronFrequencyMs) return []
   const found = `${goDurationOfMs(pauseMs)} between the end of a Disruption and the next one`
   return [{ field: 'spec.schedule', found, expected: `at least ${goDurationOfMs(minimumCronFrequencyMs)}` }]

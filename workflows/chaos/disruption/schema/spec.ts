@@ -128,7 +128,9 @@ const safety = {
     disableAll: flag('All of them.'),
     disableCountTooLarge: flag('The one against too many targets.'),
     disableNeitherHostNorPort: flag('The one against a network without hosts and Services.'),
-    disableSpecificContainDisk: flag('The one against disks of single containers.'),
+    disableSpecificContainDisk: flag(
+      'Takes nothing away: containers beside diskPressure are refused whatever it says.',
+    ),
     allowRootDiskFailure: flag('The one against failures of the root disk.'),
     config: record('Changed limits of safety nets.', {
       countTooLarge: record(

@@ -4,6 +4,7 @@
 //   P2. Nothing is written where the controller does not declare it (write-places.ts).
 
 import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../define-level.ts'
+import { fittingAnnotations } from '../event-annotations.ts'
 import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level-acts.ts'
 import type { LevelActivities } from '../level-activities.ts'
 import { CHANGED } from '../next-pass.ts'
@@ -63,10 +64,11 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
       const { resource } = observedPlace(controller, subject, object)
       return await activities.releaseLevel({ ...base(), resource, object: known(object), finalizer })
     },
-    async event({ about, ...event }) {
+    async event({ about, annotations: given, ...event }) {
       const { eventSource: source, settings } = controller
+      const annotations = fittingAnnotations(given)
       const told = {
-        event: { ...event, ...(about && { about: known(about) }) },
+        event: { ...event, ...(about && { about: known(about) }), ...(annotations && { annotations }) },
         ...(source !== undefined && { source }),
       }
       if (settings?.events === 'along') along.note(told)

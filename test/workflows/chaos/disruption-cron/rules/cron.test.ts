@@ -70,7 +70,23 @@ describe('operators of crons', () => {
 
   it('count with how long a Disruption usually lasts', () => {
     const disruptionTemplate = { ...TEMPLATE, duration: undefined }
-    expect(asked({ disruptionTemplate }, { minimum: 1 })).toHaveLength(1)
+    // From 1:00 until 2:00, and then from 3:00 on: at 2:00 there is one still.
+    expect(asked({ disruptionTemplate }, { minimum: 1 })).toEqual([])
+    expect(asked({ disruptionTemplate }, { minimum: 60 })).toEqual([])
+    expect(asked({ disruptionTemplate }, { minimum: 61 })).toMatchObject([
+      { found: '1h0m0s between the end of a Disruption and the next one', expected: 'at least 1h1m0s' },
+    ])
+    expect(asked({ schedule: '30 * * * *', disruptionTemplate }, { minimum: 60, now: '2026-01-01T00:31:00Z' })).toEqual(
+      [],
+    )
+  })
+
+  it('pass over starts at which there is a Disruption still', () => {
+    // From 0:10 until 0:25: not that of 0:20, but that of 0:30 is the next.
+    expect(asked({ schedule: '*/10 * * * *' }, { minimum: 5 })).toEqual([])
+    expect(asked({ schedule: '*/10 * * * *' }, { minimum: 6 })).toMatchObject([
+      { found: '5m0s between the end of a Disruption and the next one' },
+    ])
   })
 
   it('measure the time that comes next', () => {
