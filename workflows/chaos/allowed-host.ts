@@ -2,7 +2,7 @@
 // Source: spec/chaos.md 2.14, 3.2.
 
 import { fieldsOf } from './json-fields.ts'
-import { hostRule } from './injector/grammars.ts'
+import { hostRule } from './host-rule.ts'
 
 /** As in `spec.network.allowedHosts`. */
 export interface AllowedHost {

@@ -1,11 +1,8 @@
 // Reads flags strictly: what is wrong is said of all of them at once, each by its flag, what was found and what was expected.
 
-/** Reads a value; undefined: it is none. */
-export interface Grammar<Value> {
-  readonly reads: (text: string) => Value | undefined
-  /** Reads on from "expected". */
-  readonly expected: string
-}
+import { type Grammar, whole } from '../host-rule.ts'
+
+export { type Grammar, whole } from '../host-rule.ts'
 
 /** The flags that need no value. Source: spec/chaos.md 3.2. */
 const SWITCHES = new Set([
@@ -95,18 +92,6 @@ export class Flags {
 const SWITCH: Grammar<boolean> = {
   reads: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   expected: 'true or false',
-}
-
-/** An integer between both, inclusive. */
-export function whole(least: number, most: number): Grammar<number> {
-  return {
-    reads: (text) => {
-      const value = Number(text)
-      return /^\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined
-    },
-    expected:
-      most === Number.MAX_SAFE_INTEGER ? `an integer of at least ${least}` : `an integer from ${least} to ${most}`,
-  }
 }
 
 /** `76` or `76%`. */

@@ -2,49 +2,17 @@
 //
 // Values may hold what separates the parts, as IPv6 addresses hold colons: such texts are read from both of their ends.
 
-import { type Grammar, whole } from './flags.ts'
+import { among, type Grammar, HOST_NAME as NAME, whole } from '../host-rule.ts'
 import type {
   CpuCount,
   DnsRecord,
   DnsRecordType,
-  DnsResolver,
   EndpointAlteration,
-  HostRule,
   ServiceRule,
   TargetContainer,
 } from './invocation.ts'
 
-const NAME = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/i
-const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
-const RESOLVERS: readonly DnsResolver[] = ['pod', 'node', 'pod-fallback-node', 'node-fallback-pod']
-
-/** `host;port;protocol;flow;connState;dnsResolver;percentage`, of which parts at the end may be missing and each may be empty. */
-export const hostRule: Grammar<HostRule> = {
-  reads: (text) => {
-    const parts = text.split(';').map((part) => part.trim())
-    if (parts.length > 7) return undefined
-    const [host = '', port = '', protocol = '', flow = '', connState = '', resolver = '', percentage = ''] = parts
-    const read = {
-      host: isHost(host) ? host : undefined,
-      port: optional(port, 0, whole(0, 65535).reads),
-      protocol: optional(protocol.toLowerCase(), '' as const, among(['tcp', 'udp'] as const)),
-      flow: optional(flow.toLowerCase(), 'egress' as const, among(['egress', 'ingress'] as const)),
-      connState: optional(connState.toLowerCase(), '' as const, among(['new', 'est'] as const)),
-      dnsResolver: optional(resolver, 'pod-fallback-node' as const, among(RESOLVERS)),
-      percentage: optional(percentage, 100, whole(1, 100).reads),
-    }
-    return isComplete(read) ? read : undefined
-  },
-  expected:
-    'host;port;protocol;flow;connState;dnsResolver;percentage such as 10.0.0.0/8;80;tcp;egress;new;pod;100, of which parts at the end may be missing',
-}
-
-function isHost(host: string): boolean {
-  if (host === '' || host.includes(':')) return host === '' || /^[0-9a-f:.]+(?:\/\d{1,3})?$/i.test(host)
-  const [, address, bits] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(host) ?? []
-  if (address === undefined) return NAME.test(host)
-  return IPV4.test(address) && Number(bits ?? 32) <= 32
-}
+export { hostRule } from '../host-rule.ts'
 
 /** `name;namespace;port-portname;...;percentage`: the first two and the last have to be there. */
 export const serviceRule: Grammar<ServiceRule> = {
@@ -125,18 +93,4 @@ export const cpuCount: Grammar<CpuCount> = {
     return number === undefined ? undefined : text.endsWith('%') ? { percent: number } : { cpus: number }
   },
   expected: 'a number of CPUs such as 2, or a percentage from 1% to 100%',
-}
-
-function optional<Value>(text: string, otherwise: Value, reads: (text: string) => Value | undefined) {
-  return text === '' ? otherwise : reads(text)
-}
-
-function among<Value extends string>(values: readonly Value[]): (text: string) => Value | undefined {
-  return (text) => values.find((value) => value === text)
-}
-
-type Complete<Read> = { [Key in keyof Read]: Exclude<Read[Key], undefined> }
-
-function isComplete<Read extends object>(read: Read): read is Read & Complete<Read> {
-  return !Object.values(read).includes(undefined)
 }

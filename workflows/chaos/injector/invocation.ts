@@ -1,31 +1,16 @@
 // What an injector is told, once its flags are read. Source: spec/chaos.md 3.2.
 
 import { INJECTOR_KINDS } from '../contract.ts'
+import type { HostRule } from '../host-rule.ts'
+
+export type { ConnState, DnsResolver, Flow, HostRule } from '../host-rule.ts'
 
 export const KINDS = INJECTOR_KINDS.map(({ name }) => name)
-
-export type Flow = 'egress' | 'ingress'
-export type ConnState = 'new' | 'est'
-export type DnsResolver = 'pod' | 'node' | 'pod-fallback-node' | 'node-fallback-pod'
 
 export interface TargetContainer {
   readonly name: string
   /** With the runtime's prefix, such as `containerd://0a1b`. */
   readonly id: string
-}
-
-export interface HostRule {
-  /** A name, an address or a CIDR; empty: everything. */
-  readonly host: string
-  /** 0: all. */
-  readonly port: number
-  /** Empty: both. */
-  readonly protocol: 'tcp' | 'udp' | ''
-  readonly flow: Flow
-  readonly connState: ConnState | ''
-  readonly dnsResolver: DnsResolver
-  /** Share of its addresses, 1 to 100. */
-  readonly percentage: number
 }
 
 export interface ServiceRule {

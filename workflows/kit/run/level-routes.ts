@@ -121,7 +121,7 @@ const MOST_BY_FIELD = 50
 
 /** Each once. */
 function withoutFields(selections: readonly Selection[]): readonly Selection[] {
-  const bare = selections.map(({ fromFields: _, ...rest }): Selection => ({ ...rest, fieldSelector: '' }))
+  const bare = selections.map((one): Selection => ({ ...one, fromFields: {}, fieldSelector: '' }))
   return [...new Map(bare.map((one) => [JSON.stringify(one), one])).values()]
 }
 

@@ -1,0 +1,85 @@
+// Hosts as texts, as flags of injectors and files of operators have them, and what it takes to read them. Source: spec/chaos.md 3.2, 8.1.
+
+/** Reads a value; undefined: it is none. */
+export interface Grammar<Value> {
+  readonly reads: (text: string) => Value | undefined
+  /** Reads on from "expected". */
+  readonly expected: string
+}
+
+export type Flow = 'egress' | 'ingress'
+export type ConnState = 'new' | 'est'
+export type DnsResolver = 'pod' | 'node' | 'pod-fallback-node' | 'node-fallback-pod'
+
+export interface HostRule {
+  /** A name, an address or a CIDR; empty: everything. */
+  readonly host: string
+  /** 0: all. */
+  readonly port: number
+  /** Empty: both. */
+  readonly protocol: 'tcp' | 'udp' | ''
+  readonly flow: Flow
+  readonly connState: ConnState | ''
+  readonly dnsResolver: DnsResolver
+  /** Share of its addresses, 1 to 100. */
+  readonly percentage: number
+}
+
+export const HOST_NAME = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/i
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
+const RESOLVERS: readonly DnsResolver[] = ['pod', 'node', 'pod-fallback-node', 'node-fallback-pod']
+
+/** `host;port;protocol;flow;connState;dnsResolver;percentage`, of which parts at the end may be missing and each may be empty. */
+export const hostRule: Grammar<HostRule> = {
+  reads: (text) => {
+    const parts = text.split(';').map((part) => part.trim())
+    if (parts.length > 7) return undefined
+    const [host = '', port = '', protocol = '', flow = '', connState = '', resolver = '', percentage = ''] = parts
+    const read = {
+      host: isHost(host) ? host : undefined,
+      port: optional(port, 0, whole(0, 65535).reads),
+      protocol: optional(protocol.toLowerCase(), '' as const, among(['tcp', 'udp'] as const)),
+      flow: optional(flow.toLowerCase(), 'egress' as const, among(['egress', 'ingress'] as const)),
+      connState: optional(connState.toLowerCase(), '' as const, among(['new', 'est'] as const)),
+      dnsResolver: optional(resolver, 'pod-fallback-node' as const, among(RESOLVERS)),
+      percentage: optional(percentage, 100, whole(1, 100).reads),
+    }
+    return isComplete(read) ? read : undefined
+  },
+  expected:
+    'host;port;protocol;flow;connState;dnsResolver;percentage such as 10.0.0.0/8;80;tcp;egress;new;pod;100, of which parts at the end may be missing',
+}
+
+function isHost(host: string): boolean {
+  if (host === '' || host.includes(':')) return host === '' || /^[0-9a-f:.]+(?:\/\d{1,3})?$/i.test(host)
+  const [, address, bits] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(host) ?? []
+  if (address === undefined) return HOST_NAME.test(host)
+  return IPV4.test(address) && Number(bits ?? 32) <= 32
+}
+
+/** An integer between both, inclusive. */
+export function whole(least: number, most: number): Grammar<number> {
+  return {
+    reads: (text) => {
+      const value = Number(text)
+      return /^\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined
+    },
+    expected:
+      most === Number.MAX_SAFE_INTEGER ? `an integer of at least ${least}` : `an integer from ${least} to ${most}`,
+  }
+}
+
+function optional<Value>(text: string, otherwise: Value, reads: (text: string) => Value | undefined) {
+  return text === '' ? otherwise : reads(text)
+}
+
+/** Reads one of these. */
+export function among<Value extends string>(values: readonly Value[]): (text: string) => Value | undefined {
+  return (text) => values.find((value) => value === text)
+}
+
+type Complete<Read> = { [Key in keyof Read]: Exclude<Read[Key], undefined> }
+
+function isComplete<Read extends object>(read: Read): read is Read & Complete<Read> {
+  return !Object.values(read).includes(undefined)
+}
