@@ -250,10 +250,10 @@ describe('a DisruptionCron', () => {
   it('is held to what operators allow', async () => {
     const template = disrupting(DROP)
     const object = { metadata: { name: 'nightly' }, spec: { schedule: '*/5 * * * *', disruptionTemplate: template } }
-    const config = { controller: { defaultDuration: '5m', safeMode: { permittedUserGroups: ['ops'] } } }
+    const config = { controller: { defaultDuration: '4m30s', safeMode: { permittedUserGroups: ['ops'] } } }
     expect(await told({}, config, { object, kind: disruptionCronKind } as Partial<AdmissionRequest>)).toEqual([
       ' a user of the groups dev',
-      'spec.schedule 0s between the end of a Disruption and the next one',
+      'spec.schedule 30s between the end of a Disruption and the next one',
     ])
   })
 })

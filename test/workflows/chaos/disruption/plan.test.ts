@@ -193,8 +193,10 @@ describe('a pass over a new Disruption', () => {
     const going = [pod('web-1', { isDeleting: true })]
     const found = { ...state, ...warned, pods: going, targetPods: going }
     expect((await pass({ state: found, status: well })).events).toEqual([])
-    expect(reasonsOf((await pass({ state: { ...state, ...warned }, status: well })).events)).toEqual([
-      'TargetPodLivenessProbe',
+    const { events } = await pass({ state: { ...state, ...warned }, status: well })
+    expect(events.map(({ reason, about }) => [reason, about])).toEqual([
+      ['TargetPodLivenessProbe', undefined],
+      ['TargetPodLivenessProbe', 'Pod web-1'],
     ])
     const after = await pass({ state: found, status: told as object })
     expect([after.events, after.next.target.status]).toMatchObject([
