@@ -32,6 +32,7 @@ const chaos = useChaos('disruption', ['shop'], undefined, {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { ipRangesURL: lists.url('gcp') } },
   // Of the operators' choice; that the usual one does is seen by the tests of the other files.
   chaosNamespace: DISTURBERS,
+  environments: { worker: { CONTROLLER_NODE_NAME: 'home' } },
 })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
@@ -284,6 +285,19 @@ describe('a Disruption', () => {
     await shop().gone('nodes')
   })
 
+  it('leaves the node alone on which its worker runs, and says so', async () => {
+    await shop().makeNode('home')
+    for (const name of ['n1', 'home']) await shop().labelNode(name, { spare: 'yes' })
+    const spec = { level: 'node', count: '100%', cpuPressure: {}, selector: { spare: 'yes' } }
+    const made = await shop().disrupt('spared', spec)
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(pod!)
+    await shop().until('spared', { injectionStatus: 'Injected', targets: ['n1'], sparedNodes: ['home'] })
+    await shop().remove('spared')
+    await kubelet.end(pod!)
+    await shop().gone('spared')
+  })
+
   it('goes on while its time lasts', async () => {
     await run('short-1', 'short', 'n1')
     const made = await shop().disrupt('short', {
@@ -365,7 +379,10 @@ describe('a Disruption', () => {
 })
 
 // What is told of targets in trouble: disruption-observer.test.ts.
-watchFields(chaos, 'shop', { owners: [disruptionFields], elsewhere: ['Disruption status.targetStates: disruption'] })
+watchFields(chaos, 'shop', {
+  owners: [disruptionFields],
+  elsewhere: ['Disruption status.ignoredTargets: disruption', 'Disruption status.targetStates: disruption'],
+})
 
 /** `pawl chaos`, as the admin. */
 async function pawl(...args: readonly string[]) {
