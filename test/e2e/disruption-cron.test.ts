@@ -73,6 +73,9 @@ describe('a DisruptionCron', () => {
     await letItBeDue()
     await vi.waitFor(async () => expect(await reasons('DisruptionCron', 'game')).toContain('EmergencyStop'), PATIENT)
     expect(await find('disruptions', child)).toBeUndefined()
+    // The history tells Disruptions apart by when they were made, to the second.
+    const nextSecond = Date.parse(made.metadata.creationTimestamp ?? '') + 1000
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(nextSecond), PATIENT)
     await annotate(null)
     const second = await until('disruptions', child, {})
     expect(second.metadata.uid).not.toBe(made.metadata.uid)

@@ -108,7 +108,7 @@ function decisionIn(pass: CronPass): CronDecision | undefined {
   })
 }
 
-/** Each is in the history once, whether it was written down when it was made or not (due.ts, D2). */
+/** Each is in the history once, whether it was written down when it was made or not (due.ts, D2); of two that were made in one second one is. */
 function rememberChildren({ target, status }: Pick<CronPass, 'target' | 'status'>, children: readonly Child[]): void {
   const history = target.status?.history ?? []
   const unknown = children.filter(
