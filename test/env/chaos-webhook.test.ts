@@ -38,7 +38,12 @@ process.env['STATSD_URL'] = agent.url
 const CONFIG = {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { enabled: false } },
   controller: {
-    ...{ minimumCronFrequency: '20m', defaultDuration: '5m', maxDuration: '2h', disabledDisruptions: ['disk-pressure'] },
+    ...{
+      minimumCronFrequency: '20m',
+      defaultDuration: '5m',
+      maxDuration: '2h',
+      disabledDisruptions: ['disk-pressure'],
+    },
     safeMode: { environment: 'test', permittedUserGroups: ['ops', 'system:masters'], clusterThreshold: 100 },
   },
   handler: { enabled: true, image: 'handler:1', maxTimeout: '10m' },
