@@ -12,6 +12,7 @@ import { FINALIZER } from '../../workflows/chaos/contract.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 import { configFile } from '../support/chaos/config-file.ts'
+import { grantGuests } from '../support/chaos/guests.ts'
 import type { LsObject } from '../support/cluster.ts'
 import { kubectlAs } from '../support/kubectl-as.ts'
 import { deniedTo } from '../support/rights-audit.ts'
@@ -56,7 +57,7 @@ beforeAll(async () => {
   stage = await WebhookStage.open(servers, NAME)
   const flags = ['--wings', 'landscaper,chaos', '--chaos-config', configFile(folder, CONFIG)]
   await stage.start('one', [...flags, '--metrics-sink', 'datadog'])
-  await grantGuests()
+  await grantGuests(stage.cluster.kube, NAME)
   for (let number = 1; number <= 10; number++) await run(`web-${number}`)
   // API servers hear of configurations by their watch.
   const dry = '--dry-run=server'
@@ -388,18 +389,4 @@ async function run(name: string, namespace = NAME, labels: object = { app: 'demo
   await stage.cluster.kube.request('PATCH', `${pods}/${name}/status`, {
     ...{ body: { status: { phase: 'Running' } }, contentType: 'application/merge-patch+json' },
   })
-}
-
-/** Who may write all of the group in the namespace, and is of no group of operators. */
-async function grantGuests(): Promise<void> {
-  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAME}`
-  const rules = [{ apiGroups: ['chaos.datadoghq.com'], resources: ['*'], verbs: ['*'] }]
-  const role = { metadata: { name: 'guests' }, rules }
-  await stage.cluster.kube.request('POST', `${path}/roles`, { body: role })
-  const body = {
-    metadata: { name: 'guests' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'guests' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'guests' }],
-  }
-  await stage.cluster.kube.request('POST', `${path}/rolebindings`, { body })
 }

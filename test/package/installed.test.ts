@@ -1,7 +1,5 @@
 // The npm package, installed in a project outside of the checkout.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +11,7 @@ import * as kit from '../../workflows/kit/index.ts'
 import type * as templateEngine from '../../activities/landscaper/render/template-engine.ts'
 import type { bundleControllers } from '../../worker/reconciler/bundle.ts'
 import { createProject, type Project } from './project.ts'
+import { handlerToldOf } from '../support/chaos/waiting-handler.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 type Engine = typeof templateEngine
@@ -100,14 +99,7 @@ describe('the command of the package', () => {
     for (const file of Object.values(project.manifest.bin)) expect(files).toContain(file)
     const path = `pawl/${project.manifest.bin['pawl-injector'] ?? ''}`
     expect(project.run(path, '--help')).toEqual(project.run(PAWL, 'injector', '--help'))
-    const handler = [join(project.dir, 'node_modules', path), 'chaos-handler', '--timeout', '1h']
-    const child = spawn(process.execPath, handler, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const closed = once(child, 'close')
-    let text = ''
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-    await expect.poll(() => text, { timeout: 50_000 }).toContain('"message":"waiting"')
-    child.kill('SIGUSR1')
-    expect(await closed).toEqual([0, null])
+    expect(await handlerToldOf([join(project.dir, 'node_modules', path)])).toMatchObject({ code: 0, signal: null })
   })
 
   it('generates nothing into itself', () => {

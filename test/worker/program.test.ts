@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { COMMANDS } from '../../activities/commands.gen.ts'
 import { PROGRAMS } from '../../activities/programs.gen.ts'
+import { handlerToldOf } from '../support/chaos/waiting-handler.ts'
 
 const WORKER = join(import.meta.dirname, '../../worker')
 
@@ -81,14 +82,9 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
   it.each([['pawl-injector.js'], ['pawl.js', 'injector']])(
     'hear what is said to their first process: %s',
     async (file, ...words) => {
-      const child = spawn(process.execPath, [join(WORKER, file), ...words, 'chaos-handler', '--timeout', '1h'])
-      const closed = once(child, 'close')
-      let text = ''
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      await expect.poll(() => text, { timeout: 50_000 }).toContain('"message":"waiting"')
-      child.kill('SIGUSR1')
-      expect(await closed).toEqual([0, null])
-      expect(text).toContain('the pod is disturbed')
+      const told = await handlerToldOf([join(WORKER, file), ...words])
+      expect(told).toMatchObject({ code: 0, signal: null })
+      expect(told.text).toContain('the pod is disturbed')
     },
   )
 

@@ -152,7 +152,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
 }
 
 function timesOf({ latest }: Surroundings): Pick<AnyLevelPass, 'now' | 'latest'> {
-  // eslint-disable-next-line no-restricted-globals -- never in a workflow: a test's pass has no clock of Temporal's, but the time to which the test has set Date
+  // eslint-disable-next-line no-restricted-globals -- this runs in tests, which set the clock
   const now = new Date()
   return { now, latest: latest ?? now }
 }

@@ -1,4 +1,4 @@
-// What the pre-run of a node failure asks before it arms anything. Source: spec/chaos.md 3.8, "never re-injected".
+// How a node is failed, once: what the pre-run asks before it arms anything, and when the trigger is pulled. Source: spec/chaos.md 3.8, "never re-injected".
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,13 +7,17 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Finding } from '../../../../activities/chaos/injector/finding.ts'
+import { createInjection } from '../../../../activities/chaos/injector/one-injection.ts'
 import { prepare } from '../../../../activities/chaos/injector/prepare.ts'
 import { readSettings } from '../../../../activities/chaos/injector/settings.ts'
 import type { KubeClient } from '../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../activities/kube/kube-error.ts'
+import { commandText } from '../../../../workflows/chaos/injector/command.ts'
 import type { Invocation } from '../../../../workflows/chaos/injector/invocation.ts'
+import { planNodeFailure } from '../../../../workflows/chaos/injector/plan.ts'
 import { readInvocation } from '../../../../workflows/chaos/injector/read-invocation.ts'
-import { HandClock } from './hand-clock.ts'
+import { born, failing, type Making } from './born.ts'
+import { HandClock, settled } from './hand-clock.ts'
 
 const BOOTED = '2026-01-02T03:00:00Z'
 let folder: string
@@ -57,6 +61,70 @@ describe('the pre-run of a node failure', () => {
   })
 })
 
+describe('D15: an injector that fails a node', () => {
+  const ENABLED = "write '1' to /sysrq"
+  const FAILED = "write 'c' to /trigger"
+  const PUT_BACK = "write '176' to /sysrq"
+  const once = { isRepeatable: false }
+
+  it('is ready once it is armed, so that it is known before the node is gone', async () => {
+    const { life, done, clock, signal, counted } = born(once, [nodeFailure()])
+    await settled()
+    expect(done).toEqual([ENABLED, 'ready', 'release'])
+    await clock.turn(30_999)
+    expect(done).not.toContain(FAILED)
+    await clock.turn(1)
+    expect(done.slice(3)).toEqual([FAILED])
+    signal()
+    expect(await life).toBe(0)
+    expect(counted).toEqual(['injected succeed', 'cleaned succeed'])
+  })
+
+  it('spares the node that it was told to leave alone while it waited, and puts back what it had armed', async () => {
+    const { life, done, clock, signal, failures } = born(once, [nodeFailure()])
+    await clock.turn(30_000)
+    signal()
+    expect(await life).toBe(0)
+    await clock.turn(60_000)
+    expect(done).toEqual([ENABLED, 'ready', 'release', PUT_BACK, 'finalizer'])
+    expect(failures).toEqual([])
+  })
+
+  it('L4: spares the node when its deadline comes while it waits, also by a clock that is set', async () => {
+    const early = born({ ...once, deadline: 1_020_000 }, [nodeFailure()])
+    await settled()
+    await early.clock.turn(20_000)
+    expect(await early.life).toBe(0)
+    const set = born({ ...once, deadline: 2_000_000 }, [nodeFailure()])
+    await settled()
+    set.clock.jump(1_000_000)
+    await set.clock.turn(31_000)
+    expect(await set.life).toBe(0)
+    for (const { done } of [early, set]) expect(done).not.toContain(FAILED)
+  })
+
+  it('is not ready any more when the trigger cannot be pulled, and stays to be cleaned', async () => {
+    const { life, done, clock, signal, failures, counted } = born(once, [nodeFailure({ fails: FAILED })])
+    await settled()
+    await clock.turn(31_000)
+    expect(done).toEqual([ENABLED, 'ready', 'release', FAILED, 'unready'])
+    expect(failures).toEqual(['not injected, though it was ready'])
+    signal()
+    expect(await life).toBe(0)
+    expect(done.slice(5)).toEqual([PUT_BACK, 'finalizer'])
+    expect(counted).toEqual(['injected succeed', 'injected failed', 'cleaned succeed'])
+  })
+
+  it('does not wait to pull what it could not arm', async () => {
+    const { life, done, clock, signal } = born(once, [nodeFailure({ fails: ENABLED })])
+    await settled()
+    await clock.turn(31_000)
+    expect(done).toEqual([ENABLED, 'release'])
+    signal()
+    await life
+  })
+})
+
 function pod(startTime: string) {
   return { metadata: { name: 'chaos-1' }, status: { startTime } }
 }
@@ -88,4 +156,32 @@ const impatient = Object.assign(new HandClock(), { sleep: () => Promise.resolve(
 
 async function nothing(): Promise<never> {
   return await Promise.reject(new Error('nobody is asked for this'))
+}
+
+/** The real plan, by an executor that writes into no file. */
+function nodeFailure({ fails }: { readonly fails?: string } = {}): Making {
+  return (done, clock) =>
+    createInjection({
+      what: 'node-failure of node',
+      prepare: () =>
+        Promise.resolve({
+          plan: planNodeFailure(
+            { kind: 'node-failure', shutdown: false },
+            { enable: '/sysrq', trigger: '/trigger' },
+            '176',
+          ),
+        }),
+      executor: {
+        perform: async (command, _scope, until) => {
+          if (command.do === 'wait') {
+            await clock.sleep(command.ms, until)
+            return
+          }
+          done.push(commandText(command))
+          if (commandText(command) === fails) await failing()
+        },
+      },
+      ...{ undoLog: undefined, proc: '/proc', pod: 'chaos-1', keyParts: ['node'] },
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+    })
 }

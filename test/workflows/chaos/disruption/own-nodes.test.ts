@@ -27,7 +27,7 @@ describe('the node of the worker', () => {
     })
   })
 
-  it('is as any other without safeguards, and where nobody knows it', async () => {
+  it('is disturbed like the others without safeguards, and where nobody knows it', async () => {
     for (const settings of [workerOn(['a'], false), DEFAULT_CONFIG]) {
       const status = await statusOf({ spec: NODES, state, settings })
       expect(status).toMatchObject({ targets: ['a', 'b', 'c'] })
