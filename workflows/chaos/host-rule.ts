@@ -1,11 +1,6 @@
-// Hosts as texts, as flags of injectors and files of operators have them, and what it takes to read them. Source: spec/chaos.md 3.2, 8.1.
+// Hosts as texts, as flags of injectors and files of operators have them. Source: spec/chaos.md 3.2, 8.1.
 
-/** Reads a value; undefined: it is none. */
-export interface Grammar<Value> {
-  readonly reads: (text: string) => Value | undefined
-  /** Reads on from "expected". */
-  readonly expected: string
-}
+import { among, type Grammar, whole } from './grammar.ts'
 
 export type Flow = 'egress' | 'ingress'
 export type ConnState = 'new' | 'est'
@@ -57,25 +52,8 @@ function isHost(host: string): boolean {
   return IPV4.test(address) && Number(bits ?? 32) <= 32
 }
 
-/** An integer between both, inclusive. */
-export function whole(least: number, most: number): Grammar<number> {
-  return {
-    reads: (text) => {
-      const value = Number(text)
-      return /^\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined
-    },
-    expected:
-      most === Number.MAX_SAFE_INTEGER ? `an integer of at least ${least}` : `an integer from ${least} to ${most}`,
-  }
-}
-
 function optional<Value>(text: string, otherwise: Value, reads: (text: string) => Value | undefined) {
   return text === '' ? otherwise : reads(text)
-}
-
-/** Reads one of these. */
-export function among<Value extends string>(values: readonly Value[]): (text: string) => Value | undefined {
-  return (text) => values.find((value) => value === text)
 }
 
 type Complete<Read> = { [Key in keyof Read]: Exclude<Read[Key], undefined> }

@@ -3,7 +3,8 @@
 //
 //   H1. What comes of it is its exit code alone: with 0 the containers of the pod start, with 1 they do not, and the kubelet tries again.
 
-import { Flags, type Grammar } from '../../../workflows/chaos/injector/flags.ts'
+import { Flags } from '../../../workflows/chaos/injector/flags.ts'
+import type { Grammar } from '../../../workflows/chaos/grammar.ts'
 import { durationMs, EXPECTED_DURATION } from '../../../workflows/chaos/go-duration.ts'
 import type { ProgramStart } from '../../program.ts'
 import { type Clock, systemClock } from './clock.ts'

@@ -2,7 +2,8 @@
 
 import { Resolver } from 'node:dns/promises'
 
-import type { DnsResolver, HostRule, NetworkSpec } from '../../../workflows/chaos/injector/invocation.ts'
+import type { NetworkSpec } from '../../../workflows/chaos/injector/invocation.ts'
+import type { DnsResolver, HostRule } from '../../../workflows/chaos/host-rule.ts'
 import { isAddress } from '../../../workflows/chaos/injector/network/network-spec.ts'
 import { textOf } from './log.ts'
 import { readText } from './processes.ts'

@@ -1,6 +1,7 @@
 // The commands `sweep` and `capabilities` of the injector.
 
-import { absolutePath, Flags, whole } from '../../../workflows/chaos/injector/flags.ts'
+import { absolutePath, Flags } from '../../../workflows/chaos/injector/flags.ts'
+import { whole } from '../../../workflows/chaos/grammar.ts'
 import type { ProgramStart } from '../../program.ts'
 import { tryCapabilities } from './capabilities.ts'
 import { Children } from './children.ts'

@@ -1,8 +1,6 @@
 // Reads flags strictly: what is wrong is said of all of them at once, each by its flag, what was found and what was expected.
 
-import { type Grammar, whole } from '../host-rule.ts'
-
-export { type Grammar, whole } from '../host-rule.ts'
+import { type Grammar, whole } from '../grammar.ts'
 
 /** The flags that need no value. Source: spec/chaos.md 3.2. */
 const SWITCHES = new Set([

@@ -2,7 +2,8 @@
 //
 // Values may hold what separates the parts, as IPv6 addresses hold colons: such texts are read from both of their ends.
 
-import { among, type Grammar, HOST_NAME as NAME, whole } from '../host-rule.ts'
+import { among, type Grammar, whole } from '../grammar.ts'
+import { HOST_NAME as NAME } from '../host-rule.ts'
 import type {
   CpuCount,
   DnsRecord,
@@ -11,8 +12,6 @@ import type {
   ServiceRule,
   TargetContainer,
 } from './invocation.ts'
-
-export { hostRule } from '../host-rule.ts'
 
 /** `name;namespace;port-portname;...;percentage`: the first two and the last have to be there. */
 export const serviceRule: Grammar<ServiceRule> = {

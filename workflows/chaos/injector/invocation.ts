@@ -3,8 +3,6 @@
 import { INJECTOR_KINDS } from '../contract.ts'
 import type { HostRule } from '../host-rule.ts'
 
-export type { ConnState, DnsResolver, Flow, HostRule } from '../host-rule.ts'
-
 export const KINDS = INJECTOR_KINDS.map(({ name }) => name)
 
 export interface TargetContainer {

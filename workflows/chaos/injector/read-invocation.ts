@@ -2,8 +2,10 @@
 
 import type { InjectorKindName } from '../contract.ts'
 import { durationMs, EXPECTED_DURATION } from '../go-duration.ts'
-import { absolutePath, anyText, Flags, type Grammar, moment, oneOf, percent, whole } from './flags.ts'
-import { cpuCount, dnsRecords, endpointAlteration, hostRule, serviceRule, targetContainers } from './grammars.ts'
+import { absolutePath, anyText, Flags, moment, oneOf, percent } from './flags.ts'
+import { type Grammar, whole } from '../grammar.ts'
+import { cpuCount, dnsRecords, endpointAlteration, serviceRule, targetContainers } from './grammars.ts'
+import { hostRule } from '../host-rule.ts'
 import { type CommonFlags, type Invocation, KINDS, type KindSpec, type NetworkSpec } from './invocation.ts'
 
 /** What is wrong with a command line, one sentence for each flag. */

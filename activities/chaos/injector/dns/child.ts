@@ -1,6 +1,7 @@
 // The child that answers questions about names.
 
-import { anyText, Flags, whole } from '../../../../workflows/chaos/injector/flags.ts'
+import { anyText, Flags } from '../../../../workflows/chaos/injector/flags.ts'
+import { whole } from '../../../../workflows/chaos/grammar.ts'
 import { dnsRecords } from '../../../../workflows/chaos/injector/grammars.ts'
 import type { ProgramStart } from '../../../program.ts'
 import { childFlags, parentEnded } from '../stress/child.ts'

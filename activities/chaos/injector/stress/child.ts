@@ -3,7 +3,8 @@
 import { writeFile } from 'node:fs/promises'
 import { kill } from 'node:process'
 
-import { absolutePath, type Flags, whole } from '../../../../workflows/chaos/injector/flags.ts'
+import { absolutePath, type Flags } from '../../../../workflows/chaos/injector/flags.ts'
+import { whole } from '../../../../workflows/chaos/grammar.ts'
 
 export interface ChildFlags {
   readonly joins: readonly string[]

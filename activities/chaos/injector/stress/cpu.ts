@@ -4,7 +4,8 @@ import { availableParallelism, setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
-import { Flags, whole } from '../../../../workflows/chaos/injector/flags.ts'
+import { Flags } from '../../../../workflows/chaos/injector/flags.ts'
+import { whole } from '../../../../workflows/chaos/grammar.ts'
 import type { ProgramStart } from '../../../program.ts'
 import { childFlags, joinGroups, parentEnded } from './child.ts'
 

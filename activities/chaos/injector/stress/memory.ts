@@ -3,7 +3,8 @@
 import { readFile } from 'node:fs/promises'
 
 import { durationMs, EXPECTED_DURATION } from '../../../../workflows/chaos/go-duration.ts'
-import { absolutePath, Flags, percent, whole } from '../../../../workflows/chaos/injector/flags.ts'
+import { absolutePath, Flags, percent } from '../../../../workflows/chaos/injector/flags.ts'
+import { whole } from '../../../../workflows/chaos/grammar.ts'
 import type { ProgramStart } from '../../../program.ts'
 import { systemClock } from '../clock.ts'
 import { childFlags, joinGroups, parentEnded } from './child.ts'

@@ -1,7 +1,8 @@
 // Builds what a network backend is asked in tests.
 
 import type { NetworkAsk } from '../../../../workflows/chaos/injector/network/filters.ts'
-import type { HostRule, NetworkSpec } from '../../../../workflows/chaos/injector/invocation.ts'
+import type { NetworkSpec } from '../../../../workflows/chaos/injector/invocation.ts'
+import type { HostRule } from '../../../../workflows/chaos/host-rule.ts'
 import type { NetworkFacts } from '../../../../workflows/chaos/injector/network/network-spec.ts'
 
 export interface AskParts {

@@ -1,7 +1,8 @@
 // What a network disruption is told, and what it has to know of the target.
 
 import type { Plan } from '../command.ts'
-import type { ConnState, Flow, HostRule, NetworkSpec, ServiceRule } from '../invocation.ts'
+import type { NetworkSpec, ServiceRule } from '../invocation.ts'
+import type { ConnState, Flow, HostRule } from '../../host-rule.ts'
 import { CONTAINER_MARK } from '../marks.ts'
 
 export interface NetworkInterface {
