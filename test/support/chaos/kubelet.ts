@@ -49,10 +49,29 @@ export class ChaosKubelet {
     )
   }
 
-  /** The chaos pod cleans, completes, and is taken away by its node when the controller has let go of it. */
+  /**
+   * The chaos pod cleans, completes, and is taken away by its node when the controller has let go of it. An injector does so when its pod has been deleted, so
+   * that is waited for: one that ended before would be taken for another that somebody has deleted by hand, and be made again.
+   */
   async end(pod: KubeObject): Promise<void> {
+    if (!(await this.#untilDeleted(pod))) return
     await this.exit(pod, 0)
     await this.bury(pod)
+  }
+
+  /** @returns whether it is still there. */
+  async #untilDeleted({ metadata: { name, uid } }: KubeObject): Promise<boolean> {
+    return await vi.waitFor(
+      async () => {
+        const { items } = await this.#kube.request<ObjectList>('GET', this.#pods, {
+          query: { fieldSelector: `metadata.name=${name}` },
+        })
+        const found = items.find(({ metadata }) => metadata.uid === uid)
+        if (found !== undefined) expect(found.metadata.deletionTimestamp).toBeDefined()
+        return found !== undefined
+      },
+      { timeout: 60_000, interval: 50 },
+    )
   }
 
   async ready(pod: KubeObject, isReady = true): Promise<void> {
