@@ -3,8 +3,10 @@
 //
 //   N1. Only IPv4: nothing else is disrupted (docs/injector.md).
 //   N2. A range twice, as lists have it for several regions, is one.
+//   N3. Operators may add ranges to services (`extraIpRanges` of chaos-controller's chart), also to such as the list does not have.
 
 import type { Problem } from '../kit/index.ts'
+import type { Grammar } from './grammar.ts'
 import { fieldsOf, listOf, textOf } from './json-fields.ts'
 
 export const CLOUDS = ['aws', 'gcp', 'datadog'] as const
@@ -30,13 +32,43 @@ const GOOGLE = 'Google'
 export function rangesIn(cloud: Cloud, document: unknown): ReadonlyMap<string, readonly string[]> {
   const ranges = new Map<string, Set<string>>()
   for (const [service, range] of PUBLISHED[cloud](document)) {
-    // N1
-    if (!/^\d{1,3}(\.\d{1,3}){3}\/\d{1,2}$/.test(range)) continue
+    if (!isRange(range)) continue
     const known = ranges.get(service) ?? new Set()
     // N2
     ranges.set(service, known.add(range))
   }
   return new Map([...ranges].map(([service, found]) => [service, [...found]]))
+}
+
+/** N1 */
+function isRange(text: string): boolean {
+  const [, address = '', bits = ''] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text) ?? []
+  return address !== '' && Number(bits) <= 32 && address.split('.').every((part) => Number(part) <= 255)
+}
+
+/** N3 */
+export interface ExtraRanges {
+  readonly service: string
+  readonly ranges: readonly string[]
+}
+
+/** N3: an entry of the configuration, the name of a service and its ranges. */
+export const extraRanges: Grammar<ExtraRanges> = {
+  reads(text) {
+    const [service = '', ...ranges] = text.split(';').map((part) => part.trim())
+    return service !== '' && ranges.length > 0 && ranges.every(isRange) ? { service, ranges } : undefined
+  },
+  expected: 'service;range with one or more ranges of IPv4, such as Google;199.36.153.8/30;199.36.153.4/30',
+}
+
+/** N2, N3 */
+export function withExtraRanges(
+  published: ReadonlyMap<string, readonly string[]>,
+  extra: readonly ExtraRanges[],
+): ReadonlyMap<string, readonly string[]> {
+  const all = new Map(published)
+  for (const { service, ranges } of extra) all.set(service, [...new Set([...(all.get(service) ?? []), ...ranges])])
+  return all
 }
 
 type Published = Iterable<readonly [service: string, range: string]>

@@ -21,6 +21,8 @@ export interface Section {
   number(field: string, otherwise: number): number
   /** @param none what says that there is none, beside an empty text: as `otherwise`. */
   text(field: string, otherwise: string, none?: false): string
+  /** Of a resource, as Kubernetes has it: a text, or a number. */
+  quantity(field: string, otherwise: string): string
   /** In milliseconds. */
   duration(field: string, otherwise: number): number
   texts(field: string): readonly string[]
@@ -81,6 +83,10 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
       const found = read<string | false>(field, otherwise, (one) => isText(one) || one === none, 'a text')
       return found === false ? otherwise : found
     },
+    quantity(field, otherwise) {
+      const isOne = (one: unknown) => one === '' || (isText(one) ? QUANTITY.test(one) : isAmount(one))
+      return String(read<unknown>(field, '', isOne, EXPECTED_QUANTITY)) || otherwise
+    },
     duration(field, otherwise) {
       const found = read<unknown>(field, undefined, (one) => durationMs(one) !== undefined, EXPECTED_DURATION)
       return durationMs(found) ?? otherwise
@@ -106,6 +112,11 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
     },
   }
 }
+
+// Source: Kubernetes, `resource.Quantity`, less what is negative.
+const QUANTITY = /^(\d+\.?\d*|\.\d+)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
+const EXPECTED_QUANTITY = 'an amount such as 100m or 64Mi'
+const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 

@@ -5,7 +5,7 @@
 //   C3. Where chaos pods are is told by `injector.chaosNamespace`. A Disruption that has begun stays with the namespace in which it has (`status.chaosNamespace`).
 
 import type { AllowedHost } from './allowed-host.ts'
-import type { Cloud } from './cloud.ts'
+import type { Cloud, ExtraRanges } from './cloud.ts'
 import type { JsonValue } from '../kit/index.ts'
 import type { MetricsSink } from './metrics.ts'
 
@@ -80,6 +80,8 @@ export interface ChaosConfig {
     readonly pullIntervalMs: number
     /** Where each publishes the addresses of its services; of one that is off there is none. */
     readonly urls: Readonly<Partial<Record<Cloud, string>>>
+    /** What operators add to the lists. */
+    readonly extraRanges: Readonly<Partial<Record<Cloud, readonly ExtraRanges[]>>>
   }
 }
 
@@ -154,6 +156,7 @@ export const DEFAULT_CONFIG: ChaosConfig = {
       gcp: 'https://www.gstatic.com/ipranges/goog.json',
       datadog: 'https://ip-ranges.datadoghq.com/',
     },
+    extraRanges: {},
   },
 }
 

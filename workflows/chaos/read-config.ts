@@ -7,7 +7,7 @@
 //       counts. So do `handler.cpu` and `handler.memory`, which are in `handler.resources` of the chart's values.
 
 import { allowedHostIn, EXPECTED_HOST } from './allowed-host.ts'
-import { CLOUDS } from './cloud.ts'
+import { CLOUDS, extraRanges } from './cloud.ts'
 import { CHAOS_NAMESPACE, type ChaosConfig, DEFAULT_CONFIG, isNamespaceName } from './config.ts'
 import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
 import type { Problem } from '../kit/index.ts'
@@ -125,8 +125,8 @@ function handlerOf(section: Section): ChaosConfig['handler'] {
     image: section.text('image', usual.image),
     timeoutMs: section.duration('timeout', usual.timeoutMs),
     maxTimeoutMs: section.duration('maxTimeout', usual.maxTimeoutMs),
-    cpu: resources.text('cpu', '') || usual.cpu,
-    memory: resources.text('memory', '') || usual.memory,
+    cpu: resources.quantity('cpu', usual.cpu),
+    memory: resources.quantity('memory', usual.memory),
   }
 }
 
@@ -142,7 +142,15 @@ function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['c
     problems.push({ field: own.pathOf('ipRangesURL'), found, expected: EXPECTED_URL })
     return []
   })
-  return { pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs), urls: Object.fromEntries(urls) }
+  const extra = CLOUDS.flatMap((cloud) => {
+    const reads = (one: unknown) => (typeof one === 'string' ? extraRanges.reads(one) : undefined)
+    const found = section.section(cloud).entries('extraIpRanges', reads, extraRanges.expected)
+    return found.length > 0 ? [[cloud, found] as const] : []
+  })
+  return {
+    pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs),
+    ...{ urls: Object.fromEntries(urls), extraRanges: Object.fromEntries(extra) },
+  }
 }
 
 function off(ms: number): number | undefined {

@@ -13,6 +13,7 @@ import {
   type CloudServices,
   cloudsIn,
   rangesIn,
+  withExtraRanges,
 } from '../../../workflows/chaos/cloud.ts'
 import { MOST_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
@@ -78,7 +79,12 @@ export class PublishedRanges {
 
   /** @throws NoRanges */
   async hostsOf(services: CloudServices): Promise<CloudHosts> {
-    const lists = await Promise.all(cloudsIn(services).map(async (cloud) => [cloud, await this.of(cloud)] as const))
+    const { extraRanges } = this.#needs.config
+    const lists = await Promise.all(
+      cloudsIn(services).map(
+        async (cloud) => [cloud, withExtraRanges(await this.of(cloud), extraRanges[cloud] ?? [])] as const,
+      ),
+    )
     return cloudHosts(services, new Map(lists), MOST_FILTERS)
   }
 

@@ -22,7 +22,8 @@ describe("the operators' configuration", () => {
     })
     expect(found).toEqual([])
     const { datadog } = DEFAULT_CONFIG.cloudProviders.urls
-    expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls: { aws: aws.ipRangesURL, datadog } })
+    const urls = { aws: aws.ipRangesURL, datadog }
+    expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls, extraRanges: {} })
     expect(readChaosConfig({ cloudProviders: { disableAll: true, aws } }).config.cloudProviders.urls).toEqual({})
     expect(problems({ cloudProviders: { aws: { ipRangesURL: 'file:///etc/passwd' } } })).toEqual([
       'cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',

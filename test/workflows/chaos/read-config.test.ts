@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
+import { DEFAULT_CONFIG } from '../../../workflows/chaos/config.ts'
 import { readChaosConfig } from '../../../workflows/chaos/read-config.ts'
 import { problemText } from '../../../workflows/kit/index.ts'
 
@@ -36,8 +37,10 @@ controller:
       enabled: true
       ipRangesURL: https://mirror.example.com/aws.json
     gcp:
-      enabled: false
+      enabled: true
       ipRangesURL:
+      extraIpRanges:
+        - Google;199.36.153.8/30;199.36.153.4/30
     datadog:
       enabled: true
       ipRangesURL:
@@ -73,7 +76,8 @@ describe("a file as chaos-controller's chart renders it", () => {
     expect(config.controller).toMatchObject({ disruptionCronEnabled: true, disruptionRolloutEnabled: false })
     expect(config.cloudProviders).toEqual({
       pullIntervalMs: 12 * 3_600_000,
-      urls: { aws: 'https://mirror.example.com/aws.json', datadog: 'https://ip-ranges.datadoghq.com/' },
+      urls: { ...DEFAULT_CONFIG.cloudProviders.urls, aws: 'https://mirror.example.com/aws.json' },
+      extraRanges: { gcp: [{ service: 'Google', ranges: ['199.36.153.8/30', '199.36.153.4/30'] }] },
     })
     expect(config.handler).toMatchObject({ cpu: '10m', memory: '5Mi' })
   })
@@ -86,7 +90,9 @@ describe('what may stand in two places', () => {
     const cloudsOf = (cloudProviders: object, own?: object) =>
       readChaosConfig({ controller: { cloudProviders }, ...(own !== undefined && { cloudProviders: own }) }).config
         .cloudProviders
-    expect(cloudsOf({ ...inner, gcp: { enabled: false } }, outer)).toEqual({ pullIntervalMs: 3_600_000, urls: {} })
+    expect(cloudsOf({ ...inner, gcp: { enabled: false } }, outer)).toEqual({
+      ...{ pullIntervalMs: 3_600_000, urls: {}, extraRanges: {} },
+    })
     expect(cloudsOf({ ...inner, aws: { ...inner.aws, enabled: true } }, outer).urls).toMatchObject({
       aws: 'http://inner.example.com/',
     })
@@ -117,7 +123,31 @@ describe('what may stand in two places', () => {
     expect(handlerOf({ resources })).toMatchObject(resources)
     expect(handlerOf({ cpu: '20m', resources })).toMatchObject({ cpu: '20m', memory: '50Mi' })
     expect(handlerOf({ cpu: '', memory: null })).toMatchObject({ cpu: '100m', memory: '100Mi' })
-    expect(problems({ handler: { cpu: 1 } })).toEqual(['handler.cpu: found 1, expected a text'])
+    expect(handlerOf({ cpu: 1, memory: 5e6 })).toMatchObject({ cpu: '1', memory: '5000000' })
+    expect(handlerOf({ cpu: '.5', memory: '1e3' })).toMatchObject({ cpu: '.5', memory: '1e3' })
+    expect(problems({ handler: { cpu: '1 core', memory: -1 } })).toEqual([
+      'handler.cpu: found "1 core", expected an amount such as 100m or 64Mi',
+      'handler.memory: found -1, expected an amount such as 100m or 64Mi',
+    ])
+  })
+})
+
+describe('ranges that operators add to those of a cloud', () => {
+  it.each([
+    'Google',
+    'Google;',
+    ';10.0.0.0/8',
+    'Google;10.0.0.0/33',
+    'Google;10.0.0.256/8',
+    'Google;fd00::/8',
+    7,
+    null,
+  ])('are refused with their place where they are none: %j', (entry) => {
+    expect(
+      problems({ controller: { cloudProviders: { gcp: { extraIpRanges: ['Google;10.0.0.0/8', entry] } } } }),
+    ).toEqual([
+      `controller.cloudProviders.gcp.extraIpRanges[1]: found ${JSON.stringify(entry)}, expected service;range with one or more ranges of IPv4, such as Google;199.36.153.8/30;199.36.153.4/30`,
+    ])
   })
 })
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { findHosts } from '../../../../activities/chaos/cloud/find-hosts.ts'
 import { PublishedRanges } from '../../../../activities/chaos/cloud/published-ranges.ts'
+import type { ChaosConfig } from '../../../../workflows/chaos/config.ts'
 import type { ActivityContext } from '../../../../workflows/kit/index.ts'
 import { PublishedLists } from '../../../support/chaos/published-lists.ts'
 
@@ -15,8 +16,11 @@ beforeEach(async () => {
 })
 afterEach(async () => await lists.close())
 
-function ranges(urls: Readonly<Record<string, string>> = { aws: lists.url('aws') }): PublishedRanges {
-  const config = { pullIntervalMs: 1000, urls }
+function ranges(
+  urls: Readonly<Record<string, string>> = { aws: lists.url('aws') },
+  extraRanges: ChaosConfig['cloudProviders']['extraRanges'] = {},
+): PublishedRanges {
+  const config = { pullIntervalMs: 1000, urls, extraRanges }
   return new PublishedRanges({ config, now: () => ms, warn: (_details, message) => void warnings.push(message) })
 }
 
@@ -54,6 +58,18 @@ describe('the addresses that a cloud publishes', () => {
     expect(lists.asked.get('/aws')).toBe(asked)
     ms = 15_000
     expect((await fresh.of('aws')).size).toBe(2)
+  })
+
+  it('go with those that operators add, each once, also of services that the cloud does not name', async () => {
+    const known = ranges(undefined, {
+      aws: [
+        { service: 'EC2', ranges: ['3.5.140.0/22', '10.1.0.0/16'] },
+        { service: 'OWN', ranges: ['10.2.0.0/16'] },
+      ],
+    })
+    expect(await known.hostsOf({ aws: [{ service: 'EC2' }, { service: 'OWN' }] })).toEqual({
+      hosts: ['3.5.140.0/22', '10.1.0.0/16', '10.2.0.0/16'].map((host) => ({ host })),
+    })
   })
 
   it('are told to be missing where nobody answers, without what the URL has beside its host', async () => {
