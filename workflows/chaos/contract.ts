@@ -37,8 +37,6 @@ export const READINESS_FILE = '/tmp/readiness_probe'
 export const ENVIRONMENT_ANNOTATION = `${GROUP}/environment`
 /** On a Disruption, as JSON: who made it. It does not change. */
 export const USER_INFO_ANNOTATION = 'UserInfo'
-/** On the Event `Created`, as JSON: the Disruption with the spec that is carried out. */
-export const EVENT_MANIFEST_ANNOTATION = 'disruption'
 /**
  * On a namespace: nothing is disturbed on behalf of it, what is there ends, and nothing new begins, until it is taken off; on the namespace of chaos pods: the
  * same for the whole cluster. Its value says why.

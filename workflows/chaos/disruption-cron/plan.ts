@@ -2,7 +2,9 @@
 
 import { action, again, done, fail, later, type Outcome, sequential } from '../../kit/index.ts'
 import { configOf } from '../config.ts'
+import { DISRUPTION_CRON_KIND } from '../contract.ts'
 import { specProblemsText } from '../disruption/rules/spec.ts'
+import { eventManifest } from '../event-manifest.ts'
 import { instantMs, instantText } from '../instant.ts'
 import { missingTarget } from '../missing-target.ts'
 import { type Child, endChildren, isHeldBack, makeChild, obeySwitch, toleranceMsOf } from '../parent-pass.ts'
@@ -21,7 +23,8 @@ const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): P
   const { kind, name } = target.spec.targetResource
   const message = `a Disruption of ${kind} ${name} at ${target.spec.schedule}${target.spec.paused === true ? ', paused' : ''}`
   const reason = known === undefined ? 'DisruptionCronCreated' : 'DisruptionCronUpdated'
-  await act.event({ ...{ type: 'Normal', reason, message }, occasion: String(generation) })
+  const annotations = eventManifest(DISRUPTION_CRON_KIND, target, target.spec)
+  await act.event({ ...{ type: 'Normal', reason, message, annotations }, occasion: String(generation) })
   return done
 })
 
@@ -125,9 +128,10 @@ const obeyCronSwitch = obeySwitch<CronPass>('disruptionCronEnabled')
 
 export const followSchedule = sequential(obeyCronSwitch, tellSpec, mindTarget, checkSpec, runDue)
 
-const tellEnd = action<CronPass>('tellEnd', async ({ act, state }): Promise<Outcome> => {
+const tellEnd = action<CronPass>('tellEnd', async ({ target, act, state }): Promise<Outcome> => {
   const rest = state.children.length === 0 ? '' : '; its Disruption goes first'
-  await act.event({ type: 'Normal', reason: 'DisruptionCronDeleted', message: `it is deleted${rest}` })
+  const annotations = eventManifest(DISRUPTION_CRON_KIND, target, target.spec)
+  await act.event({ type: 'Normal', reason: 'DisruptionCronDeleted', message: `it is deleted${rest}`, annotations })
   return done
 })
 

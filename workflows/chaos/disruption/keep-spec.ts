@@ -2,7 +2,8 @@
 // spec/chaos.md 1.8.
 
 import { action, done } from '../../kit/index.ts'
-import { DISRUPTION_KIND, EVENT_MANIFEST_ANNOTATION, GROUP, kindNamesOf, VERSION } from '../contract.ts'
+import { DISRUPTION_KIND, kindNamesOf } from '../contract.ts'
+import { eventManifest } from '../event-manifest.ts'
 import { goDurationOfMs } from '../go-duration.ts'
 import { chaosNamespaceIn, configOf, type DisruptionPass } from './pass.ts'
 import { specHash } from './spec-hash.ts'
@@ -23,7 +24,8 @@ export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
     status.originalSpec = originalSpec
     const whom = `${spec.level === 'node' ? 'nodes' : 'pods'}, count ${spec.count}`
     const message = `${kindNamesOf(spec).join(', ')} of ${whom}, for ${duration}`
-    await act.event({ type: 'Normal', reason: 'Created', message, annotations: manifestIn(pass, originalSpec) })
+    const annotations = eventManifest(DISRUPTION_KIND, target, originalSpec)
+    await act.event({ type: 'Normal', reason: 'Created', message, annotations })
     return done
   }
   if (known !== hash)
@@ -33,15 +35,3 @@ export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
     })
   return done
 })
-
-/** What chaos-controller gives along, without what others have written beside the spec. Source: spec/chaos.md 1.9. */
-function manifestIn({ target }: DisruptionPass, spec: object): Readonly<Record<string, string>> {
-  const { name, namespace, uid } = target.metadata
-  const manifest = {
-    apiVersion: `${GROUP}/${VERSION}`,
-    kind: DISRUPTION_KIND,
-    metadata: { name, namespace, uid },
-    spec,
-  }
-  return { [EVENT_MANIFEST_ANNOTATION]: JSON.stringify(manifest) }
-}

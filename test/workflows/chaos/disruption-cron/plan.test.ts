@@ -60,6 +60,9 @@ const child = (scheduledAt: string | undefined, metadata: object = {}): Child =>
   },
 })
 const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)
+/** That goes along with the first of them. */
+const manifestOf = ([first]: readonly { readonly annotations?: Readonly<Record<string, string>> }[]) =>
+  JSON.parse(first?.annotations?.['disruption_cron'] ?? 'null') as unknown
 const MAKES = ['create Disruption disruption-cron-game']
 
 describe('a pass over a DisruptionCron', () => {
@@ -68,6 +71,11 @@ describe('a pass over a DisruptionCron', () => {
     expect([written, outcome.laterMs]).toEqual([[], 29_000])
     expect(events).toMatchObject([{ type: 'Normal', reason: 'DisruptionCronCreated', occasion: '1' }])
     expect(status).toEqual({ observedGeneration: 1, nextScheduleTime: '2026-01-02T03:01:00Z' })
+    expect(manifestOf(events)).toEqual({
+      ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'DisruptionCron' },
+      metadata: { name: 'game', namespace: 'shop', uid: 'uid-game' },
+      spec: cronSpec({ schedule: '* * * * *' }),
+    })
   })
 
   it('makes its Disruption when it is time, for the pods of its target (C1)', async () => {
@@ -283,6 +291,7 @@ describe('a pass over a DisruptionCron that is being deleted', () => {
     const first = await pass({ metadata, state: { children: [child('03:01:00')] } })
     expect(first.written).toEqual(['remove Disruption disruption-cron-game'])
     expect(reasonsOf(first.events)).toEqual(['DisruptionCronDeleted'])
+    expect(manifestOf(first.events)).toMatchObject({ kind: 'DisruptionCron', metadata: { name: 'game' } })
     const going = child('03:01:00', { deletionTimestamp: '2026-01-02T03:00:31Z' })
     const waiting = await pass({ metadata, state: { children: [going] } })
     expect([waiting.written, waiting.ended, waiting.finalizer]).toEqual([[], undefined, undefined])
