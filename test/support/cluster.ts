@@ -32,6 +32,17 @@ export type Status = Readonly<Record<string, unknown>> & {
 
 export type LsObject = KubeObject & { readonly spec?: Readonly<Record<string, unknown>>; readonly status?: Status }
 
+const [FIRST_MS, LONGEST_MS] = [20, 400]
+
+/** Looks that wait for long are made less often: what they cost is taken from what they wait for. */
+function pauses(): () => Promise<void> {
+  let ms = FIRST_MS
+  return async () => {
+    await sleep(ms)
+    ms = Math.min(ms * 1.3, LONGEST_MS)
+  }
+}
+
 /** One namespace, and the objects that tests make in it. */
 export class Cluster {
   readonly kube: KubeClient
@@ -104,12 +115,13 @@ export class Cluster {
     timeoutMs = WAIT_MS,
   ): Promise<ReadonlyMap<string, LsObject>> {
     const deadline = Date.now() + timeoutMs
+    const pause = pauses()
     for (;;) {
       const items = await this.items(execution)
       if (names.every((name) => wanted(items.get(name)))) return items
       if (Date.now() > deadline)
         throw new Error(`items ${names.join(', ')} of ${execution} did not get there: ${JSON.stringify([...items])}`)
-      await sleep(50)
+      await pause()
     }
   }
 
@@ -150,6 +162,7 @@ export class Cluster {
     timeoutMs = WAIT_MS,
   ): Promise<LsObject> {
     const deadline = Date.now() + timeoutMs
+    const pause = pauses()
     for (;;) {
       const object = await this.get(plural, name)
       if (wanted(object)) return object as LsObject
@@ -157,7 +170,7 @@ export class Cluster {
         throw new Error(
           `${plural}/${name} did not get there in ${timeoutMs} ms: ${JSON.stringify(object, undefined, 1)}`,
         )
-      await sleep(50)
+      await pause()
     }
   }
 }
