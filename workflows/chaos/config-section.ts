@@ -51,12 +51,7 @@ function placeIn(problems: Problem[], at: string, value: unknown): Place {
 /** Of several places the first that has a field says it. */
 function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   const wrong = (field: string, found: string, expected: string) => problems.push({ field, found, expected })
-  const inPlaces = (field: string) =>
-    places.flatMap(({ at, fields }) => {
-      const value = Object.hasOwn(fields, field) ? fields[field] : undefined
-      return isNothing(value) ? [] : [{ at: at === '' ? field : `${at}.${field}`, value }]
-    })
-  const placeOf = (field: string) => inPlaces(field)[0]
+  const placeOf = (field: string) => foundIn(places, field)[0]
   const readerOf =
     (told: (found: unknown) => string) =>
     <T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T => {
@@ -75,7 +70,7 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
     section: (field) =>
       sectionOf(
         problems,
-        inPlaces(field).map(({ at, value }) => placeIn(problems, at, value)),
+        foundIn(places, field).map(({ at, value }) => placeIn(problems, at, value)),
       ),
     flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
     number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
@@ -117,6 +112,14 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
 const QUANTITY = /^(\d+\.?\d*|\.\d+)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
 const EXPECTED_QUANTITY = 'an amount such as 100m or 64Mi'
 const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0
+
+/** Where the field is something. */
+function foundIn(places: readonly Place[], field: string): readonly { readonly at: string; readonly value: unknown }[] {
+  return places.flatMap(({ at, fields }) => {
+    const value = Object.hasOwn(fields, field) ? fields[field] : undefined
+    return isNothing(value) ? [] : [{ at: at === '' ? field : `${at}.${field}`, value }]
+  })
+}
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
