@@ -11,11 +11,16 @@ export interface KubeAccess {
 }
 
 /** Sends one request; resolves with status and body, whatever the status is. */
-export function kubeRequest(access: KubeAccess, path: string): Promise<{ status: number; body: string }> {
+export function kubeRequest(
+  access: KubeAccess,
+  path: string,
+  method: 'GET' | 'DELETE' = 'GET',
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${access.token}` }
     const call = request(
       `${access.url}${path}`,
-      { ca: access.ca, agent: false, timeout: 5000, headers: { authorization: `Bearer ${access.token}` } },
+      { method, ca: access.ca, agent: false, timeout: 5000, headers },
       (response) => {
         let body = ''
         response.setEncoding('utf8')

@@ -60,8 +60,17 @@ export async function startCluster(options: ClusterOptions): Promise<KubeAccess>
     })
   }
 
+  await freeNodes(access)
   await Promise.all([startControllers(options), startScheduler(options), startKwok(options)])
   return access
+}
+
+/** Ends the leases of a former kwok: the next one would play no pod of their nodes before they expire, which takes 40 s. */
+async function freeNodes(access: KubeAccess): Promise<void> {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+  const { status, body } = await kubeRequest(access, path, 'DELETE')
+  if (status !== 200)
+    throw new Error(`leases of nodes were not deleted: ${status}, expected 200: ${body.slice(0, 200)}`)
 }
 
 /** The manifests of the simulated nodes; kwok plays the kubelet of each. */
