@@ -71,6 +71,30 @@ describe('what a pass observes', () => {
     expect(await subscriptions()).toEqual(['shop  ConfigMap n z'])
   })
 
+  it('is, of a kind without namespaces, all that the target names, and each wakes it', async () => {
+    const nodes = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true } as const
+    for (const name of ['one', 'two'])
+      api.put(`/api/v1/nodes/${name}`, { apiVersion: 'v1', kind: 'Node', metadata: { name, uid: `uid-${name}` } })
+    api.put(`${TARGETS}/shop`, shop({ spec: { nodes: ['one', 'two'], places: ['n', 'other'] } }))
+    const named: StateQuery = { kind: 'v1/Node', many: true, namesFrom: 'spec.nodes', namespacesFrom: 'spec.places' }
+    const observed = await observe({ named }, nodes)
+    expect(observed?.states).toMatchObject({ named: [{ metadata: { name: 'one' } }, { metadata: { name: 'two' } }] })
+    expect(await subscriptions()).toEqual(['shop  Node * one', 'shop  Node * two'])
+  })
+
+  it('subscribes to nothing when nobody waits for it any more: another pass has looked since', async () => {
+    await observe({ named })
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'b' } }))
+    const abort = new AbortController()
+    api.intercept = () => {
+      abort.abort()
+      return undefined
+    }
+    const context = { cancellationSignal: abort.signal, info: { attempt: 1 } } as unknown as Context
+    await expect(asyncLocalStorage.run(context, () => observe({ named }))).rejects.toMatchObject({ type: 'CutOff' })
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n a'])
+  })
+
   it('leaves out what is lazy, which is subscribed to and found when it is asked for', async () => {
     const lists = listed(map({}, { name: 'b' }))
     const observed = await observe({ list: { ...list, lazy: true } })
@@ -222,6 +246,10 @@ describe('what a pass observes', () => {
     const labelSelector = 'app=shop'
     const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
     expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }, { labelSelector: 'app=other' }])
+    // A try that follows another one may find the subscription of that.
+    const further = { info: { attempt: 2 } } as unknown as Context
+    await asyncLocalStorage.run(further, () => observe({ list: { ...list, labels: { app: 'other' } } }))
+    expect(asked.slice(3)).toEqual([{ labelSelector: 'app=other' }])
   })
 
   it('is not older than what its own pass has written, which the journal need not know yet', async () => {

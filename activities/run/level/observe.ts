@@ -4,6 +4,9 @@
 //   O2. Lists are not older than what the journal knows; single objects are read from the store, and so are lists under a new subscription:
 //       an event that is being journaled has not seen it, and the journal does not show what that event tells.
 //   O3. What makes a state faulty wakes the subject when it changes or goes.
+//   O4. A pass that is not waited for any more (cut-off.ts) subscribes to nothing: another one has looked since, and what that subscribed to would be lost.
+//       A worker that stood still for less time than a call has, and more than its task, is not told apart.
+//   O5. A try that follows another one does not know what that subscribed to, so all is new to it (O2).
 
 import {
   groupKindOf,
@@ -33,6 +36,7 @@ import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
+import { isFurtherTry, whileWaitedFor } from './cut-off.ts'
 import { fitStates, refuseTooLarge } from './fit-states.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { rememberTarget, targetOf } from './known-target.ts'
@@ -53,7 +57,8 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
   async observeLevel(input) {
     const controller = controllerOf(input.by)
     deps.hearing?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
-    await deps.journal.touch(input.by)
+    // From here on its time is measured (O4).
+    await whileWaitedFor(() => deps.journal.touch(input.by))
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid === input.subject.uid) {
       rememberTarget(deps, found)
@@ -124,10 +129,14 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const wanted = requests.flatMap(watchedBy)
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
-  const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
+  // O4
+  const added = await whileWaitedFor(() => replaceSubscriptions(deps.db, level, wanted, deps.now()))
+  const isAgain = isFurtherTry()
   const asked = requests.filter(({ query }) => query.query.lazy !== true)
   const read = await Promise.all(
-    asked.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
+    asked.map((request) =>
+      readOrFault(stateOf(request), () => readState(deps, request, isAgain || isNew(request, added))),
+    ),
   )
   const states = asked.flatMap(({ state }, index) => {
     const found = read[index]
@@ -156,7 +165,9 @@ function settingsFor({ wingSettings }: Pick<Deps, 'wingSettings'>, by: By): Json
 function selected(query: LevelQuery, target: object, settings: JsonValue | undefined): readonly Selection[] {
   const selections = selectionsOf(query.query, target, settings)
   if (query.withoutNamespace !== true) return selections
-  return selections.slice(0, 1).map((selection) => ({ ...selection, namespace: undefined }))
+  const anywhere = selections.map((selection): Selection => ({ ...selection, namespace: undefined }))
+  // Of one name or field in several namespaces it is the same.
+  return [...new Map(anywhere.map((one) => [JSON.stringify(one), one])).values()]
 }
 
 function watchedBy({ query, selections }: StateRequest): readonly LevelSubscription[] {

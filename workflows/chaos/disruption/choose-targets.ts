@@ -7,13 +7,17 @@
 //       that are drawn.
 //   C4. A pass knows where the worker that runs it is, and what is configured. So that workers on several nodes do not take turns in disturbing each other's,
 //       the status keeps the nodes of all that have looked at the Disruption.
+//   C5. What the API server is asked for follows the spec as it is by now (pass.ts). Where somebody has changed that though no webhook let him, it is not what
+//       was meant: of the targets those stay that are there, and no others are chosen until the spec is as it was.
 
 import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod-name.ts'
+import type { DisruptionSpec } from './kind.ts'
 import type { Target } from './observed.ts'
 import { sawTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
+import { changedFields } from './spec-hash.ts'
 import { desiredCount, hitsNodes, keptTargets, matchingTargets, shuffled, wantedCount } from './selection.ts'
 
 /** Nothing wakes a Disruption with static targeting that has found none. */
@@ -77,15 +81,33 @@ function say(status: DisruptionPass['status'], { targets, matching, desired }: C
 
 async function matchingIn(pass: DisruptionPass): Promise<readonly Target[]> {
   const spec = specOf(pass)
-  const isStatic = spec.staticTargeting === true
-  const found = isOfNodes(spec)
-    ? await pass.refresh(isStatic ? 'candidateNodes' : 'nodes')
-    : await pass.refresh(isStatic ? 'candidatePods' : 'pods')
+  const { targets: current = [] } = statusIn(pass)
+  const found = await foundIn(pass, spec, current)
   sawTargets(pass, found)
   return matchingTargets(found, spec, {
-    current: new Set(statusIn(pass).targets ?? []),
+    current: new Set(current),
     ownNodes: hitsNodes(spec) ? sparedNodes(pass) : new Set(),
   })
+}
+
+async function foundIn(
+  pass: DisruptionPass,
+  spec: DisruptionSpec,
+  current: readonly string[],
+): Promise<readonly Target[]> {
+  const isStatic = spec.staticTargeting === true
+  // C5
+  if (selectsOtherwise(spec, pass.target.spec))
+    return await pass.refresh(isOfNodes(spec) ? 'targetNodes' : 'targetPods', { names: current })
+  if (isOfNodes(spec)) return await pass.refresh(isStatic ? 'candidateNodes' : 'nodes')
+  return await pass.refresh(isStatic ? 'candidatePods' : 'pods')
+}
+
+const SELECTING: ReadonlySet<string> = new Set(['level', 'selector', 'advancedSelector', 'staticTargeting'])
+
+/** C5 */
+function selectsOtherwise(kept: DisruptionSpec, live: DisruptionSpec): boolean {
+  return changedFields(kept, live).some((field) => SELECTING.has(field))
 }
 
 /** C4. The oldest are forgotten. */

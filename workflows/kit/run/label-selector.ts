@@ -31,7 +31,8 @@ export function labelSelectorText(value: unknown): string | undefined {
 export function demandedLabels(selector: string): readonly string[] {
   return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, said = '', values]) => {
     const [key = '', operator = ''] = said.trim().split(' ')
-    if (operator === 'notin' || key === '' || key.startsWith('!')) return []
+    // `!key` is not there, `key!=value` may not be there.
+    if (operator === 'notin' || key === '' || key.includes('!')) return []
     return operator === 'in' && values?.includes(',') === false ? [`${key}=${values}`] : [key]
   })
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
+import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
 import { at, chaosPod, collecting, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
 
 beforeEach(() => {
@@ -226,6 +227,33 @@ describe('a pass over a new Disruption', () => {
     const [made] = changed.writes as unknown as [{ object: { spec: { containers: [{ args: string[] }] } } }]
     expect(made.object.spec.containers[0].args.join(' ')).toContain('--drop 30')
   })
+
+  it.each([
+    { staticTargeting: true },
+    { selector: { app: 'another' } },
+    { advancedSelector: [{ key: 'app', operator: 'Exists' }] },
+    { level: 'node' },
+  ])(
+    'keeps its targets that are there, and draws no others, where its spec is made to select otherwise: %j',
+    async (edit) => {
+      const targets = ['web-1', 'web-2']
+      const spec = { ...SPEC, count: '100%' }
+      const first = await pass({ spec, state: { pods: targets.map((name) => pod(name)) } })
+      expect(first.status['targets']).toEqual(targets)
+      const status = first.next.target.status as object
+      const chaosPods = targets.map((name) => chaosPod(name))
+      const changed = async (state: Partial<DisruptionState>, now: object = edit) =>
+        await pass({ spec: { ...spec, ...now }, metadata: { generation: 2 }, state: { chaosPods, ...state }, status })
+      const all = await changed({ pods: [pod('other')], targetPods: targets.map((name) => pod(name)) })
+      expect([all.next.target.status?.targets, all.written]).toEqual([targets, []])
+      // One of them has gone.
+      const less = await changed({ pods: [pod('other')], targetPods: [pod('web-1')] })
+      expect(less.next.target.status?.targets).toEqual(['web-1'])
+      expect(less.written).toEqual(['remove Pod chaos-slow-web-2'])
+      const back = await changed({ pods: [pod('web-1'), pod('web-2'), pod('other')] }, {})
+      expect(back.next.target.status?.targets).toEqual(['other', ...targets])
+    },
+  )
 
   it('is deleted where everything is to stop', async () => {
     const { written, events } = await pass({

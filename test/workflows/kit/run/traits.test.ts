@@ -79,7 +79,7 @@ describe('what is demanded of objects', () => {
   it.each([
     ['', []],
     ['app=web,tier=', ['app=web', 'tier=']],
-    ['zone notin (a,b),!off', []],
+    ['zone notin (a,b),!off,tier!=canary', []],
     ['on,tier in (a),kind in (x,y),app=web', ['app=web', 'tier=a', 'kind', 'on']],
   ])('is, of the selector "%s", %j', (selector, demanded) => {
     expect(demandedBy(selection(selector))).toEqual(demanded)
