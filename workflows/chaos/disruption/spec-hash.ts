@@ -24,14 +24,20 @@ export function specHash(spec: unknown): string {
 
 /** The fields in which two specs differ, beside what may: names of fields of the spec, in order. */
 export function changedFields(before: unknown, after: unknown): readonly string[] {
-  const [old, now] = [comparedFields(before), comparedFields(after)]
+  // Whether count may change is said by what was there before.
+  const isStatic = isStaticIn(before)
+  const [old, now] = [comparedFields(before, isStatic), comparedFields(after, isStatic)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].sort()
   return names.filter((name) => contentHash(old[name]) !== contentHash(now[name]))
 }
 
-function comparedFields(value: unknown): JsonFields {
+function isStaticIn(value: unknown): boolean {
+  return fieldsOf(value)['staticTargeting'] === true
+}
+
+function comparedFields(value: unknown, isStatic = isStaticIn(value)): JsonFields {
   const spec = DURATIONS.reduce(withNormalDuration, fieldsOf(value))
-  if (spec['staticTargeting'] === true) return spec
+  if (isStatic) return spec
   return Object.fromEntries(Object.entries(spec).filter(([name]) => name !== 'count'))
 }
 

@@ -34,6 +34,13 @@ describe('the hash of a spec', () => {
     expect(changedFields(full, { ...full, ...change })).toEqual([field])
   })
 
+  it('names a count that is another one where targets were drawn once, and no other', () => {
+    const drawnOnce = { ...full, staticTargeting: true }
+    expect(changedFields(full, drawnOnce)).toEqual(['staticTargeting'])
+    expect(changedFields(full, { ...drawnOnce, count: 3 })).toEqual(['staticTargeting'])
+    expect(changedFields(drawnOnce, { ...full, count: 3 })).toEqual(['count', 'staticTargeting'])
+  })
+
   it('leaves count out with dynamic targeting, and with static targeting has it', () => {
     const hashes = [{}, { staticTargeting: false }, { staticTargeting: true }].map((targeting) =>
       [1, '50%'].map((count) => specHash({ ...full, ...targeting, count })),
