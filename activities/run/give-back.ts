@@ -12,7 +12,7 @@ import type { Deps } from '../deps.ts'
 import { isRefusal, type KubeError, retryableFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
 import { jobController } from './controllers.ts'
-import { isLastTry } from './last-try.ts'
+import { isLastTry } from './which-try.ts'
 import { recordPass } from './record-pass.ts'
 import { LONG_MS, restMs } from './rest.ts'
 

@@ -2,7 +2,7 @@
 
 import type { LevelInput } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { isLastTry } from '../last-try.ts'
+import { isLastTry } from '../which-try.ts'
 import { tell } from './event.ts'
 
 type Told = Pick<LevelInput, 'by' | 'subject' | 'target'> & { readonly told: LevelInput['told'] | undefined }

@@ -47,11 +47,6 @@ export async function whileWaitedFor<T>(work: (signal: AbortSignal | undefined) 
   }
 }
 
-/** Whether the call at work has been tried before; false outside of Temporal. */
-export function isFurtherTry(): boolean {
-  return (asyncLocalStorage.getStore()?.info.attempt ?? 1) > 1
-}
-
 function cutOff(): Error {
   return finalFailure(CUT_OFF, 'the time of the call is over')
 }

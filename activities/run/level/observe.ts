@@ -12,6 +12,7 @@ import {
   groupKindOf,
   isSameGroupKind,
   type By,
+  eachOnce,
   type JsonValue,
   mayBeMarked,
   narrowedTo,
@@ -36,7 +37,8 @@ import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
-import { isFurtherTry, whileWaitedFor } from './cut-off.ts'
+import { isFurtherTry } from '../which-try.ts'
+import { whileWaitedFor } from './cut-off.ts'
 import { fitStates, refuseTooLarge } from './fit-states.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { rememberTarget, targetOf } from './known-target.ts'
@@ -165,9 +167,8 @@ function settingsFor({ wingSettings }: Pick<Deps, 'wingSettings'>, by: By): Json
 function selected(query: LevelQuery, target: object, settings: JsonValue | undefined): readonly Selection[] {
   const selections = selectionsOf(query.query, target, settings)
   if (query.withoutNamespace !== true) return selections
-  const anywhere = selections.map((selection): Selection => ({ ...selection, namespace: undefined }))
   // Of one name or field in several namespaces it is the same.
-  return [...new Map(anywhere.map((one) => [JSON.stringify(one), one])).values()]
+  return eachOnce(selections.map((selection) => ({ ...selection, namespace: undefined })))
 }
 
 function watchedBy({ query, selections }: StateRequest): readonly LevelSubscription[] {

@@ -8,7 +8,7 @@ import { ApplicationFailure } from '@temporalio/common'
 
 import type { Fault } from '../../../workflows/kit/index.ts'
 import { isFinal, KubeError } from '../../kube/errors.ts'
-import { isLastTry } from '../last-try.ts'
+import { isLastTry } from '../which-try.ts'
 
 // Neither changes within the tries of a call.
 const LASTING_STATUS = new Set([401, 403, 404])

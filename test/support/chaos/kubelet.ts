@@ -60,13 +60,10 @@ export class ChaosKubelet {
   }
 
   /** @returns whether it is still there. */
-  async #untilDeleted({ metadata: { name, uid } }: KubeObject): Promise<boolean> {
+  async #untilDeleted({ metadata: { uid } }: KubeObject): Promise<boolean> {
     return await vi.waitFor(
       async () => {
-        const { items } = await this.#kube.request<ObjectList>('GET', this.#pods, {
-          query: { fieldSelector: `metadata.name=${name}` },
-        })
-        const found = items.find(({ metadata }) => metadata.uid === uid)
+        const found = (await this.pods()).find(({ metadata }) => metadata.uid === uid)
         if (found !== undefined) expect(found.metadata.deletionTimestamp).toBeDefined()
         return found !== undefined
       },

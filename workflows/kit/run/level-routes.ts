@@ -10,7 +10,7 @@ import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.t
 import { canonicalJson, CONTENT, type Path, path, valueAt } from '../kind/projection.ts'
 import { MARK_PATHS, markedPlace } from './marks.ts'
 import { ownerOfKind } from './owners.ts'
-import type { QueryData, Selection } from './query.ts'
+import { eachOnce, type QueryData, type Selection } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
 import { demandedBy, type Trait } from './traits.ts'
 import { couldBeMarked } from './write-places.ts'
@@ -119,10 +119,8 @@ export function subscriptionsOf(
 // All that subscribe to a kind by fields are looked through for each of its events in their namespace.
 const MOST_BY_FIELD = 50
 
-/** Each once. */
 function withoutFields(selections: readonly Selection[]): readonly Selection[] {
-  const bare = selections.map((one): Selection => ({ ...one, fromFields: {}, fieldSelector: '' }))
-  return [...new Map(bare.map((one) => [JSON.stringify(one), one])).values()]
+  return eachOnce(selections.map((one) => ({ ...one, fromFields: {}, fieldSelector: '' })))
 }
 
 function subscriptionOf(

@@ -117,6 +117,11 @@ export function selectionsOf(query: QueryData, target: object, settings?: JsonVa
   return withFields(selections, Object.fromEntries(fields))
 }
 
+/** Those that ask for the same are one. */
+export function eachOnce(selections: readonly Selection[]): readonly Selection[] {
+  return [...new Map(selections.map((one) => [JSON.stringify(one), one])).values()]
+}
+
 /** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
 export function narrowedTo(
   selections: readonly Selection[],
