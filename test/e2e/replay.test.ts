@@ -131,10 +131,15 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
     const { cluster } = stage
     // An Execution of its own, for it is in those that the build differs.
     await cluster.create(execution('alone', [failing('db')]), 'executions')
-    await cluster.patch('executions', 'alone', { status: { jobID: 'alone-1' } }, 'status')
-    await cluster.finished('alone', undefined, 'executions')
+    let jobs = 0
+    // Of a worker that stands still for longer than its task may take Temporal has nothing: what goes on finds the job ended. So each try has a job of its own.
+    const afterAnotherJob = async () => {
+      await cluster.patch('executions', 'alone', { status: { jobID: `alone-${++jobs}` } }, 'status')
+      await cluster.finished('alone', undefined, 'executions')
+      return (await pawl('replay', '--against', HASTY, '--since', '1d')).stdout
+    }
     await expect
-      .poll(async () => (await pawl('replay', '--against', HASTY, '--since', '1d')).stdout, told)
+      .poll(afterAnotherJob, told)
       .toMatch(
         /change\.lastError\.reason: DeployItemsFailed -> Failed\n(?: {4}.*\n)* {4}wrote then: patchStatus Execution\.\S+\/alone\n/,
       )
