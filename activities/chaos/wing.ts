@@ -23,9 +23,8 @@ import { openNotifiers } from './notifiers/open.ts'
 
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
   open(deps, flags) {
-    const path = flags['chaos-config']
     const config = configFor(flags, deps)
-    const notifying = notifierConfigFrom(path)
+    const notifying = notifiersFor(flags)
     const eventsTo = notifying.datadog ? agentOf(deps, 'controller.notifiers.datadog.enabled: true', false) : undefined
     const notifiers = openNotifiers(notifying, deps.log, eventsTo)
     const closeSink = sinkIn(deps, config)
@@ -81,18 +80,21 @@ export function configFor(
   flags: Readonly<Record<string, unknown>>,
   { statsd, nodeName }: { readonly statsd?: StatsdEnvironment | undefined; readonly nodeName?: string | undefined },
 ): ChaosConfig {
-  const { 'chaos-config': file, 'metrics-sink': sink } = flags
-  const path = typeof file === 'string' ? file : undefined
+  const { 'metrics-sink': sink } = flags
   const read = (document: unknown) => readChaosConfig(withConfigFlags(document, flags))
-  const config = withSink(readBy(read, path), sink, statsd)
+  const config = withSink(readBy(read, fileIn(flags)), sink, statsd)
   if (nodeName === undefined) return config
   const ownNodes = [...new Set([...(config.controller.ownNodes ?? []), nodeName])]
   return { ...config, controller: { ...config.controller, ownNodes } }
 }
 
 /** The notifiers in the same file. @throws as `configFor`. */
-function notifierConfigFrom(path: string | undefined): NotifierConfig {
-  return readBy(readNotifierConfig, path)
+export function notifiersFor(flags: Readonly<Record<string, unknown>>): NotifierConfig {
+  return readBy(readNotifierConfig, fileIn(flags))
+}
+
+function fileIn({ 'chaos-config': file }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof file === 'string' ? file : undefined
 }
 
 function readBy<Config>(

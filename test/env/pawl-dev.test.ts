@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
 import { makeAccount } from '../support/account.ts'
+import { configFile } from '../support/chaos/config-file.ts'
 import { Cluster, installation } from '../support/cluster.ts'
 import type { DevStatus } from '../../worker/dev/state.ts'
 
@@ -79,6 +80,16 @@ describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
       'is not empty, expected an empty or a new one',
     )
     expect(await readdir(dataDir)).toEqual(['thesis.txt'])
+  })
+
+  it('refuses a wrong configuration of a wing before it starts anything', async () => {
+    const [dataDir, elsewhere] = [await folder(), await folder()]
+    const wrong = configFile(elsewhere, { injector: { chaosNamespace: 'No' } })
+    const flags = ['--wings', 'landscaper,chaos', '--chaos-config', wrong]
+    await expect(pawl('dev', '--detach', '--data-dir', dataDir, ...flags)).rejects.toThrow(
+      `--chaos-config ${wrong}: injector.chaosNamespace: found "No", expected the name of a namespace`,
+    )
+    expect(await readdir(dataDir)).toEqual([])
   })
 })
 

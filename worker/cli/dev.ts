@@ -127,6 +127,8 @@ async function dev(flags: DevFlags, given: GivenFlags): Promise<void> {
   checkWatch(flags)
   const wingFlags = Object.fromEntries(Object.keys(DEV_WING_FLAGS).map((name) => [name, given[name]]))
   readWingFlags(wingsOn(flags.wings), wingFlags)
+  const { checkSetUp } = await import('../dev/pawl-parts.ts')
+  await checkSetUp(wingsOn(flags.wings), wingFlags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),

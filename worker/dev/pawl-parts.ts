@@ -156,6 +156,11 @@ export async function setUpWings(
   if (all !== '') await apply(servers, ['-f', '-'], all)
 }
 
+/** Before any server is started. @throws what is wrong with the configuration of a wing. */
+export async function checkSetUp(wings: readonly string[], flags: GivenFlags): Promise<void> {
+  for (const wing of wings) await setUpOf(wing, flags)
+}
+
 /** By the first of its programs that has something to say about it. */
 async function setUpOf(wing: string, flags: GivenFlags): Promise<readonly string[]> {
   const folder = join(SETUP, wing)

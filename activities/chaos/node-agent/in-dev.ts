@@ -2,7 +2,7 @@
 
 import type { DevPlace } from '../../program.ts'
 import { inChaosNamespace } from '../in-chaos-namespace.ts'
-import { configFor } from '../wing.ts'
+import { configFor, notifiersFor } from '../wing.ts'
 
 /** The arguments of its node agent. @throws what is wrong with the configuration. */
 export function argsInDev({ kubeconfigPath, folder, flags }: DevPlace): readonly string[] {
@@ -12,9 +12,11 @@ export function argsInDev({ kubeconfigPath, folder, flags }: DevPlace): readonly
   ]
 }
 
-/** A manifest of the wing's, for that namespace. @throws as `argsInDev`. */
+/** A manifest of the wing's, for that namespace. @throws what is wrong in any part of the configuration: the worker would refuse to start with it. */
 export function setUpInDev(manifest: string, flags: DevPlace['flags']): string {
-  return inChaosNamespace(manifest, chaosNamespace(flags))
+  const namespace = chaosNamespace(flags)
+  notifiersFor(flags)
+  return inChaosNamespace(manifest, namespace)
 }
 
 /** As the worker will read it. */

@@ -27,6 +27,13 @@ describe('the node agent of `pawl dev`, and what it needs in the cluster,', () =
     expect(await inDev?.setUp?.('name: chaos-engineering', {})).toBe('name: chaos-engineering')
   })
 
+  it('say what is wrong with what the worker alone needs of it', async () => {
+    const wrong = configFile(folder, { controller: { notifiers: { slack: { enabled: 'maybe' } } } })
+    await expect(inDev?.setUp?.('', given(wrong).flags)).rejects.toThrow(
+      /controller\.notifiers\.slack\.enabled: found "maybe", expected true or false/,
+    )
+  })
+
   it('say what is wrong with it', async () => {
     const wrong = configFile(folder, { injector: { chaosNamespace: 'No' } })
     await expect(inDev?.args(given(wrong))).rejects.toThrow(
