@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { failing, installation, OPERATION, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, sub } from '../support/sub-installations.ts'
@@ -126,8 +126,13 @@ it('all that Pawl needs is there, and what is not is told', async () => {
     ['--database-url', own.databaseUrl],
     ['--temporal-address', servers.temporalAddress],
   ]
-  const well = await person('doctor', ...database, ...temporal)
-  expect(well).toMatchObject({ code: 0, stderr: '' })
+  // The leases of this bridge are short: where it stood still for a moment, nobody followed anything.
+  const isWell = async () => {
+    const said = await person('doctor', ...database, ...temporal)
+    expect(said).toMatchObject({ code: 0, stderr: '' })
+    return said
+  }
+  const well = await vi.waitFor(isWell, { timeout: 60_000, interval: 500 })
   for (const part of [
     'journal',
     'clocks',

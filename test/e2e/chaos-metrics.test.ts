@@ -11,7 +11,6 @@ const chaos = useChaos('metrics', ['shop'])
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 // Here, for it counts for the tests that are found after it.
-vi.setConfig({ testTimeout: 180_000 })
 beforeAll(async () => {
   kubelet = new ChaosKubelet(shop().cluster.kube)
   await shop().makeNode('n1')

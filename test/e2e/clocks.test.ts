@@ -11,7 +11,7 @@ const stage = useStage('clocks', () =>
 )
 beforeAll(async () => {
   await stage.pawl.startWorker('behind')
-}, 120_000)
+})
 
 /** What of the journal's times is further from the database's clock than ten minutes: the clocks are off by twice as much, and no test takes as long. */
 async function wrongTimes(): Promise<readonly unknown[]> {

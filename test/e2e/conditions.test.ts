@@ -22,7 +22,7 @@ beforeAll(() => {
 })
 afterAll(() => watch.stop())
 
-describe.concurrent('kubectl wait --for=condition=Ready', { timeout: 120_000 }, () => {
+describe.concurrent('kubectl wait --for=condition=Ready', () => {
   it('waits for the job of an edit that it was started before, and for its end', async () => {
     const { cluster } = stage
     const first = await run('edited', [{ name: 'a' }])
@@ -52,7 +52,7 @@ describe.concurrent('kubectl wait --for=condition=Ready', { timeout: 120_000 }, 
   })
 })
 
-describe.concurrent('the conditions of an installation', { timeout: 120_000 }, () => {
+describe.concurrent('the conditions of an installation', () => {
   it('say that a job has failed, and of what; the next begins without them', async () => {
     const { cluster } = stage
     const failed = await run('broken', [failing('a')])

@@ -22,7 +22,7 @@ const stage = useStage('cronjob', async () => {
 })
 
 // Each test waits for several things in a row, and every look is a start of kubectl.
-describe('the CronJob example', { timeout: 180_000 }, () => {
+describe('the CronJob example', () => {
   it('starts a Job, sees it succeed, and waits for the next time', async () => {
     await kubectl('apply', '-f', `${FOLDER}hello.yaml`)
     await until('hello', ({ status }) => reasonOf(status), 'Waiting')

@@ -232,7 +232,7 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     expect(await left('forced-exec')).toEqual([])
     for (const item of items.values()) await pawl.settled(item)
     await deployer.stop()
-  }, 180_000)
+  })
 
   it('from both while a job runs: the items still go', async () => {
     const { cluster } = stage
@@ -246,7 +246,7 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     }
     await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
     expect(await left('forced-both')).toEqual([])
-  }, 180_000)
+  })
 })
 
 describe.concurrent('an execution without an installation', () => {

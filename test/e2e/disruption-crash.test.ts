@@ -51,7 +51,8 @@ afterAll(async () => {
 
 describe('a Disruption that nothing disturbs', () => {
   it('makes the writes at which others are interrupted, and none of another kind', () => {
-    const written = writesOf(stage, 'undisturbed').map(({ label }) => label)
+    // A pass that is done again tells again of what is told already, which is refused.
+    const written = writesOf(stage, 'undisturbed').flatMap(({ label, status }) => (status < 300 ? [label] : []))
     const points = [...INJECTION_WRITES, ...CLEANUP_WRITES].map(({ label }) => label)
     // Readiness of one chaos pod may be told before that of the other.
     const without = (labels: readonly string[]) => labels.filter((label) => label !== 'PATCH disruptions/status').sort()

@@ -23,7 +23,6 @@ afterAll(() => clock.remove())
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 // Here, for it counts for the tests that are found after it.
-vi.setConfig({ testTimeout: 240_000 })
 beforeAll(() => {
   kubelet = new ChaosKubelet(shop().cluster.kube)
 })

@@ -15,7 +15,6 @@ const chaos = useChaos('disruption-takeover', ['shop'])
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 // Here, for it counts for the tests that are found after it.
-vi.setConfig({ testTimeout: 240_000 })
 beforeAll(async () => {
   kubelet = new ChaosKubelet(shop().cluster.kube)
   await shop().makeNode('n1')

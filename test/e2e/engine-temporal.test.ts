@@ -37,7 +37,7 @@ describe('an installation whose Temporal goes away and comes back empty', () => 
     await temporal?.stop()
     await cluster.create(installation('meanwhile', CHAIN), 'installations')
     await cluster.finishItem(slow, 'Succeeded')
-    await expect.poll(() => readiness(pawl.log('worker')), { timeout: 30_000 }).toBe(503)
+    await expect.poll(() => readiness(pawl.log('worker')), { timeout: 60_000 }).toBe(503)
     temporal = await startTemporal(options!)
 
     const before = await cluster.finished('before')
@@ -47,7 +47,7 @@ describe('an installation whose Temporal goes away and comes back empty', () => 
     for (const root of [before, meanwhile]) {
       expect(await pawl.jobs(root)).toMatchObject([{ jobID: root.status?.jobID, outcome: 'Succeeded' }])
     }
-    await expect.poll(() => readiness(pawl.log('worker')), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => readiness(pawl.log('worker')), { timeout: 60_000 }).toBe(200)
   })
 })
 

@@ -9,7 +9,16 @@ import { useStage } from '../support/stage.ts'
 let proxy: ApiProxy | undefined
 const stage = useStage('fight', async () => {
   proxy = await ApiProxy.start(stage.servers.accounts.worker)
-  return { workerKubeconfig: proxy.kubeconfigPath }
+  // What a lost task has written is struck again.
+  const workerFlags = [
+    '--workflow-task-timeout-ms',
+    '60000',
+    '--sticky-timeout-ms',
+    '20000',
+    '--wake-lease-ms',
+    '60000',
+  ]
+  return { workerKubeconfig: proxy.kubeconfigPath, workerFlags }
 })
 afterAll(() => proxy?.stop())
 

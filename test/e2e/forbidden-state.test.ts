@@ -47,7 +47,7 @@ beforeAll(async () => {
 const user = `User "system:serviceaccount:${NAMESPACE}:pawl-worker"`
 const where = `resource "secrets" in API group "" in the namespace "${NAMESPACE}"`
 
-describe('a state that the worker may not read', { timeout: 120_000 }, () => {
+describe('a state that the worker may not read', () => {
   it('is the fault of the actions that ask for it, which names kind, verb and object; others go on', async () => {
     await createDepot('one')
     await vi.waitFor(async () => expect(await ready('one')).toMatchObject({ reason: 'Forbidden' }), WAIT)

@@ -90,8 +90,12 @@ function deep(name: string) {
 
 type Writes = Readonly<Record<string, number>>
 
-/** The writes since the last call that were answered well: all, and of Installations what the one has that has most of them, by verb and resource. */
-function newWrites(): { readonly all: Writes; readonly most: (names: readonly string[]) => Writes } {
+/**
+ * The writes since the last call that were answered well: all, and of Installations what the one has that has most of them, by verb and resource. To be
+ * called at rest: the last answer may be on its way to the worker when others see what it wrote.
+ */
+async function newWrites(): Promise<{ readonly all: Writes; readonly most: (names: readonly string[]) => Writes }> {
+  await atRest(lane)
   const all = lane.proxy.writes.splice(0)
   const seen = all.filter(({ status, label }) => status < 300 && !label.endsWith(' events'))
   const most = (names: readonly string[]) => {
@@ -133,7 +137,7 @@ describe('an installation of very many sub-installations', () => {
       expect((await cluster.get('dataobjects', 'wide-sum'))?.['data']).toBe(WIDE - 2)
       const subs = [...(await subsOf(cluster, 'wide')).values()].map(({ metadata }) => metadata.name)
       expect(subs).toHaveLength(WIDE)
-      const made = newWrites()
+      const made = await newWrites()
       // Handed down, waiting for a sibling, and its end.
       expect(made.most(subs)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 3 })
       expect(made.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 4 })
@@ -143,14 +147,14 @@ describe('an installation of very many sub-installations', () => {
       await cluster.trigger('wide')
       const second = await cluster.finished('wide', first.status?.jobID, 'installations', LIMIT_MS)
       expect(second.status).toMatchObject({ phase: 'Succeeded' })
-      const made2 = newWrites()
+      const made2 = await newWrites()
       expect(made2.most(subs)).toEqual({ 'PATCH installations/status': 3 })
       expect(made2.all['PATCH dataobjects']).toBe(WIDE + 1)
 
       await cluster.delete('installations', 'wide')
       await cluster.gone('wide', 'installations', LIMIT_MS)
       expect((await subsOf(cluster, 'wide')).size).toBe(0)
-      const gone = newWrites()
+      const gone = await newWrites()
       // Handed down, and waiting for a sibling; the finalizer.
       const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
       expect(gone.most(subs)).toEqual(each)
@@ -178,16 +182,14 @@ describe('an installation of deeply nested sub-installations', () => {
         levels.push(one)
       }
       const names = levels.map(({ metadata }) => metadata.name)
-      const made = newWrites()
+      const made = await newWrites()
       // Handed down, settled before its own gets the job, waiting for that, and its end.
       expect(made.most(names)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 4 })
       expect(made.most(names.slice(-1))).toEqual({ 'POST installations': 1, 'PATCH installations/status': 2 })
 
       await cluster.delete('installations', 'deep')
       await cluster.gone('deep', 'installations', LIMIT_MS)
-      // The last answer is on its way to the worker.
-      await atRest(lane)
-      const gone = newWrites()
+      const gone = await newWrites()
       const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
       expect(gone.most(names)).toEqual(each)
       for (const name of names) expect(await cluster.get('installations', name)).toBeUndefined()

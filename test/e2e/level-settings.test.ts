@@ -28,7 +28,6 @@ const stage = useStage('level-settings', () => {
 })
 
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 120_000 })
   const { kube } = stage.cluster
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   await kube.request('POST', crds, { body: parse(crdDocument(crateKind)) as object })

@@ -22,7 +22,6 @@ const stage = useStage('level-writes', () => {
 })
 
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 60_000 })
   const { kube } = stage.cluster
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   for (const kind of [parcelKind, rackKind]) {
@@ -180,7 +179,7 @@ describe('a rack, which is in no namespace', () => {
   })
 })
 
-const PATIENT = { timeout: 30_000, interval: 50 }
+const PATIENT = { timeout: 60_000, interval: 50 }
 
 type Resource = typeof MAPS | typeof parcelKind
 

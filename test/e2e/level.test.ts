@@ -24,7 +24,6 @@ const { request, patch, get, create, createConfigMap, until, converged, run, ver
   widgetsOf(stage)
 
 beforeAll(async () => {
-  vi.setConfig({ testTimeout: 60_000 })
   // Both processes run before their kind is there.
   await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 60_000, interval: 50 })
   await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 60_000, interval: 50 })
@@ -107,14 +106,15 @@ describe('a controller in level mode', () => {
   })
 
   it('comes again after the time it asked for, and goes on where it stood when its worker is killed', async () => {
-    const widget = await create('patient', { message: 'hello', rounds: 15 })
+    const widget = await create('patient', { message: 'hello', rounds: 10_000 })
     await until(widgetKind, 'patient', ({ status }) => ((status as { rounds?: number }).rounds ?? 0) >= 2, true)
     await stage.pawl.kill('worker')
     await sleep(300)
-    const rounds = (await get(widgetKind, 'patient'))?.['status'] as { rounds: number }
-    expect(rounds.rounds).toBeLessThan(15)
+    const { rounds } = (await get(widgetKind, 'patient'))?.['status'] as { rounds: number }
+    expect(rounds).toBeLessThan(10_000)
+    await patch(widgetKind, 'patient', { spec: { rounds: rounds + 5 } })
     await stage.pawl.startWorker()
-    await until(widgetKind, 'patient', ({ status }) => (status as { rounds?: number }).rounds, 15)
+    await until(widgetKind, 'patient', ({ status }) => (status as { rounds?: number }).rounds, rounds + 5)
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
   })
 
@@ -247,7 +247,8 @@ describe('activities of a controller of its own', () => {
       const { last_error } = await run('widget', widget)
       expect(last_error).toMatchObject({ reason: 'NotPaid', message: 'fetchPrice: pay first' })
     }, WAIT)
-    expect(shop.asked).toHaveLength(1)
+    // Another pass may have asked again, by a call of its own.
+    expect(new Set(shop.asked.map(({ attempt }) => attempt))).toEqual(new Set(['1']))
     expect((await get(widgetKind, 'unpaid'))?.['status']).toMatchObject({
       conditions: [{ type: 'Ready', status: 'False', reason: 'NotPaid', message: 'fetchPrice: pay first' }],
     })

@@ -42,7 +42,7 @@ describe('a controller of the installed package', () => {
     await says('at eleven')
     await vi.waitFor(
       () => expect(kubectl('', 'get', KIND, 'trains', '-o', 'jsonpath={.status.message}')).toBe('at eleven'),
-      { timeout: 30_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     )
   })
 
@@ -52,14 +52,14 @@ describe('a controller of the installed package', () => {
     await vi.waitFor(async () => {
       const { status } = await stage.pawl.client.workflow.getHandle(runs[0]?.workflow_id ?? '').describe()
       expect(status.name).toBe('COMPLETED')
-    }, 20_000)
+    }, 60_000)
   })
 })
 
 async function says(message: string): Promise<void> {
   await vi.waitFor(
     () => expect(kubectl('', 'get', 'configmap', 'trains', '-o', 'jsonpath={.data.message}')).toBe(message),
-    { timeout: 30_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   )
 }
 

@@ -6,9 +6,9 @@ import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
 
 // Long enough for the test's own deployers on a machine that others share: they are held to it as well.
-const PICKUP_S = 5
+const PICKUP_S = 10
 const PICKUP_MS = PICKUP_S * 1000
-const TOO_LATE = new RegExp(`^.* for \\d+s; expected one within ${PICKUP_S}s, the worker's --pickup-timeout$`)
+const TOO_LATE = new RegExp(`^.* for (?:\\d+m)?\\d+s; expected one within ${PICKUP_S}s, the worker's --pickup-timeout$`)
 
 const stage = useStage('pickup', () => Promise.resolve({ workerFlags: ['--pickup-timeout', `${PICKUP_S}s`] }))
 
@@ -40,7 +40,7 @@ async function overduePass({ metadata, status }: LsObject): Promise<void> {
         .where((where) => where.or([where('uid', '=', uid), where('uid', 'in', execution)]))
       expect(await job.where('last_pass_at', '>', due).execute()).toHaveLength(1)
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: PICKUP_MS + 60_000, interval: 50 },
   )
 }
 
@@ -55,7 +55,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     const items = await cluster.untilItems('absent', ['alone'], (item) => item?.status?.phase === 'Failed')
     const waitedMs = lateness(items.get('alone')!, type)
     expect(waitedMs).toBeGreaterThanOrEqual(PICKUP_MS)
-    expect(waitedMs).toBeLessThan(PICKUP_MS + 18_000)
+    expect(waitedMs).toBeLessThan(PICKUP_MS + 60_000)
 
     const siblings = await cluster.untilItems('absent', ['own'], (item) => item?.status?.phase === 'Progressing')
     await cluster.finishItem(siblings.get('own')!, 'Succeeded')
@@ -124,6 +124,8 @@ describe.concurrent('an item that a deployer has taken up', () => {
     const triggered = (
       await cluster.untilItems('slow', ['only'], (item) => item?.status?.['jobIDGenerationTime'] !== undefined)
     ).get('only')!
+    // The pass that triggered it has ended, and waits for the pickup: one that still goes on sees it taken up, and has nothing to wait for.
+    await cluster.until('installations', 'slow', (it) => it?.status?.phase === 'Progressing')
     // Whole seconds, as Go's metav1.Time: earlier than the trigger that it answers.
     const lastReconcileTime = `${String(triggered.status?.['jobIDGenerationTime']).slice(0, 19)}Z`
     const status = { phase: 'Progressing', lastReconcileTime }

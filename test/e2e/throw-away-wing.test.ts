@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 
 import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
@@ -30,10 +30,6 @@ const stage = useStage('throw-away-wing', async () => {
 
 afterAll(async () => {
   await checkout.remove()
-})
-
-beforeAll(() => {
-  vi.setConfig({ testTimeout: 90_000 })
 })
 
 async function installCrd(path: string): Promise<void> {

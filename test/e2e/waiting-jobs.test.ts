@@ -16,6 +16,8 @@ afterAll(() => proxy?.stop())
 
 // More than a worker has in hand and in Temporal's queue.
 const CROWD = 40
+/** What has not begun by then is told of. */
+const LATE_MS = 10_000
 const LIMIT_MS = 180_000
 
 interface Told {
@@ -33,8 +35,11 @@ async function tellings(): Promise<readonly Told[]> {
 describe('a worker that has its hands full', { timeout: LIMIT_MS }, () => {
   it('tells of jobs that wait for their turn, and of none that begins at once', async () => {
     const { cluster } = stage
+    const created = performance.now()
     await cluster.create(installation('prompt', []), 'installations')
     await cluster.finished('prompt')
+    // On a machine that stood still it had to wait as well.
+    const isPrompt = performance.now() - created < LATE_MS
     // The API server takes no status: so each run that has begun keeps its place for many seconds.
     const gate = new Gate()
     proxy?.arm(undefined, async (label) => {
@@ -51,7 +56,7 @@ describe('a worker that has its hands full', { timeout: LIMIT_MS }, () => {
     for (const name of names)
       expect((await cluster.finished(name, undefined, 'installations', LIMIT_MS)).status?.phase).toBe('Succeeded')
     const told = (await tellings()).map(({ involvedObject: { kind, name } }) => `${kind} ${name}`)
-    expect(told).not.toContain('Installation prompt')
-    expect(told.filter((one) => !one.startsWith('Installation job-'))).toEqual([])
+    const others = told.filter((one) => !one.startsWith('Installation job-'))
+    expect(isPrompt ? others : others.filter((one) => one !== 'Installation prompt')).toEqual([])
   })
 })

@@ -14,7 +14,7 @@ import { useTenants } from '../support/tenants.ts'
 const CANARY = 'canary-of-alice'
 const HOLD = 'mallory.example.com/hold'
 const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
-const PATIENT = { timeout: 30_000, interval: 50 }
+const PATIENT = { timeout: 60_000, interval: 50 }
 
 const tenants = useTenants('walls', ['alice', 'mallory', SHARED], installParcels, {
   controllers: new URL('../support/level/parcel.ts', import.meta.url).pathname,

@@ -36,7 +36,7 @@ describe('an Installation whose context Pawl may not write', () => {
     expect(told.status).toMatchObject({ phase: 'Init', lastError: { operation: 'Begin' } })
     expect(told.status?.lastError?.message).toContain('spec.automaticReconcile.succeededReconcile.cronSpec')
     expect(told.spec).not.toHaveProperty('context')
-    await expect.poll(() => warningsOf('mistaken')).toMatchObject([{ type: 'Warning', reason: 'Invalid' }])
+    await expect.poll(() => warningsOf('mistaken', 'Invalid')).toMatchObject([{ type: 'Warning' }])
 
     await stage.cluster.patch('installations', 'mistaken', { spec: { automaticReconcile: null } })
     await succeeded('mistaken')
@@ -91,9 +91,9 @@ async function succeeded(name: string): Promise<LsObject> {
   return ended
 }
 
-async function warningsOf(name: string): Promise<readonly object[]> {
+async function warningsOf(name: string, reason: string): Promise<readonly object[]> {
   const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, NAME)
-  const query = { fieldSelector: `involvedObject.name=${name}` }
+  const query = { fieldSelector: `involvedObject.name=${name},reason=${reason}` }
   const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
   return items
 }

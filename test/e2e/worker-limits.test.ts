@@ -16,7 +16,7 @@ const stage = useStage('worker-limits', () => Promise.resolve({ workerFlags: CAC
 
 const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
 
-describe('T6: a worker that keeps two runs in memory', { timeout: 180_000 }, () => {
+describe('T6: a worker that keeps two runs in memory', () => {
   it('goes on with eight that wait, by replaying them, and ends each once', async () => {
     const { cluster, pawl } = stage
     const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
@@ -39,7 +39,7 @@ describe('T6: a worker that keeps two runs in memory', { timeout: 180_000 }, () 
   })
 })
 
-describe('T8: a run that is signalled more often than it can look', { timeout: 180_000 }, () => {
+describe('T8: a run that is signalled more often than it can look', () => {
   it('looks a few times, and ends like any other', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(installation('stormed', [waiting('slow')]), 'installations')

@@ -98,7 +98,10 @@ export class Neighbour {
 }
 
 // What the SDK says of every activity that fails, and users' mistakes are failures of activities; and what parts of a test say at their start.
-const USUAL = /^Activity (failed|cancelled)|^no content key/
+const OF_USERS = /^Activity (failed|cancelled)|^no content key/
+// What a server that stood still for some seconds is told by: all of it is tried again, or is told by a status as well.
+const OF_SERVERS =
+  /^event could not be written|^journal (refused a batch|cannot be read)|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
 /** What the SDK's core says of a pass that waits for an endless template, and of one that lost its task on a busy machine: it is done again. */
 const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
 const WARNING_LEVEL = 40
@@ -112,7 +115,7 @@ function isComplaint(line: string): boolean {
   if (line.trim() === '' || SLOW_TASK.test(line)) return false
   if (!line.startsWith('{')) return true
   const { level = 0, msg = '' } = JSON.parse(line) as { level?: number; msg?: string }
-  return level >= WARNING_LEVEL && !USUAL.test(msg)
+  return level >= WARNING_LEVEL && !OF_USERS.test(msg) && !OF_SERVERS.test(msg)
 }
 
 /** An installation whose items are rendered so. */

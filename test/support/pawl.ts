@@ -54,6 +54,9 @@ const FAST = [
   '1000',
 ]
 
+/** In which what is awaited of the journal comes. */
+const REST_MS = 90_000
+
 // A start takes two seconds; on two cores that five test files share it took more than thirty.
 const START_LIMIT_MS = 90_000
 
@@ -256,11 +259,12 @@ export class Pawl {
   }
 
   async #until(question: RawBuilder<unknown>): Promise<void> {
-    const deadline = Date.now() + 30_000
+    const deadline = Date.now() + REST_MS
     for (;;) {
       const { rows } = await question.execute(this.db)
       if ((rows[0] as { ok: boolean }).ok) return
-      if (Date.now() > deadline) throw new Error(`the journal did not get there in 30 s: ${await this.openState()}`)
+      if (Date.now() > deadline)
+        throw new Error(`the journal did not get there in ${REST_MS} ms: ${await this.openState()}`)
       await sleep(50)
     }
   }

@@ -11,7 +11,7 @@ interface WatchEvent {
   readonly object: KubeObject
 }
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 
 export class VersionWatch {
   /** The versions of each object, oldest first, by uid. */
