@@ -4,13 +4,16 @@ import { defineConfig } from 'vitest/config'
 
 const servers = { globalSetup: ['test/support/servers.ts'] }
 
+/** Each file in what the one before has loaded: to load everything anew is much of what a file costs. What a file fakes or sets it takes back. */
+const loaded = { isolate: false }
+
 // eslint-disable-next-line no-restricted-syntax -- vitest reads the default export
 export default defineConfig({
   test: {
     // Two cores are usual; the servers want their share. Three files at a time were tried: nothing is won, both cores are busy with two.
     maxWorkers: 2,
     // What is awaited may take long on a machine that others share; only a failure takes all of it.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 30_000 } },
     // At the end the audit log of the whole run is read (test/support/rights-audit.ts); a process that is ended meanwhile would end well.
     teardownTimeout: 180_000,
     projects: [
@@ -22,11 +25,10 @@ export default defineConfig({
             'test/architecture.test.ts',
           ],
           testTimeout: 20_000,
-          // Each file in what the one before has loaded: to load everything anew is half of what these cost. What a file fakes it takes back.
-          isolate: false,
+          ...loaded,
         },
       },
-      { test: { name: 'replay', include: ['test/replay/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: 'replay', include: ['test/replay/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 } },
       // The npm package, made and installed; no servers.
       { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 60_000 } },
       {
@@ -39,7 +41,14 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'env', include: ['test/env/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...servers },
+        test: {
+          name: 'env',
+          include: ['test/env/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          ...servers,
+          ...loaded,
+        },
       },
       {
         test: {
@@ -50,6 +59,7 @@ export default defineConfig({
           testTimeout: 240_000,
           hookTimeout: 240_000,
           ...servers,
+          ...loaded,
         },
       },
     ],

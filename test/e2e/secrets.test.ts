@@ -2,7 +2,7 @@
 // Source: docs/architecture.md "Journal".
 
 import { gzipSync } from 'node:zlib'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 import { execution, installation, type Item, type LsObject } from '../support/cluster.ts'
 import {
@@ -26,6 +26,7 @@ const stage = useStage('secrets', () => {
   vi.stubEnv('PAWL_LOG_LEVEL', 'debug')
   return Promise.resolve({})
 })
+afterAll(() => vi.unstubAllEnvs())
 
 const exporting: Item = { name: 'app', config: { password: COMPUTED, export: { password: COMPUTED } } }
 const password = '{{ index .values.deployitems "app" "password" }}'

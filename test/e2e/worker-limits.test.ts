@@ -1,6 +1,6 @@
 // A worker that keeps hardly any run in memory, and a run that is signalled far more often than anybody can look. Source: spec/engine.md 4.4 (T6, T8).
 
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { installation, type LsObject, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 
@@ -10,9 +10,12 @@ const RUNS = 8
 const SIGNALS = process.env['PAWL_LONG'] === undefined ? 1_000 : 10_000
 const AT_ONCE = 100
 
-// The worker says only then that a run was taken out of its memory.
-process.env['PAWL_LOG_LEVEL'] = 'debug'
-const stage = useStage('worker-limits', () => Promise.resolve({ workerFlags: CACHED }))
+const stage = useStage('worker-limits', () => {
+  // The worker says only then that a run was taken out of its memory.
+  vi.stubEnv('PAWL_LOG_LEVEL', 'debug')
+  return Promise.resolve({ workerFlags: CACHED })
+})
+afterAll(() => vi.unstubAllEnvs())
 
 const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
 

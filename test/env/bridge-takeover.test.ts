@@ -73,7 +73,7 @@ describe('a reflector that is stopped again and again', () => {
 describe('two reflectors of one kind', () => {
   it('take turns: the other stands by until the first is gone', async () => {
     const firstOnly = new AbortController()
-    start({}, 'one', firstOnly.signal)
+    start({ leaseMs: 60_000 }, 'one', firstOnly.signal)
     const watch = await stage.server.nextWatch()
     const standby = start({}, 'two')
     await eventually(async () => expect(await Promise.resolve(notCaughtUp([standby]))).toEqual({}))

@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
-const LEASE_MS = 5000
+const LEASE_MS = 60_000
 const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' }
 const withShop = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
 

@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
   it('says of a dry run what the kernel could not do, and is ready', async () => {
     const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
     const injector = await stage.injected([...target(), '--delay', '100', '--dry-run'], { env })
-    expect(injector.lines.join('\n')).toContain('dry run: this would not be injected here')
+    await expect.poll(() => injector.lines.join('\n')).toContain('dry run: this would not be injected here')
     expect(networkState(app)).toBe(before)
   })
 
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
   })
 
   it('cleans when its deadline comes, and when the target has ended before', async () => {
-    const deadline = new Date(Date.now() + 3000).toISOString()
+    const deadline = new Date(Date.now() + 20_000).toISOString()
     const injector = await stage.injected([...target(), '--drop', '10', '--deadline', deadline])
     expect(await injector.ended).toBe(0)
     expect(networkState(app)).toBe(before)

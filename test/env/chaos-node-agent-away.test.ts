@@ -88,7 +88,7 @@ describe('while the API server is away', () => {
     const proxy = await ApiProxy.start(kubeconfigPath)
     try {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
-      await createPod({ activeDeadlineSeconds: 3 })
+      await createPod({ activeDeadlineSeconds: 8 })
       await until(RUNNING)
       proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
       proxy.arm(undefined, () => 'lost before')

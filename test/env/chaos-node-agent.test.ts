@@ -99,7 +99,7 @@ describe('a chaos pod on a node without kubelet', () => {
 
   it('fails at its deadline, although its injector has cleaned up', async () => {
     await startAgent(GOOD_INJECTOR)
-    await createPod({ activeDeadlineSeconds: 2 })
+    await createPod({ activeDeadlineSeconds: 8 })
     await until({ phase: 'Failed', reason: 'DeadlineExceeded', ...terminated({ exitCode: 0 }) })
     expect(await readFile((await onlyFolder()).log, 'utf8')).toBe('injected\ncleaned\n')
   })

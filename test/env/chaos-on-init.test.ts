@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     const injector = stage.injector(args('--delay', '100'), { env: { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' } })
     expect((await waiting.ended).code).toBe(0)
     expect(injector.isReady()).toBe(false)
-    expect(injector.lines.join('\n')).toContain('not injected')
+    await expect.poll(() => injector.lines.join('\n')).toContain('not injected')
     injector.kill('SIGTERM')
     expect(await injector.ended).toBe(0)
     expect(networkState(sandbox)).toBe(before)

@@ -162,7 +162,7 @@ export class ChaosStage {
   /** An injector that has injected. */
   async injected(args: readonly string[], parts: InjectorParts = {}): Promise<Injector> {
     const injector = this.injector(args, parts)
-    await expect.poll(() => injector.isReady() || injector.lines.join('\n')).toBe(true)
+    await expect.poll(() => injector.isReady() || injector.lines.join('\n'), { timeout: 60_000 }).toBe(true)
     return injector
   }
 

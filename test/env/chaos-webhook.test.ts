@@ -35,7 +35,7 @@ const alice = kubectlAs(servers, NAME, ALICE)
 // Pods of other tests are in the same cluster: that threshold is tried where it is sure to be reached.
 const lists = await PublishedLists.start()
 const agent = await Datagrams.open()
-process.env['STATSD_URL'] = agent.url
+vi.stubEnv('STATSD_URL', agent.url)
 const CONFIG = {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { enabled: false } },
   controller: {
@@ -67,6 +67,7 @@ beforeAll(async () => {
   }, PATIENT)
 }, 240_000)
 afterAll(async () => {
+  vi.unstubAllEnvs()
   await stage.close()
   await lists.close()
   await agent.close()

@@ -359,13 +359,15 @@ describe('the dispatcher', () => {
     const at = { cluster: 'c', namespace: 'ns', name: 'u9', cause: 'test', started_at: new Date() }
     await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
     await wakeOf({ controller: 'execution', uid: 'u9' })
-    const atWork = new AtWork(() => new Date())
+    // Its look counts for two seconds.
+    const looked = new Date()
+    const atWork = new AtWork(() => looked)
     const look = async () => {
       atWork.looks(workflow_id)
       await touchJobs(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
     }
     await look()
-    const before = Date.now()
+    const before = looked.getTime()
     const isPutOff = async () => {
       const { lease_until, due } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
       return lease_until === null && due.getTime() >= before + 2000

@@ -268,7 +268,7 @@ describe('a wake of a controller in level mode', () => {
     expect(await wakeSubjects(test.db, all, NOW)).toBe(2500)
     await test.db.deleteFrom('wake').where('uid', '!=', 'u12499').execute()
     const count = async () => (await test.wakes()).length
-    const other = openDatabase(test.url)
+    const other = openDatabase(test.url, undefined, { idleTransactionMs: 0 })
     const waking = await other.transaction().execute(async (trx) => {
       await sql`select from wake for update`.execute(trx)
       const again = wakeSubjects(test.db, all, NOW)

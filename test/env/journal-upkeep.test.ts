@@ -186,7 +186,7 @@ describe('the partitions of events', () => {
       select n, ${daysAgo(15)}::timestamptz, 'c', 'g', 'K', 'other' || n, '', 'n', n, 'ADDED', 'watch', '{}', 'ignored' from generate_series(100, 40100) n`.execute(
       test.db,
     )
-    const db = openDatabase(test.url, 1, { statementMs: 5000 })
+    const db = openDatabase(test.url, 1, { statementMs: 20_000 })
     expect((await pruneJournal(db, 5 * DAY_MS, TODAY))?.rows).toBe(40_001)
     await db.destroy()
     expect(await versions()).toEqual([2])

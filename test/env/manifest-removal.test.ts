@@ -195,7 +195,10 @@ describe('an uninstall', () => {
   it('of all resources of a type takes those of others too, but none when the item has nothing', async () => {
     const { definition, resource } = customKind('gadgets', 'Gadget')
     await stage.item('operator').configure([definition]).reconcile()
-    await stage.create(resource('foreign', {}), '/apis/gadgets.example/v1/gadgets')
+    // A new kind is served a moment after its definition says so.
+    const created = async () =>
+      await stage.create(resource('foreign', {}), '/apis/gadgets.example/v1/gadgets').then(() => 'created', String)
+    await expect.poll(created).toBe('created')
     const all = custom({ resources: [{ apiVersion: 'gadgets.example/v1', kind: 'gadgets' }], deleteAllResources: true })
     const item = stage
       .item('all')
@@ -361,7 +364,7 @@ describe('an uninstall', () => {
       return step.result === 'waiting' ? step.waitingFor : step.result
     }
     await expect
-      .poll(looks, { timeout: 20_000, interval: 200 })
+      .poll(looks, { timeout: 45_000, interval: 200 })
       .toMatch(/^Namespace manifest-removal-held is held by finalizer kubernetes: .*configmaps/)
     await stage.patch(`${path}/inside`, { metadata: { finalizers: null } })
     await item.uninstall()

@@ -20,7 +20,7 @@ export const FINALIZER = 'finalizer.chaos.datadoghq.com/chaos-pod'
 // Simulated nodes, whose own kubelet leaves chaos pods alone (deploy/binaries/kwok/stages.yaml).
 const NODE = 'node-1'
 export const OTHER_NODE = 'node-2'
-export const PATIENCE = { timeout: 30_000, interval: 50 }
+export const PATIENCE = { timeout: 60_000, interval: 50 }
 const PROGRAM = new URL('../../worker/program.ts', import.meta.url).pathname
 
 interface PodStatus {

@@ -26,7 +26,7 @@ const taken = async (now = NOW) => {
 const ASKING = Array.from({ length: 30 }, (_, index) => `u${index + 10}`)
 /** While another process is stopped in a transaction that has done this. */
 const stopped = async <T>(did: RawBuilder<unknown>, act: () => Promise<T>): Promise<T> => {
-  const other = openDatabase(test.url)
+  const other = openDatabase(test.url, undefined, { idleTransactionMs: 0 })
   try {
     return await other.transaction().execute(async (trx) => {
       await did.execute(trx)

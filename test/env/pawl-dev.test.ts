@@ -50,7 +50,7 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
     expect(await kubectl(dataDir, 'get', 'configmap', 'kept', '-o', 'jsonpath={.data.key}')).toBe('value')
     // Nodes go on at once, though whoever has played them before has told nobody that it ended.
     await kubectl(dataDir, 'run', 'web', '--image=app')
-    await kubectl(dataDir, 'wait', '--for=condition=Ready', 'pod/web', '--timeout=20s')
+    await kubectl(dataDir, 'wait', '--for=condition=Ready', 'pod/web', '--timeout=120s')
     expect(await kubectl(dataDir, 'get', 'crd', '-o', 'name')).toContain('installations.landscaper.gardener.cloud')
     for (const name of ['bridge', 'worker', 'webhook'])
       expect(await readFile(join(dataDir, 'logs', `${name}.log`), 'utf8')).toContain('"wings":["landscaper"]')

@@ -12,7 +12,7 @@ import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
 const QUICK: BridgeSettings = {
   ...DEFAULT_SETTINGS,
   leaseMs: 600,
-  watchdogMs: 5000,
+  watchdogMs: 60_000,
   backoffMs: { first: 5, longest: 50 },
   batchLimit: 3,
   pendingLimit: 5,

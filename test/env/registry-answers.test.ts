@@ -142,7 +142,7 @@ describe('what a registry answers', () => {
 
   it('is not waited for by more than a few readings of a namespace', async () => {
     const silent = await server(() => undefined)
-    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 3000 })
+    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 8000 })
     const ask = (version: string, namespace?: string) =>
       errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
     await Promise.all([ask('1'), ask('2')])

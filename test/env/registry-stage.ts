@@ -49,7 +49,7 @@ export function opened(
   allow: readonly string[] = LISTED,
   now = () => new Date(),
 ): Registries {
-  const registries = createRegistries({ allow, now, limits: { ...READ_LIMITS, ...limits } })
+  const registries = createRegistries({ allow, now, limits: { ...READ_LIMITS, waitMs: 30_000, ...limits } })
   ends.push(() => registries.close())
   return registries
 }

@@ -75,6 +75,8 @@ export class WebhookStage {
       ...['--kubeconfig', this.#account, '--namespace', this.cluster.namespace, '--host', '127.0.0.1'],
       ...['--port', String(port), '--health-port', String(healthPort), '--drain-ms', '0'],
       ...['--certificate-secret', `${this.home.namespace}/pawl-webhook-certificates`],
+      // It may stand still for a while, and an API server asks once.
+      ...(flags.includes('--timeout') ? [] : ['--timeout', '25s']),
       ...(flags.includes('--url') ? [] : ['--url', `https://127.0.0.1:${port}`]),
       ...flags,
     ]

@@ -193,7 +193,7 @@ export function useGadgets() {
       cause: 'test',
     }
     world.run = await worker.start(workflow, {
-      ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
+      ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '60 seconds' },
     })
   }
 

@@ -124,7 +124,7 @@ const definition = {
     constructor: { kind: 'v1/ConfigMap', name: 'nobody' },
   },
   writes: [{ kind: 'v1/ConfigMap', namespaces: ['declared'] }, 'v1/Secret'],
-  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(tell, act, actMore)),
+  plan: when(isHurried, timeout(1000, join(act, actLater)), sequential(tell, act, actMore)),
   hooks: {
     before: ({ name }, { target, subject, status }) => {
       const { trace = subject.name } = status as { trace?: string }

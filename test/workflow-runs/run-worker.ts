@@ -9,7 +9,7 @@ import { afterAll, beforeAll, inject } from 'vitest'
 interface StartOptions {
   readonly workflowId: string
   readonly args: unknown[]
-  readonly workflowTaskTimeout?: '5 seconds'
+  readonly workflowTaskTimeout?: '5 seconds' | '60 seconds'
 }
 
 /** Registers the hooks of the calling test file. `file` is the module of the workflows, in this folder. */

@@ -131,7 +131,7 @@ export function useWidgets() {
     const { serves } = given
     const input: JobInput = { subject, jobID: 'job', cause: 'test', ...(serves !== undefined && { serves }) }
     world.run = await worker.start(given.type ?? 'widget', {
-      ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
+      ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '60 seconds' },
     })
     return world
   }

@@ -17,7 +17,7 @@ import { data } from '../../tenant-data.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const WAIT_MS = 20_000
+const WAIT_MS = 50_000
 const PAUSE_MS = 50
 
 /** A client that remembers its requests, and fails those that a test wants to fail. */
