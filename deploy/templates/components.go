@@ -18,7 +18,7 @@ type componentScope struct {
 	own map[string]any
 	all []any
 	// By the key of a resource, see contentKey.
-	contents map[string]string
+	contents map[string]fileContent
 	// Places of contents that were asked for and are not there: the caller looks them up and renders anew.
 	wanted []contentPlace
 }
@@ -248,7 +248,7 @@ func (s *componentScope) resourceContent(reference string) (string, error) {
 	parts := partsOf(cd)
 	place := contentPlace{parts.name, parts.version, index}
 	if content, isThere := s.contents[place.contentKey()]; isThere {
-		return content, nil
+		return string(content), nil
 	}
 	s.wanted = append(s.wanted, place)
 	return "", errors.New("the content of the resource is not there yet")

@@ -73,10 +73,10 @@ func parseOCIRef(ref string) [2]string {
 // blueprintFiles are the files of a request; `/a`, `./a` and `a` are the same file.
 type blueprintFiles struct{ tree fstest.MapFS }
 
-func newBlueprintFiles(files map[string]string) blueprintFiles {
+func newBlueprintFiles(files map[string]fileContent) blueprintFiles {
 	tree := fstest.MapFS{}
 	for name, content := range files {
-		tree[inTree(name)] = &fstest.MapFile{Data: []byte(content)}
+		tree[inTree(name)] = &fstest.MapFile{Data: content}
 	}
 	return blueprintFiles{tree}
 }

@@ -30,7 +30,11 @@ func renderGoTemplate(wanted renderRequest, scope renderScope) (string, error) {
 	if err := json.Unmarshal(wanted.Binding, &binding); err != nil {
 		return "", stageError{"request", err}
 	}
-	return r.render(wanted.Name, wanted.Template, binding)
+	output, err := r.render(wanted.Name, string(wanted.Template), binding)
+	if err != nil {
+		return "", err
+	}
+	return output, checkText("the output of template "+wanted.Name, output)
 }
 
 func (r *renderer) render(name, source string, binding any) (string, error) {

@@ -18,17 +18,17 @@ const softMemoryLimit = 112 << 20
 var requestBuffer, answerBuffer []byte
 
 type renderRequest struct {
-	Engine   string `json:"engine"`
-	Name     string `json:"name"`
-	Template string `json:"template"`
+	Engine   string      `json:"engine"`
+	Name     string      `json:"name"`
+	Template fileContent `json:"template"`
 	// Of Spiff: "json" if the template is JSON and not YAML.
 	Form    string          `json:"form"`
 	Binding json.RawMessage `json:"binding"`
 	// Of Spiff: what its state nodes held the last time.
-	State json.RawMessage   `json:"state"`
-	Files map[string]string `json:"files"`
+	State json.RawMessage        `json:"state"`
+	Files map[string]fileContent `json:"files"`
 	// Absent where the blueprint is of no component; else the contents of its resources that were asked for so far.
-	Contents map[string]string `json:"contents"`
+	Contents map[string]fileContent `json:"contents"`
 	// Absent where a template gets none; else those that were asked for so far.
 	Kubeconfigs map[string]issuedKubeconfig `json:"kubeconfigs"`
 	LimitBytes  int                         `json:"limitBytes"`
@@ -71,7 +71,7 @@ func render(size uint32) unsafe.Pointer {
 	default:
 		answer = rendered
 	}
-	// Strings and JSON, so it cannot fail; bytes that are not UTF-8 become U+FFFD.
+	// Strings and JSON, so it cannot fail; bytes of the message that are not UTF-8 become U+FFFD.
 	answerBuffer, _ = json.Marshal(answer)
 	return unsafe.Pointer(&answerBuffer[0])
 }

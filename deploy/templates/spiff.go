@@ -70,13 +70,13 @@ func renderSpiff(wanted renderRequest, scope renderScope) (output string, state 
 
 func spiffTemplate(wanted renderRequest) (yaml.Node, error) {
 	if wanted.Form != "json" {
-		node, err := yaml.Unmarshal("template", []byte(wanted.Template))
+		node, err := yaml.Unmarshal("template", wanted.Template)
 		if err != nil {
 			return nil, stageError{"parse", fmt.Errorf("template: %w", err)}
 		}
 		return node, nil
 	}
-	value, err := fromJSON([]byte(wanted.Template))
+	value, err := fromJSON(json.RawMessage(wanted.Template))
 	if err != nil {
 		return nil, stageError{"request", err}
 	}
@@ -105,14 +105,14 @@ func spiffVariables(binding json.RawMessage) (map[string]any, error) {
 	return variables, nil
 }
 
-func memoryFiles(files map[string]string) (vfs.FileSystem, error) {
+func memoryFiles(files map[string]fileContent) (vfs.FileSystem, error) {
 	tree := memoryfs.New()
 	for name, content := range files {
 		place := "/" + inTree(name)
 		if err := tree.MkdirAll(path.Dir(place), os.ModePerm); err != nil {
 			return nil, err
 		}
-		if err := vfs.WriteFile(tree, place, []byte(content), os.ModePerm); err != nil {
+		if err := vfs.WriteFile(tree, place, content, os.ModePerm); err != nil {
 			return nil, err
 		}
 	}
@@ -161,6 +161,9 @@ func withNumbers(value any) (any, error) {
 func nodeToJSON(node yaml.Node, limitBytes int) ([]byte, error) {
 	value, err := yaml.Normalize(node)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkTexts("the output", value); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(value)

@@ -3,6 +3,7 @@
 //   J1. What is kept is bounded by its size; the oldest goes. Whoever is not found again is read again.
 
 import type { Blueprint } from '../render/blueprint.ts'
+import { isText } from '../render/file-content.ts'
 
 /** One edition of one Installation in one job. */
 export interface JobKey {
@@ -55,7 +56,7 @@ export class JobBlueprints {
 
 // Roughly: what it was read from.
 function bytesOf({ files, component }: Blueprint): number {
-  const texts = Object.entries(files).flat()
+  const texts = Object.entries(files).flatMap(([path, file]) => [path, isText(file) ? file : file.base64])
   const documents = (component?.all ?? []).map(({ document }) => JSON.stringify(document))
   return [...texts, ...documents].reduce((sum, text) => sum + text.length, 0)
 }

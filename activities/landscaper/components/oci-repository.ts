@@ -4,6 +4,7 @@
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { readComponent, titleOfComponent } from '../render/component-descriptor.ts'
 import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { isText, notText } from '../render/file-content.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { YamlError } from '../render/yaml.ts'
 import type { ComponentRepository, ComponentData, FoundComponent } from './component-repository.ts'
@@ -91,6 +92,7 @@ export class OciComponents implements ComponentRepository {
     const text = (await located(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
     if (text === undefined)
       throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer, expected one`)
+    if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notText(text)}`)
     return text
   }
 

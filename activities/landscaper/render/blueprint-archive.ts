@@ -6,6 +6,7 @@
 import { gunzipSync } from 'node:zlib'
 import { BlueprintError } from './blueprint-error.ts'
 import { MOST_BYTES, MOST_LEVELS, type BlueprintFiles } from './blueprint-files.ts'
+import { contentOf, type FileContent } from './file-content.ts'
 
 /** B1. Beside the files there is a header for each. */
 export const MOST_ARCHIVE_BYTES = 2 * MOST_BYTES
@@ -44,7 +45,7 @@ interface Header {
 }
 
 function filesIn(archive: Buffer): BlueprintFiles {
-  const files = new Map<string, string>()
+  const files = new Map<string, FileContent>()
   let [bytes, name] = [0, undefined as string | undefined]
   for (let at = 0; at + BLOCK <= archive.length;) {
     const header = readHeader(archive.subarray(at, at + BLOCK))
@@ -62,7 +63,7 @@ function filesIn(archive: Buffer): BlueprintFiles {
     if (header.type !== '0')
       throw invalid(`${shown(path)}: found an entry of type ${header.type}, expected a file or a directory`)
     bytes += path.length + content.length
-    files.set(pathIn(path), content.toString('utf8'))
+    files.set(pathIn(path), contentOf(content))
     checkSize(bytes, files.size)
   }
   return Object.fromEntries(files)

@@ -2,6 +2,7 @@
 // Source: spec/landscaper.md 1.2 and 3.1.
 
 import { BlueprintError } from './blueprint-error.ts'
+import type { FileContent } from './file-content.ts'
 import { isFields, printPath, typeName } from './field-reader.ts'
 import { YamlError, type YamlPath } from './yaml.ts'
 
@@ -12,7 +13,7 @@ export const MOST_BYTES = 8 * 1024 * 1024
 export const MOST_LEVELS = 64
 
 /** Paths without a leading slash, e.g. `templates/items.yaml`. */
-export type BlueprintFiles = Readonly<Record<string, string>>
+export type BlueprintFiles = Readonly<Record<string, FileContent>>
 
 export interface FilesystemData {
   /** @throws YamlError */

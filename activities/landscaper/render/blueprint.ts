@@ -5,6 +5,7 @@ import { DEFINITION_FILE, type BlueprintDefinition } from './blueprint-definitio
 import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
 import { resourceNamed, type ComponentScope } from './component-scope.ts'
 import { titleOfComponent } from './component-descriptor.ts'
+import { contentOf, isText, notText } from './file-content.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
 
 export type { ExportDefinition, TemplateExecutor } from './blueprint-definition.ts'
@@ -64,6 +65,7 @@ export async function readInlineBlueprint(data: InlineBlueprintData, spec: unkno
 async function blueprintIn(data: InlineBlueprintData, files: BlueprintFiles, place: string): Promise<Blueprint> {
   const text = files[DEFINITION_FILE]
   if (text === undefined) throw invalid(`${place}: found ${listed(files)}, expected a file ${DEFINITION_FILE}`)
+  if (!isText(text)) throw invalid(`${place}, ${DEFINITION_FILE}: ${notText(text)}`)
   return { files, ...(await data.definition(text)) }
 }
 
@@ -85,7 +87,7 @@ async function referredFiles(
   }
   const content = await component.contentOf({ component: component.own, resource })
   if ('folder' in content)
-    return Object.fromEntries(Object.entries(content.folder).map(([path, bytes]) => [path, bytes.toString('utf8')]))
+    return Object.fromEntries(Object.entries(content.folder).map(([path, bytes]) => [path, contentOf(bytes)]))
   try {
     return await data.archive(content.bytes)
   } catch (error) {

@@ -4,6 +4,7 @@ import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import type { Blueprint } from './blueprint.ts'
 import { titleOfComponent } from './component-descriptor.ts'
 import { resourceAt, type ComponentScope } from './component-scope.ts'
+import { contentOf } from './file-content.ts'
 import { keyOfWanted, type ResourceSchema, type WantedSchema } from './schema-documents.ts'
 import type { SchemaReport } from './schema-process.ts'
 import type { TemplateEngine } from './template-engine.ts'
@@ -83,7 +84,7 @@ async function schemaAt(
     const found = resourceAt(scope, uri, from)
     const content = await scope.contentOf(found)
     if ('folder' in content) throw invalid('found a folder, expected a file')
-    return { text: content.bytes.toString('utf8'), component: titleOfComponent(found.component) }
+    return { text: contentOf(content.bytes), component: titleOfComponent(found.component) }
   } catch (error) {
     if (!(error instanceof BlueprintError)) throw error
     throw new BlueprintError(error.code, `${refers}: ${error.message}`, { cause: error })

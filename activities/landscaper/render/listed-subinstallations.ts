@@ -6,6 +6,7 @@ import { pathInWords } from '../../../workflows/landscaper/item-list-rules.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { type Blueprint, type BlueprintData, type InlineBlueprintData, readInlineBlueprint } from './blueprint.ts'
 import { flowGraph } from '../../../workflows/landscaper/data-flow.ts'
+import { isText, notText } from './file-content.ts'
 import { isFields } from './field-reader.ts'
 import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
 import { YamlError } from './yaml.ts'
@@ -34,6 +35,7 @@ async function readFileOf(data: Pick<BlueprintData, 'yaml'>, files: Blueprint['f
   const path = file.replace(/^\.?\/+/, '')
   const text = Object.hasOwn(files, path) ? files[path] : undefined
   if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
+  if (!isText(text)) return { problem: `${file}: ${notText(text)}` }
   try {
     return { value: await data.yaml(text) }
   } catch (error) {

@@ -5,6 +5,7 @@
 //   R2. Lines and their number are kept, so that positions stay true.
 
 import { gzipSync } from 'node:zlib'
+import { shownText, type FileContent } from './file-content.ts'
 import { VOCABULARY } from './vocabulary.ts'
 
 const HIDDEN = '***'
@@ -23,8 +24,8 @@ const MAX_SHAPE_DEPTH = 40
 /** What the author of a blueprint wrote, and may read again in messages. */
 export interface BlueprintText {
   readonly name: string
-  readonly template: string
-  readonly files: Readonly<Record<string, string>>
+  readonly template: FileContent
+  readonly files: Readonly<Record<string, FileContent>>
 }
 
 /** Rendered text with every word hidden that does not stand in the blueprint's own text. */
@@ -115,7 +116,7 @@ function withoutActions(text: string): string {
 
 // Both with the actions, for messages that quote them, and without, for the text between them.
 function wordsOf(source: BlueprintText): ReadonlySet<string> {
-  const texts = [source.name, source.template, ...Object.entries(source.files).flat()]
+  const texts = [source.name, ...[source.template, ...Object.entries(source.files).flat()].map(shownText)]
   const words = [...texts, ...texts.map(withoutActions)].flatMap((text) => text.split(/\s+/))
   return new Set(['', ...words, ...words.flatMap((word) => [trimmed(word), ...word.split(NOT_IN_NAMES)])])
 }

@@ -2,6 +2,7 @@
 
 import { BlueprintError } from './blueprint-error.ts'
 import type { ComponentScope } from './component-scope.ts'
+import type { FileContent } from './file-content.ts'
 import { contentsOf, MOST_CONTENTS } from './resource-contents.ts'
 import type { Rendered, TemplateEngine, TemplateRequest } from './template-engine.ts'
 import { type IssuedKubeconfigs, issueWanted } from './wanted-kubeconfigs.ts'
@@ -14,7 +15,7 @@ export async function renderAsking(
 ): Promise<Rendered> {
   const { kubeconfigs: source } = engine
   const template = request.name
-  let contents: Readonly<Record<string, string>> = {}
+  let contents: Readonly<Record<string, FileContent>> = {}
   let known: IssuedKubeconfigs = {}
   while (Object.keys(contents).length <= MOST_CONTENTS) {
     const rendered = await engine.render({

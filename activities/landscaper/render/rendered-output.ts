@@ -2,6 +2,7 @@
 // that were rendered into them, and the shape of what the template was given. Source: spec/landscaper.md 3.7.
 
 import { BlueprintError } from './blueprint-error.ts'
+import { shownText } from './file-content.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
 import { dumpShape, redactOutput } from './redact.ts'
 import { TemplateError } from './template-error.ts'
@@ -90,7 +91,7 @@ function faultOf(
 ): { file: string; source: string; line: number } | undefined {
   const places = [...message.matchAll(/template: (\S+?):(\d+)[: ]/g)].flatMap(([, file = '', line = '']) => {
     const source = file === request.name ? request.template : request.files[file]
-    return source === undefined ? [] : [{ file, source, line: Number(line) }]
+    return source === undefined ? [] : [{ file, source: shownText(source), line: Number(line) }]
   })
   return places.at(-1)
 }

@@ -4,6 +4,7 @@
 import { BlueprintError } from './blueprint-error.ts'
 import { titleOfComponent } from './component-descriptor.ts'
 import type { ComponentScope } from './component-scope.ts'
+import { contentOf, type FileContent } from './file-content.ts'
 import type { WantedContent } from './template-engine.ts'
 
 /** Of one template. Each rendering asks for one more at least. */
@@ -14,9 +15,9 @@ const OCTETS = 'application/octet-stream'
 export async function contentsOf(
   scope: ComponentScope,
   wanted: readonly WantedContent[],
-): Promise<Record<string, string>> {
-  const contents: Record<string, string> = {}
-  for (const place of wanted) contents[keyOf(place)] = await textOf(scope, place)
+): Promise<Record<string, FileContent>> {
+  const contents: Record<string, FileContent> = {}
+  for (const place of wanted) contents[keyOf(place)] = await contentAt(scope, place)
   return contents
 }
 
@@ -25,7 +26,10 @@ function keyOf({ component, version, index }: WantedContent): string {
   return `${component}:${version}#${index}`
 }
 
-async function textOf(scope: ComponentScope, { component: name, version, index }: WantedContent): Promise<string> {
+async function contentAt(
+  scope: ComponentScope,
+  { component: name, version, index }: WantedContent,
+): Promise<FileContent> {
   const title = titleOfComponent({ name, version })
   const component = scope.all.find((one) => titleOfComponent(one) === title)
   const resource = component?.resources[index]
@@ -36,7 +40,8 @@ async function textOf(scope: ComponentScope, { component: name, version, index }
       `getResourceContent: found no resource ${index} of component ${title}`,
     )
   const content = await scope.contentOf({ component, resource })
-  if ('bytes' in content) return content.bytes.toString(content.mediaType === OCTETS ? 'base64' : 'utf8')
+  if ('bytes' in content)
+    return content.mediaType === OCTETS ? content.bytes.toString('base64') : contentOf(content.bytes)
   const what = `getResourceContent: resource ${resource.name} of component ${title}`
   throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${what}: found a folder, expected a file`)
 }

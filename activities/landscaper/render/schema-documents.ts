@@ -4,6 +4,7 @@
 
 import type { BlueprintFiles } from './blueprint-files.ts'
 import { decoded } from './decoded.ts'
+import { isText, notText, type FileContent } from './file-content.ts'
 import { isFields, type Fields } from './field-reader.ts'
 import { parseYaml, YamlError } from './yaml.ts'
 
@@ -18,7 +19,7 @@ export interface SchemaSources {
 
 /** A schema that is a resource of a component. */
 export interface ResourceSchema {
-  readonly text: string
+  readonly text: FileContent
   /** Of which it is a resource; references in it begin there. */
   readonly component: string
 }
@@ -168,7 +169,11 @@ function fileSchema(path: string, { sources, problems }: Collection): FoundSchem
   return parsed(sources.files[found] ?? '', `blueprint://${path}`, '', problems)
 }
 
-function parsed(text: string, name: string, from: string, problems: string[]): FoundSchema | undefined {
+function parsed(text: FileContent, name: string, from: string, problems: string[]): FoundSchema | undefined {
+  if (!isText(text)) {
+    problems.push(`${name}: ${notText(text)}`)
+    return undefined
+  }
   try {
     return { schema: parseYaml(text).value, from }
   } catch (error) {

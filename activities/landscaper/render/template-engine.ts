@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
+import type { FileContent } from './file-content.ts'
 import { checkOn, startSchemaProcess, type SchemaReport, type SchemaRequest } from './schema-process.ts'
 import { redactMessage, shorten, type BlueprintText } from './redact.ts'
 import { TemplateError } from './template-error.ts'
@@ -36,7 +37,7 @@ export interface TemplateRequest extends BlueprintText {
   /** Of Spiff: what its state nodes held the last time. */
   readonly state?: unknown
   /** Absent: the binding has no component. Else what was wanted of its resources so far, by the key that resource-contents.ts makes. */
-  readonly contents?: Readonly<Record<string, string>>
+  readonly contents?: Readonly<Record<string, FileContent>>
   /** Absent: the template gets none. Else those that were wanted so far. */
   readonly kubeconfigs?: IssuedKubeconfigs
 }

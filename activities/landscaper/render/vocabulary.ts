@@ -14,7 +14,7 @@ result return returned returns runtime second should single size slice slice: sm
 template text than that the there third time timestamp to token too true type types unable unclosed undefined unexpected unknown unmarshal
 unset unsupported until untyped use used value values variable version want wanted was when which while with without wrong yaml zero
 component components descriptor identity installation pair pairs references resource resources spec.componentdescriptor
-another are this kubeconfig kubeconfigs issued template target targets imported expirationseconds namespace issuerurl clientid whole yet
+another are by this utf-8 b64enc e.g kubeconfig kubeconfigs issued template target targets imported expirationseconds namespace issuerurl clientid whole yet
 cd://componentreferences/name/resources/name cd://resources/name resources/name
 atoi parseint parsefloat parsebool strconv.atoi strconv.parseint strconv.parsefloat strconv.parsebool base32 base64
 map[string]interface map[string]any map[string]interface{} []interface []interface{} []any [] did{} yaml: json: reflect: error: semantic

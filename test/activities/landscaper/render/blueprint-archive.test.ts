@@ -3,6 +3,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { unpackArchive } from '../../../../activities/landscaper/render/blueprint-archive.ts'
+import { MOST_BYTES } from '../../../../activities/landscaper/render/blueprint-files.ts'
 import { tarOf } from '../../../support/component-registry.ts'
 import { data } from '../tenant-data.ts'
 
@@ -45,6 +46,22 @@ describe('the archive of a blueprint', () => {
     ['that is gzipped', ['--gzip']],
   ])('%s is unpacked with its long names', (_, flags) => {
     expect(unpackArchive(tarOf(FILES, ...flags))).toEqual(FILES)
+  })
+
+  it('keeps the bytes of files that are no text', async () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0, 1])
+    const expected = { 'blueprint.yaml': '', 'store.jks': { base64: bytes.toString('base64') } }
+    const archive = tarOf({ 'blueprint.yaml': '', 'store.jks': bytes })
+    expect(unpackArchive(archive)).toEqual(expected)
+    const large = Buffer.alloc(1_000_000, bytes)
+    expect(await data.archive(gzipSync(tarOf({ 'store.jks': large })))).toEqual({
+      'store.jks': { base64: large.toString('base64') },
+    })
+  })
+
+  it('counts the bytes of files, whatever they hold', () => {
+    expect(Object.keys(unpackArchive(tarOf({ a: Buffer.alloc(MOST_BYTES - 100, 0xff) })) ?? {})).toEqual(['a'])
+    expect(problemOf(tarOf({ a: Buffer.alloc(MOST_BYTES, 0xff) }))).toContain(`found more than ${MOST_BYTES} bytes`)
   })
 
   it('is read in a thread when it is large, with the same result', async () => {

@@ -101,6 +101,22 @@ describe('a blueprint of a component', () => {
     expect(found.component?.own.name).toBe(SHOP)
   })
 
+  it('keeps the bytes of files that are no text', async () => {
+    stage.write({ 'repo/blobs/binary/blueprint.yaml': '{}', 'repo/blobs/binary/store.jks': Buffer.from([0xff, 0xfe]) })
+    const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('binary', BLUEPRINT_TYPE)] })
+    const found = await readBlueprint(data, { ref: { resourceName: 'binary' } }, await scopeOf({ inline }))
+    expect(found.files).toEqual({ 'blueprint.yaml': '{}', 'store.jks': { base64: '//4=' } })
+  })
+
+  it('is refused where its own description is no text', async () => {
+    stage.write({ 'repo/blobs/binary/blueprint.yaml': Buffer.from([0xff, 0xfe]) })
+    const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('binary', BLUEPRINT_TYPE)] })
+    const read = readBlueprint(data, { ref: { resourceName: 'binary' } }, await scopeOf({ inline }))
+    expect((await rejection(read)).message).toBe(
+      'spec.blueprint.ref, resource binary, blueprint.yaml: found 2 bytes that are not UTF-8, expected text',
+    )
+  })
+
   it.each([
     [
       'none',
@@ -150,6 +166,13 @@ describe('a Go template', () => {
     ['getResourceContent "resource: {name: number}\\nreferencePath: [{name: database}, {name: logging}]" | len', 69],
   ])('knows %s', async (action, expected) => {
     expect(await value(action)).toEqual(expected)
+  })
+
+  it('gets the content of a resource that is no text as it is', async () => {
+    stage.write({ 'repo/blobs/latin': Buffer.from([0xfc, 0]) })
+    const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('latin', 'text')] })
+    const template = 'exports: { it: {{ getResourceContent "cd://resources/latin" | b64enc | quote }} }'
+    expect(await rendered(template, 'GoTemplate', {}, await scopeOf({ inline }))).toEqual({ it: '/AA=' })
   })
 
   it('gets keys that name a resource of whatever component', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import type { FileContent } from '../../../../activities/landscaper/render/file-content.ts'
 import { findViolations } from '../../../../activities/landscaper/render/json-schema.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
 
@@ -9,7 +10,7 @@ afterAll(() => engine.close())
 
 interface Sources {
   localTypes?: Record<string, unknown>
-  files?: Record<string, string>
+  files?: Record<string, FileContent>
 }
 
 describe('a value held against a schema', () => {
@@ -107,6 +108,12 @@ describe('a schema that cannot be used', () => {
     ['a broken pattern', { pattern: '(' }, 'Invalid regular expression: /(/'],
     ['a type that is not there', { $ref: 'local://none' }, 'local://none: found no local type of that name'],
     ['a file that is not there', { $ref: 'blueprint://none' }, 'blueprint://none: found no file of that name'],
+    [
+      'a file that is no text',
+      { $ref: 'blueprint://a' },
+      'blueprint://a: found 2 bytes that are not UTF-8, expected text',
+      { files: { a: { base64: '//4=' } } },
+    ],
     ['a file that is no JSON', { $ref: 'blueprint://a' }, 'line 1, column 2', { files: { a: '"' } }],
     ['a place that is not there', { $ref: '#/nowhere' }, 'found a reference to #/nowhere'],
     ['a place that is not there', { $ref: 'local://a#/b' }, '#/b leads nowhere', { localTypes: { a: {} } }],

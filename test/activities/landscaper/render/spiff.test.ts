@@ -1,6 +1,7 @@
 // Spiff as the engine runs it: what it may see, what it cannot do to us, what its messages tell.
 
 import { afterAll, describe, expect, it } from 'vitest'
+import { contentOf } from '../../../../activities/landscaper/render/file-content.ts'
 import { createTemplateEngine, type TemplateRequest } from '../../../../activities/landscaper/render/template-engine.ts'
 import type { TemplateErrorCode } from '../../../../activities/landscaper/render/template-error.ts'
 
@@ -43,6 +44,16 @@ describe('a Spiff template', () => {
     ['nothing', '', null],
   ])('has %s', async (_, template, expected) => {
     expect(JSON.parse(await render(patient, template))).toEqual(expected)
+  })
+
+  it('reads files that are no text in base64, and refuses them as text', async () => {
+    const files = { 'store.jks': contentOf(Buffer.from([0xff, 0xfe, 0, 1])) }
+    expect(JSON.parse(await render(patient, 'a: (( read("store.jks", "binary") ))', { files }))).toEqual({
+      a: '//4AAQ==',
+    })
+    await expect(render(patient, 'a: (( read("store.jks", "text") ))', { files })).rejects.toThrow(
+      'the output: found bytes that are not UTF-8 (the first at 0), expected text',
+    )
   })
 
   it('may be JSON, in which nothing is read as YAML', async () => {

@@ -1,9 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
+import { MOST_BYTES } from '../../../../activities/landscaper/render/blueprint-files.ts'
+import { contentOf, type FileContent } from '../../../../activities/landscaper/render/file-content.ts'
 import { createTemplateEngine, type TemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
 import type { TemplateErrorCode } from '../../../../activities/landscaper/render/template-error.ts'
 
 const CANARY = 'canary-b3f1'
+const STORE = contentOf(Buffer.from([0xff, 0xfe, 0, 1]))
+const BINARY = {
+  ...{ 'store.jks': STORE, 'bin/store.jks': STORE },
+  'latin.tpl': contentOf(Buffer.from('\xfc{{ .name }}', 'latin1')),
+}
 const patient = createTemplateEngine()
 const hasty = createTemplateEngine({ timeoutMs: 500, outputLimitBytes: 10_000, threads: 1 })
 
@@ -38,6 +45,35 @@ describe('the template engine', () => {
       code: 'TemplateFailed',
       message: `template: default:1: function "${action.split(' ')[0] ?? ''}" not defined`,
     })
+  })
+
+  it.each([
+    ['in base64', '{{ readFile "store.jks" | toString | b64enc }}', '//4AAQ=='],
+    ['as they are counted', '{{ len (readFile "store.jks") }} {{ (index (readDir "bin") 0).Size }}', '4 4'],
+    ['in a partial', '{{ include "latin.tpl" . | b64enc }}', '/HBhd2w='],
+  ])('gives the bytes of files that are no text, %s', async (_, template, output) => {
+    expect(await render(patient, template, { files: BINARY })).toEqual({ output })
+  })
+
+  it('runs a template that has such bytes only where it renders none of them', async () => {
+    const template = contentOf(Buffer.from('{{/* f\xfcr */}}{{ .name }}', 'latin1'))
+    expect(await render(patient, template)).toEqual({ output: 'pawl' })
+  })
+
+  it.each(['{{ readFile "store.jks" | toString }}', '{{ include "store.jks" . }}', '{{ trunc 1 "\u00e4" }}'])(
+    'refuses an output with bytes that are no text: %s',
+    async (template) => {
+      await expect(render(patient, `name: ${template}`, { files: BINARY })).rejects.toMatchObject({
+        code: 'TemplateFailed',
+        message:
+          'the output of template default: found bytes that are not UTF-8 (the first at 6), expected text, e.g. by b64enc',
+      })
+    },
+  )
+
+  it('takes files that are no text up to the size of a blueprint', async () => {
+    const files = { large: contentOf(Buffer.alloc(MOST_BYTES, 0xff)) }
+    expect(await render(patient, '{{ len (readFile "large") }}', { files })).toEqual({ output: String(MOST_BYTES) })
   })
 
   it('renders more requests at once than it has threads', async () => {
@@ -132,8 +168,8 @@ describe('the message of a template that failed', () => {
 
 function render(
   engine: TemplateEngine,
-  template: string,
-  changes: { binding?: unknown; files?: Record<string, string> } = {},
+  template: FileContent,
+  changes: { binding?: unknown; files?: Record<string, FileContent> } = {},
 ) {
   const binding = {
     name: 'pawl',
