@@ -4,11 +4,10 @@
 // The validator makes code from the schema, whose author is a tenant: should it ever let text of his into that code, there is nothing to take
 // where it runs (../bounded/sealed-process.ts).
 
-import type { ErrorObject } from 'ajv'
-import { Ajv2019 } from 'ajv/dist/2019.js'
-import formats from 'ajv-formats'
+import { Ajv, type ErrorObject } from 'ajv'
 import { typeName } from './field-reader.ts'
 import { collectDocuments, type SchemaSources, type WantedSchema } from './schema-documents.ts'
+import { addFormats } from './schema-formats.ts'
 import { readPattern } from './schema-pattern.ts'
 import { serveSealed } from '../bounded/sealed-process.ts'
 
@@ -29,24 +28,17 @@ const MAX_SHOWN = 20
 const MAX_TEXT = 200
 
 const patterns = Object.assign((pattern: string) => readPattern(pattern), { code: 'readPattern' })
-const ajv = new Ajv2019({
+// Draft 7. Keywords of later drafts mean nothing to it, as to the original, whatever `$schema` says.
+const ajv = new Ajv({
   strict: false,
   allErrors: true,
   verbose: true,
   logger: false,
+  // As in drafts 4 to 7. They stay places that references may lead to.
+  ignoreKeywordsWithRef: true,
   code: { regExp: patterns },
 })
-formats.default(ajv)
-ajv.addFormat('regex', isPattern)
-
-function isPattern(text: string): boolean {
-  try {
-    readPattern(text)
-    return true
-  } catch {
-    return false
-  }
-}
+addFormats(ajv)
 
 function check({ schema, value, ...sources }: SchemaQuestion): SchemaReport {
   const documents = collectDocuments(schema, sources)
@@ -77,7 +69,7 @@ function describe(errors: readonly ErrorObject[]): string[] {
 
 // Parameters come from the schema, or are names of fields.
 function detailOf({ keyword, params, data }: ErrorObject): string {
-  const { allowedValues, allowedValue, additionalProperty, unevaluatedProperty } = params as Record<string, unknown>
+  const { allowedValues, allowedValue, additionalProperty } = params as Record<string, unknown>
   switch (keyword) {
     case 'type':
       return `, found ${typeName(data)}`
@@ -86,8 +78,7 @@ function detailOf({ keyword, params, data }: ErrorObject): string {
     case 'const':
       return `: ${shorten(JSON.stringify(allowedValue))}`
     case 'additionalProperties':
-    case 'unevaluatedProperties':
-      return `, found ${shorten(JSON.stringify(additionalProperty ?? unevaluatedProperty ?? ''))}`
+      return `, found ${shorten(JSON.stringify(additionalProperty ?? ''))}`
     default:
       return ''
   }
@@ -115,7 +106,7 @@ function answer(text: string): SchemaReport {
 
 // They quote nothing but the schema.
 function complaintOf(error: unknown): string {
-  if (error instanceof Ajv2019.MissingRefError) {
+  if (error instanceof Ajv.MissingRefError) {
     const pointer = /^pawl:\/\/schema\/\d+(#.*)?$/.exec(error.missingRef)
     if (pointer !== null) return `the reference to ${shorten(pointer[1] ?? '')} leads nowhere`
     return `found a reference to ${shorten(error.missingRef)}, expected local://, blueprint://, cd:// or a place in the schema`
