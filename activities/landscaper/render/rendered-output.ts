@@ -62,7 +62,7 @@ async function parseOutput(data: TemplateEngine['data'], request: TemplateReques
 export function refuseMissingValues(request: TemplateRequest, output: string): void {
   if (!output.includes(NO_VALUE)) return
   const lines = output.split('\n').flatMap((line, index) => (line.includes(NO_VALUE) ? [index + 1] : []))
-  const shown = redactOutput(output, { ...request, template: `${request.template} ${NO_VALUE}` })
+  const shown = redactOutput(output, { ...request, template: `${shownText(request.template)} ${NO_VALUE}` })
   const places = lines.slice(0, MAX_SHOWN_PLACES).map((line) => excerpt(shown, line))
   const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}, expected values`
   throw failed([what, ...places, inputOf(request)].join('\n'))

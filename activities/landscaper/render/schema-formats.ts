@@ -17,8 +17,6 @@ const ADDRESS = `(?:${ATOM}(?:\\.${ATOM})*|"(?:[^"\\\\]|\\\\.)*")[ \\t]*@[ \\t]*
 const EMAIL = new RegExp(`^(?:[ \\t]*${ADDRESS}|[^<>]*<${ADDRESS}>)[ \\t]*$`)
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
-// Control characters are what is looked for.
-// eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/
 const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i
 const AUTHORITY = /^(?:[^@\s]*@)?(?:\[[^\s\]]*\](?::\d*)?|[^\s:^`{|}]*|[^\s^`{|}]*:\d*)$/
