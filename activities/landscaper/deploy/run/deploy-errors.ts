@@ -41,7 +41,8 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
-  return new DeployError(operation, reasonOf(error), publicMessage(error), codesOf(error, isForGood))
+  const codes = isUnauthorized(error) ? ['ERR_UNAUTHORIZED'] : isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
 }
 
 /** A text for people, cut: servers may say anything, and a status is kept for long. */
@@ -77,15 +78,11 @@ export function reportOf({
   return { operation, reason, message, codes }
 }
 
-function codesOf(error: KubeError, isForGood: (error: KubeError) => boolean): readonly string[] {
-  // Rules of a cluster often let pass later what they deny now: once an object that is sent beside this one is there, or a child is gone.
-  if (error.isDenial) return []
-  if (error.status === 401) return ['ERR_UNAUTHORIZED']
-  return isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
-}
+const isUnauthorized = ({ status, isDenial }: KubeError) => status === 401 && !isDenial
 
+// Rules of a cluster often let pass later what they deny now: once an object that is sent beside this one is there, or a child is gone.
 function isRefused(error: KubeError): boolean {
-  return isFinal(error) || TOO_LARGE.test(readable(error))
+  return !error.isDenial && (isFinal(error) || TOO_LARGE.test(readable(error)))
 }
 
 const readable = ({ message }: KubeError) => message.slice(0, LONGEST_READ)
