@@ -6,15 +6,26 @@
 
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { BlueprintError } from './blueprint-error.ts'
-import type { TemplateEngine } from './template-engine.ts'
 import { TemplateError } from './template-error.ts'
 import { YamlSyntaxError } from './yaml.ts'
 
 /** The original decodes with the library that is behind `fromYaml` here: sigs.k8s.io/yaml. */
 const TO_JSON = '{{ fromYaml .text | mustToJson }}'
 
+/** The part of a template engine in which Go's reader is. */
+export interface GoRenderer {
+  /** @throws TemplateError */
+  render(request: {
+    readonly engine: 'GoTemplate'
+    readonly name: string
+    readonly template: string
+    readonly binding: { readonly text: string }
+    readonly files: Readonly<Record<string, string>>
+  }): Promise<{ readonly output: string }>
+}
+
 /** The same data, of which YAML is read that Go reads. */
-export function orReadByGo(data: TenantData, engine: Pick<TemplateEngine, 'render'>): TenantData {
+export function orReadByGo(data: TenantData, engine: GoRenderer): TenantData {
   return {
     ...data,
     async yaml(text) {
@@ -44,15 +55,11 @@ interface Refusal {
 }
 
 /** The text as JSON. @throws what our side has refused it with, where Go does not read it either. */
-async function readByGo(
-  engine: Pick<TemplateEngine, 'render'>,
-  text: string,
-  { error, cause }: Refusal,
-): Promise<string> {
+async function readByGo(engine: GoRenderer, text: string, { error, cause }: Refusal): Promise<string> {
   if (!(cause instanceof YamlSyntaxError)) throw error
   try {
-    const request = { engine: 'GoTemplate', name: 'yaml', template: TO_JSON, binding: { text }, files: {} } as const
-    return (await engine.render(request)).output
+    const request = { engine: 'GoTemplate', name: 'yaml', template: TO_JSON, files: {} } as const
+    return (await engine.render({ ...request, binding: { text } })).output
   } catch (failure) {
     // Also where Go needs more time, memory or room than it may have.
     if (failure instanceof TemplateError && failure.code !== 'TemplateCrashed') throw error
