@@ -76,6 +76,24 @@ describe.concurrent('an item that is left out', () => {
     expect(mended.status?.['deployer']).toBeDefined()
   })
 
+  it('was not deployed: with an unchanged spec, too, it is by the job after, when nobody leaves it out any more', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('again', [{ ...failing('bad'), updateOnChangeOnly: true }]), 'installations')
+    const first = await cluster.finished('again')
+    expect(first.status).toMatchObject({ phase: 'Failed' })
+    await annotateItem('again', 'bad', { [SKIP]: 'not now' })
+    await cluster.trigger('again')
+    const second = await cluster.finished('again', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    await annotateItem('again', 'bad', { [SKIP]: null })
+    await cluster.trigger('again')
+    const third = await cluster.finished('again', second.status?.jobID)
+    expect(third.status).toMatchObject({ phase: 'Failed' })
+    expect((await itemOf('again', 'bad')).status?.lastError?.message).toContain(
+      'the configuration asks for phase Failed',
+    )
+  })
+
   it('is uninstalled as any other', async () => {
     const { cluster } = stage
     const type = 'example.org/goes'

@@ -14,6 +14,7 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API } from '../support/cluster.ts'
 
 const JOB = 'job'
+const INTERRUPTED = { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } }
 const LEAVING = { deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: ['example.com/held'] }
 const ASKED = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' } }
 
@@ -203,12 +204,19 @@ describe('the end of a root', () => {
 
   it.each([
     ['goes', { metadata: LEAVING }, undefined],
-    ['is to be interrupted', { metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }, 'interrupt'],
+    ['is to be interrupted', { metadata: INTERRUPTED, status: running('Progressing') }, 'interrupt'],
   ])('leaves one alone that %s', async (_, more, operation) => {
     const exporter = put(db())
     await hear(exporter, put(app(more)))
     await end(exporter)
     expect(operationOf('app')).toBe(operation)
+  })
+
+  it('asks one on which an interrupt was left', async () => {
+    const exporter = put(db())
+    await hear(exporter, put(app({ metadata: INTERRUPTED })))
+    await end(exporter)
+    expect(operationOf('app')).toBe('reconcile')
   })
 
   it('is not held up by one that may not be written', async () => {
@@ -289,7 +297,7 @@ describe('a root whose dependents the original has left to be asked', () => {
     const parent = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
     const giver = put(db({ status: left('leaving', 'interrupted', 'sub', 'far', 'db') }))
     put(app({ name: 'leaving', metadata: LEAVING }))
-    put(app({ name: 'interrupted', metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }))
+    put(app({ name: 'interrupted', metadata: INTERRUPTED, status: running('Progressing') }))
     put(app({ name: 'sub', metadata: { ownerReferences: [parent] } }))
     put(app({ name: 'far', namespace: 'm' }))
     await hear(giver)

@@ -181,10 +181,11 @@ export interface Item {
   readonly dependsOn?: readonly string[]
   readonly config?: Readonly<Record<string, unknown>>
   readonly timeout?: string
+  readonly updateOnChangeOnly?: boolean
 }
 
 /** A mock item in the wire format. */
-export function item({ name, type = `${GROUP}/mock`, dependsOn, config, timeout }: Item) {
+export function item({ name, type = `${GROUP}/mock`, dependsOn, config, timeout, updateOnChangeOnly }: Item) {
   return {
     name,
     type,
@@ -195,6 +196,7 @@ export function item({ name, type = `${GROUP}/mock`, dependsOn, config, timeout 
     },
     ...(dependsOn !== undefined && { dependsOn }),
     ...(timeout !== undefined && { timeout }),
+    ...(updateOnChangeOnly !== undefined && { updateOnChangeOnly }),
   }
 }
 

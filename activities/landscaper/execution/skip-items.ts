@@ -2,6 +2,7 @@
 //
 //   S1. It is the end of the item's job, in one status write, whether that has begun or not, or has failed in this job already.
 //   S2. Who has taken the annotation off meanwhile is heard: the item is as it was.
+//   S3. What was not deployed as its spec is now is not called so: else an item with `updateOnChangeOnly` would be left out of later jobs, too.
 
 import { SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../workflows/landscaper/deploy-item/kind.ts'
@@ -58,11 +59,15 @@ function skipped(
     changes: [{ type: SKIPPED_CONDITION, status: 'True', reason: 'SkippedByAnnotation', message }],
     isFirst: true,
   }
-  const isTriggered = targetView(object).jobID === jobID
+  const { jobID: found, phase } = targetView(object)
+  const isTriggered = found === jobID
+  // S3
+  const isDeployed = phase === SUCCEEDED && object.status?.observedGeneration === generation
   const times = isTriggered ? {} : { triggerTime: null, initTime: null, waitTime: null }
   return {
     status: {
       ...{ jobID, jobIDFinished: jobID, phase: SUCCEEDED, lastError: null, lastErrors: null, firstError: null },
+      ...(!isDeployed && { observedGeneration: null }),
       // A deployer of others would never take them back.
       ...(isTypeBuiltIn(object.spec.type) && { conditions: nextConditions(object.status?.conditions, news, now) }),
       transitionTimes: { ...times, finishedTime: now },

@@ -3,6 +3,7 @@
 //   D1. The request is the annotation: one that runs keeps it for its next job. One that has another operation on it is left alone, and so is one
 //       under deletion, whose deletion it would begin anew.
 //   D2. What one of them is refused holds up neither the others nor the end of the job: it is told by an Event.
+//   D3. An interrupt on an idle one was meant for a job that has ended, and gives way.
 
 import {
   hasLeftDependents,
@@ -10,7 +11,7 @@ import {
   installationKind,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { annotation, type By, type Subject, textAt } from '../../../workflows/kit/index.ts'
+import { annotation, type By, isIdle, jobIDsOf, type Subject, textAt } from '../../../workflows/kit/index.ts'
 import { isRefusal } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
@@ -19,7 +20,7 @@ import { writeAll } from '../../kube/write.ts'
 import { ask } from '../../run/children.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { RECONCILE } from '../requests.ts'
+import { INTERRUPT, RECONCILE } from '../requests.ts'
 import { parentOf } from './parent.ts'
 import { dependentsOf } from './root-siblings.ts'
 import { isLeaving } from './sibling-waits.ts'
@@ -149,8 +150,9 @@ async function askAll(
   }
 }
 
-/** D1. One that the journal says is asked already is asked again: it may have taken the request up meanwhile. */
+/** D1, D3. One that the journal says is asked already is asked again: it may have taken the request up meanwhile. */
 function mayBeAsked(one: Installation | object): boolean {
   const operation = textAt(one, annotation(OPERATION_ANNOTATION)) ?? RECONCILE.value
-  return !isLeaving(one) && operation === RECONCILE.value
+  const isLeft = operation === INTERRUPT.value && isIdle(jobIDsOf(one))
+  return !isLeaving(one) && (operation === RECONCILE.value || isLeft)
 }

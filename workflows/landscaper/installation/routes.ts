@@ -112,11 +112,11 @@ function runOfRoot(subject: object): WantedRun {
 /** A run that only asks those that another engine's job has left to be asked. */
 const LEFT_DEPENDENTS = { jobID: undefined, cause: 'dependents left to start', isJobless: true } as const
 
-// Another operation, or that it shall be left alone, comes before.
+// Another operation, or that it shall be left alone, comes before. An interrupt was meant for a job that has ended.
 function runByItself(subject: object): WantedRun | undefined {
+  const operation = valueAt(subject, annotation(OPERATION_ANNOTATION))
   const isFree =
-    textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' &&
-    valueAt(subject, annotation(OPERATION_ANNOTATION)) === undefined
+    textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' && (operation === undefined || operation === 'interrupt')
   if (isFree && hasLeftDependents(subject)) return LEFT_DEPENDENTS
   const automatic = isFree ? automaticReconcile(subject) : undefined
   return automatic === undefined || 'none' in automatic ? automatic : { jobID: undefined, ...automatic }

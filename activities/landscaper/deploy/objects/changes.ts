@@ -3,6 +3,7 @@
 //   C1. An unchanged manifest changes nothing: when the live object carries the manifest's hash and still has all that it says, nothing is
 //       written, whatever else is on the object. What a manifest no longer says changes its hash, and a replacement removes it.
 //   C2. Every write carries uid and resourceVersion of the object that it was decided from.
+//   C3. Of a binding of roles whoever was added is a difference: rights that nobody has written down are taken back.
 //
 // Source: spec/landscaper.md 4.2 "updateStrategy", "policy".
 
@@ -40,8 +41,9 @@ export function update(live: KubeObject, manifest: Manifest, marks: Marks): Chan
     const whole = withLabel(filled(live, wanted), marks)
     return covers(live, whole) ? undefined : { verb: 'PUT', body: whole }
   }
-  if (isAsApplied(live, wanted, manifest)) return undefined
-  if (marks.strategy === 'mergeOverwrite') return { verb: 'PUT', body: overridden(live, wanted) }
+  const isMerged = marks.strategy === 'mergeOverwrite'
+  if (isAsApplied(live, wanted, manifest) && (isMerged || !hasOtherSubjects(live, wanted, manifest))) return undefined
+  if (isMerged) return { verb: 'PUT', body: overridden(live, wanted) }
   const whole = replacement(live, wanted, manifest)
   if (marks.strategy === 'update') return { verb: 'PUT', body: whole }
   const patch = mergePatch(comparable(live, manifest), comparable(whole, manifest))
@@ -71,6 +73,18 @@ function withLabel(object: Json, { brand, item }: ItemMark): Json {
   const metadata = object['metadata'] as Json
   const labels = { ...(metadata['labels'] as Json | undefined), [brand.label]: item }
   return { ...object, metadata: { ...metadata, labels } }
+}
+
+const ROLES = 'rbac.authorization.k8s.io/'
+
+/** C3. That those which are wanted are there is known. A patch after deployment may add its own. */
+function hasOtherSubjects(live: KubeObject, wanted: Json, { patchAfterDeployment }: Manifest): boolean {
+  if (patchAfterDeployment !== undefined || !String(wanted['apiVersion']).startsWith(ROLES)) return false
+  return subjectsIn(live).length > subjectsIn(wanted).length
+}
+
+function subjectsIn({ subjects }: Json): readonly unknown[] {
+  return Array.isArray(subjects) ? subjects : []
 }
 
 // The patch after deployment is part of what an object comes to.

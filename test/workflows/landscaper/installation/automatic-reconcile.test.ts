@@ -95,6 +95,13 @@ describe('after a failure', () => {
   })
 })
 
+describe('an interrupt that was left on an idle root', () => {
+  it('holds no job back that starts by itself', () => {
+    const found = wanted({ succeededReconcile: {} }, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+    expect(found).toMatchObject({ cause: 'automatic reconcile' })
+  })
+})
+
 describe('nothing starts by itself', () => {
   const both = { succeededReconcile: {}, failedReconcile: {} }
 
@@ -102,7 +109,7 @@ describe('nothing starts by itself', () => {
     ['that runs', { status: { jobID: 'next' } }],
     ['that was edited', { metadata: { generation: 4 } }],
     ['that is to be left alone', { metadata: { annotations: { 'landscaper.gardener.cloud/ignore': 'true' } } }],
-    ['for which something else was asked', { metadata: { annotations: { [OPERATION]: 'interrupt' } } }],
+    ['for which something else was asked', { metadata: { annotations: { [OPERATION]: 'test' } } }],
     ['that has had no job', { status: { phase: undefined, jobID: undefined, jobIDFinished: undefined } }],
     ['that has a parent', { metadata: { ownerReferences: [ownerReference()] } }],
   ])('of one %s', (_, given) => {

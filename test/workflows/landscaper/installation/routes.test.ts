@@ -82,10 +82,15 @@ describe('a root whose dependents another engine has left to be asked', () => {
     expect(routesOf({ metadata: {}, status: left })).toEqual(['self start: dependents left to start'])
   })
 
+  it('asks for it also under an interrupt that was meant for a job which has ended', () => {
+    const metadata = { annotations: { [OPERATION]: 'interrupt' } }
+    expect(installationRun({ metadata, status: left })).toMatchObject({ isJobless: true })
+  })
+
   it.each([
     ['an empty list', { metadata: {}, status: { ...idle, dependentsToTrigger: [] } }],
     ['no list', { metadata: {}, status: { ...idle, dependentsToTrigger: 'app' } }],
-    ['another operation', { metadata: { annotations: { [OPERATION]: 'interrupt' } }, status: left }],
+    ['another operation', { metadata: { annotations: { [OPERATION]: 'test' } }, status: left }],
     ['a hand off it', { metadata: { annotations: { 'landscaper.gardener.cloud/ignore': 'true' } }, status: left }],
     ['a parent', { metadata, status: left }],
   ])('asks for none with %s', (_, object) => {

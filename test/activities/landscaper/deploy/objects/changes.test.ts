@@ -47,6 +47,24 @@ describe('the label of an item', () => {
   })
 })
 
+describe('a binding to which somebody has added a subject', () => {
+  const alice = { kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }
+  const binding = {
+    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'b', namespace: 'n' } },
+    ...{ roleRef: { kind: 'Role', name: 'r' }, subjects: [alice] },
+  }
+
+  it.each([
+    ['update', [alice]],
+    ['patch', [alice]],
+    ['mergeOverwrite', undefined],
+    ['merge', undefined],
+  ] as const)('has it no longer with strategy %s where that does not merge', (strategy, subjects) => {
+    const grown = { ...stored(binding, {}, strategy), subjects: [alice, { ...alice, name: 'mallory' }] }
+    expect(update(grown, manifest(binding), marks(strategy))?.body['subjects']).toEqual(subjects)
+  })
+})
+
 describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy %s', (strategy) => {
   it('writes nothing when nothing differs, whatever others have added', () => {
     const live = stored(configMap('a'), {}, strategy)

@@ -9,6 +9,7 @@ import { readExportsConfig } from '../../../../../activities/landscaper/deploy/o
 import { readKubeconfig } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
 import { readYamlDocument } from '../../../../../activities/landscaper/deploy/target/yaml-document.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
+import { withinCpu } from '../../../../support/cpu-bound.ts'
 
 /** Of processor time, so that a busy machine changes little; what is tested against takes seconds to minutes. */
 const SOON_MS = 500
@@ -94,13 +95,7 @@ describe('an answer of hostile text', () => {
   })
 })
 
-/** Does the work and fails when it took long. */
+/** Fails when the work cost much. */
 function timed<T>(work: () => T): T {
-  const before = process.cpuUsage()
-  try {
-    return work()
-  } finally {
-    const { user, system } = process.cpuUsage(before)
-    expect((user + system) / 1000).toBeLessThan(SOON_MS)
-  }
+  return withinCpu(SOON_MS, work)
 }
