@@ -1,6 +1,8 @@
 // What can go wrong at the Kubernetes API, as data. Apart from how it leaves an activity (errors.ts): a command line has no activities, and need not load
 // what they fail with.
 
+import { blankValues } from './blank-values.ts'
+
 interface ErrorResponse {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, unknown>>
@@ -19,6 +21,8 @@ export class KubeError extends Error {
   readonly retryAfterMs: number | undefined
   /** Of a 404: the object that the server says it does not have. Undefined: it says none, as where it does not know the path. */
   readonly missing: MissingObject | undefined
+  /** An admission webhook or policy of the cluster has denied the request, with whatever status: one that rules may let pass later. */
+  readonly isDenial: boolean
 
   constructor(
     message: string,
@@ -27,6 +31,7 @@ export class KubeError extends Error {
       reason: string
       retryAfterMs?: number | undefined
       missing?: MissingObject | undefined
+      isDenial?: boolean
       cause?: unknown
     },
   ) {
@@ -36,6 +41,7 @@ export class KubeError extends Error {
     this.reason = fields.reason
     this.retryAfterMs = fields.retryAfterMs
     this.missing = fields.missing
+    this.isDenial = fields.isDenial ?? false
   }
 
   /** The same without these texts, which a server, or a webhook of it, may have quoted. */
@@ -43,13 +49,20 @@ export class KubeError extends Error {
     const told = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
     if (told.length === 0) return this
     const message = told.reduce((left, text) => left.replaceAll(text, '***'), this.message)
-    return new KubeError(message, { status: this.status, reason: this.reason, retryAfterMs: this.retryAfterMs })
+    return this.saying(message)
+  }
+
+  /** The same in other words. */
+  saying(message: string): KubeError {
+    const { status, reason, retryAfterMs, isDenial } = this
+    return new KubeError(message, { status, reason, retryAfterMs, isDenial })
   }
 
   /** @param sent the name of the object in the request's body: of one that is made, the server's answer has none where it has no name for it. */
   static fromResponse(request: string, response: ErrorResponse, text: string, sent = ''): KubeError {
     const answer = parseStatus(response.statusCode, text, sent)
-    if (TOO_LARGE.test(answer.message)) {
+    const { isDenial } = answer
+    if (!isDenial && TOO_LARGE.test(answer.message)) {
       const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
       return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
     }
@@ -60,7 +73,8 @@ export class KubeError extends Error {
       status: response.statusCode,
       reason,
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
-      missing: response.statusCode === 404 ? answer.missing : undefined,
+      missing: response.statusCode === 404 && !isDenial ? answer.missing : undefined,
+      isDenial,
     })
   }
 
@@ -90,17 +104,43 @@ interface ReadStatus {
   readonly reason: string
   readonly message: string
   readonly missing?: MissingObject | undefined
+  readonly isDenial: boolean
+}
+
+// The server's own words before those of a webhook, whose status may have any code and any reason, and before those of a policy.
+// Source: k8s.io/apiserver, ToStatusErr of webhooks' errors, and the validating admission policies.
+const DENIED = [
+  /^(?<by>admission webhook "[^"]{1,253}" denied the request)(?:: (?<sentence>[^]*)| without explanation)$/,
+  /^\S+ "[^"]*" is (?<by>forbidden: ValidatingAdmissionPolicy '[^']{1,253}'(?: with binding '[^']{1,253}')? denied request): (?<sentence>[^]*)$/,
+]
+
+/** The words of a denial that may be shown: who denies, and why, without values. */
+function denial(message: string): string | undefined {
+  for (const form of DENIED) {
+    const { by, sentence } = form.exec(message)?.groups ?? {}
+    if (by !== undefined) return sentence === undefined ? message : `${by}: ${blankValues(sentence)}`
+  }
+  return undefined
+}
+
+// Webhooks of some libraries give a whole sentence for the reason; it is in the message as well.
+function denialReason({ reason }: ApiStatus): string {
+  return typeof reason === 'string' && /^[A-Za-z]{1,64}$/.test(reason) ? reason : 'WebhookDenied'
 }
 
 function parseStatus(status: number, text: string, sent: string): ReadStatus {
   try {
     const body = JSON.parse(text) as ApiStatus
-    const message = status === 422 ? refusal(body, sent) : (body.message ?? '')
-    return { reason: body.reason ?? 'Unknown', message, missing: missingIn(body) }
+    const { reason = 'Unknown', message: told = '' } = body
+    const denied = denial(told)
+    if (denied !== undefined)
+      return { reason: denialReason(body), message: status === 422 ? denied : told, isDenial: true }
+    const message = status === 422 ? refusal(body, sent) : told
+    return { reason, message, missing: missingIn(body), isDenial: false }
   } catch {
-    if (status === 422) return { reason: 'Unknown', message: '' }
+    if (status === 422) return { reason: 'Unknown', message: '', isDenial: false }
     // Proxies answer with text; its beginning is all a person needs.
-    return { reason: 'Unknown', message: text.slice(0, 200) }
+    return { reason: 'Unknown', message: text.slice(0, 200), isDenial: false }
   }
 }
 
@@ -138,11 +178,14 @@ function unknownFields(message: string): readonly string[] {
   return [...told.matchAll(/unknown field "([^"]+)"/g)].flatMap(([, field]) => field ?? [])
 }
 
-export const isNotFound = (error: unknown): error is KubeError => error instanceof KubeError && error.status === 404
+// What a webhook answers with is about its rules, not about the object that was asked for.
+const isAnswered = (error: unknown, status: number): error is KubeError =>
+  error instanceof KubeError && error.status === status && !error.isDenial
+
+export const isNotFound = (error: unknown): error is KubeError => isAnswered(error, 404)
 export const isAlreadyExists = (error: unknown): error is KubeError =>
-  error instanceof KubeError && error.status === 409 && error.reason === 'AlreadyExists'
-export const isConflict = (error: unknown): error is KubeError =>
-  error instanceof KubeError && error.status === 409 && error.reason === 'Conflict'
+  isAnswered(error, 409) && error.reason === 'AlreadyExists'
+export const isConflict = (error: unknown): error is KubeError => isAnswered(error, 409) && error.reason === 'Conflict'
 
 // Trying again cannot help: what we send is wrong. Not so 401 and 403: tokens rotate, a restarted server learns its roles late,
 // and a quota may be raised.
@@ -158,7 +201,8 @@ const PASSING_STATUS = new Set([0, 401, 408, 409, 429, 502, 503, 504])
 export const isRefusal = (error: KubeError): boolean => !PASSING_STATUS.has(error.status)
 
 const REFUSALS: ReadonlySet<string> = new Set([
-  ...['Invalid', 'BadRequest', 'Forbidden', 'MethodNotAllowed', 'RequestEntityTooLarge', 'WebhookUnavailable'],
+  ...['Invalid', 'BadRequest', 'Forbidden', 'MethodNotAllowed', 'RequestEntityTooLarge'],
+  ...['WebhookDenied', 'WebhookUnavailable'],
 ])
 
 /** The same, of the reason that a failure has kept. */

@@ -39,6 +39,18 @@ function exporting(name: string, items = ITEMS) {
   return installation(name, items, { blueprint: BLUEPRINT, spec: { exports } })
 }
 
+/** Exports a target with these fields. */
+function exportingTarget(name: string, fields: object) {
+  const cluster = { type: 'example.org/cluster', ...fields }
+  const exportExecutions = [{ name: 'out', type: 'GoTemplate', template: JSON.stringify({ exports: { cluster } }) }]
+  const exports = [{ name: 'cluster', type: 'target', targetType: 'example.org/cluster' }]
+  const targets = [{ name: 'cluster', target: `${name}-cluster` }]
+  return installation(name, [], {
+    blueprint: { exports, exportExecutions },
+    spec: { exports: { data: [], targets } },
+  })
+}
+
 async function run(name: string) {
   await stage.cluster.create(exporting(name), 'installations')
   return await stage.cluster.finished(name)
@@ -96,6 +108,18 @@ describe.concurrent('an installation that exports', () => {
     const address = await cluster.get('dataobjects', 'changing-address')
     expect(address?.['data']).toBe('db.example.org:5433')
     expect(address?.metadata.labels?.['data.landscaper.gardener.cloud/jobid']).toBe(second.status?.jobID)
+  })
+
+  it('publishes a Target with nothing but a type, and takes its configuration away when that is made no more', async () => {
+    const { cluster } = stage
+    const first = await run('bare')
+    expect((await cluster.get('targets', 'bare-cluster'))?.spec).toHaveProperty('config')
+    await cluster.patch('installations', 'bare', exportingTarget('bare', { config: null, secretRef: null }))
+    const second = await cluster.finished('bare', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    const found = await cluster.get('targets', 'bare-cluster')
+    expect(found?.spec).toEqual({ type: 'example.org/cluster' })
+    expect(found?.metadata.ownerReferences).toMatchObject([{ name: 'bare' }])
   })
 
   it('takes back what its execution has collected when no item exports any more', async () => {
@@ -188,6 +212,20 @@ describe.concurrent('an export that cannot be published', () => {
     await cluster.create({ apiVersion: API, kind: 'DataObject', metadata, data: 'by hand' }, 'dataobjects')
     expect((await run('adopter')).status).toMatchObject({ phase: 'Succeeded' })
     expect((await cluster.get('dataobjects', 'adopter-address'))?.['data']).toBe('db.example.org:5432')
+  })
+
+  it('fails the job when it is a target with both config and secretRef', async () => {
+    const { cluster } = stage
+    await cluster.create(exportingTarget('both', { config: { a: 1 }, secretRef: { name: 'a' } }), 'installations')
+    expect((await cluster.finished('both')).status).toMatchObject({
+      phase: 'Failed',
+      lastError: {
+        reason: 'ERR_CONFIGURATION_PROBLEM',
+        message:
+          'export cluster: found no type, or both config and secretRef; expected a type, and at most one of these',
+      },
+    })
+    expect(await cluster.get('targets', 'both-cluster')).toBeUndefined()
   })
 
   it('fails the job when no execution of the blueprint produces it', async () => {

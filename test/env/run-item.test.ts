@@ -3,6 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 
 import type { ReadCondition } from '../support/kstatus.ts'
+import { KubeError } from '../../activities/kube/errors.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { failed, failureOf, LONG_AGO, PROVIDER, useItemStage, waiting } from './item-stage.ts'
 
@@ -129,6 +130,22 @@ describe('an item that fails', () => {
     stage.api.intercept = ({ body }) => (JSON.stringify(body).includes('huge') ? refusal(422, 'Invalid') : undefined)
     await run()
     expect(status()).toMatchObject({ phase: 'Failed', jobIDFinished: 'job', lastError: { reason } })
+  })
+
+  it('that is taken away ends for nothing that the target answers before its time-out', async () => {
+    const refused = () =>
+      Promise.reject(KubeError.fromResponse('DELETE /x', { statusCode: 422, headers: {} }, '{"reason":"Invalid"}'))
+    const deleted = { deletionTimestamp: LONG_AGO }
+    item({}, { phase: 'Deleting', transitionTimes: { initTime: JUST_NOW } }, deleted)
+    stage.answers = [refused, refused]
+    expect((await failureOf(run('uninstall'))).nextRetryDelay).toBe(5000)
+    expect(status()).toMatchObject({ phase: 'Deleting', lastError: { reason: 'Invalid', codes: [] } })
+    item({}, { phase: 'Deleting', transitionTimes: { initTime: LONG_AGO } }, deleted)
+    await run('uninstall')
+    expect(status()).toMatchObject({
+      phase: 'DeleteFailed',
+      lastError: { reason: 'ProgressingTimeout', message: expect.stringContaining('DELETE /x: 422 Invalid') as string },
+    })
   })
 
   it('remembers what was deployed although somebody else has ended it meanwhile', async () => {

@@ -10,8 +10,8 @@ export type DataQuestion =
   | { readonly ask: 'yaml'; readonly text: string }
   /** The value of a text of a Target. */
   | { readonly ask: 'document'; readonly text: string }
-  /** What a blueprint.yaml says. */
-  | { readonly ask: 'definition'; readonly text: string }
+  /** What a blueprint.yaml says; `json`: as which Go reads it. */
+  | { readonly ask: 'definition'; readonly text: string; readonly json?: string }
   /** The items of an Execution, packed. */
   | { readonly ask: 'items'; readonly packed: string }
   /** The files in a tar archive, in base64. */
@@ -35,11 +35,21 @@ export type DataReply = { readonly answer: unknown } | { readonly fault: DataFau
 
 /** The author's mistakes; each is thrown again as the error that it was. */
 export type DataFault =
+  | YamlFault
   | {
-      readonly of: 'yaml'
-      readonly line: number
-      readonly column: number
-      readonly reason: string
+      readonly of: 'definition'
+      readonly code: BlueprintErrorCode
       readonly message: string
+      /** Absent: the text is YAML. */
+      readonly cause?: YamlFault
     }
-  | { readonly of: 'definition'; readonly code: BlueprintErrorCode; readonly message: string }
+
+export interface YamlFault {
+  readonly of: 'yaml'
+  readonly line: number
+  readonly column: number
+  readonly reason: string
+  readonly message: string
+  /** A YamlSyntaxError. */
+  readonly ofSyntax: boolean
+}

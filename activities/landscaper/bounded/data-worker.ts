@@ -3,12 +3,12 @@
 import { parentPort } from 'node:worker_threads'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { unpackArchive } from '../render/blueprint-archive.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError, YamlSyntaxError } from '../render/yaml.ts'
 import { unpackedItems } from './packed-items.ts'
 import { compileJsonPath } from '../deploy/objects/json-path.ts'
 import { definitionOf, documentValue, foundValues, lackOf, yamlValue } from './data-answers.ts'
 import { blueprintProblems, packedProblems } from './further-problems.ts'
-import type { DataFault, DataQuestion, DataReply } from './data-questions.ts'
+import type { DataFault, DataQuestion, DataReply, YamlFault } from './data-questions.ts'
 import { threadID } from './thread-id.ts'
 
 async function answerTo(question: DataQuestion): Promise<unknown> {
@@ -18,7 +18,7 @@ async function answerTo(question: DataQuestion): Promise<unknown> {
     case 'document':
       return documentValue(question.text)
     case 'definition':
-      return definitionOf(question.text)
+      return definitionOf(question.text, question.json)
     case 'items':
       return unpackedItems(question.packed)
     case 'archive':
@@ -37,11 +37,15 @@ async function answerTo(question: DataQuestion): Promise<unknown> {
 }
 
 function faultOf(error: unknown): DataFault | undefined {
-  if (error instanceof YamlError) {
-    const { line, column, reason, message } = error
-    return { of: 'yaml', line, column, reason, message }
-  }
-  return error instanceof BlueprintError ? { of: 'definition', code: error.code, message: error.message } : undefined
+  if (error instanceof YamlError) return yamlFault(error)
+  if (!(error instanceof BlueprintError)) return undefined
+  const { code, message, cause } = error
+  return { of: 'definition', code, message, ...(cause instanceof YamlError && { cause: yamlFault(cause) }) }
+}
+
+function yamlFault(error: YamlError): YamlFault {
+  const { line, column, reason, message } = error
+  return { of: 'yaml', line, column, reason, message, ofSyntax: error instanceof YamlSyntaxError }
 }
 
 async function reply(text: string): Promise<DataReply> {

@@ -9,7 +9,7 @@ import { unpackArchive } from '../render/blueprint-archive.ts'
 import type { BlueprintDefinition } from '../render/blueprint-definition.ts'
 import type { BlueprintFiles } from '../render/blueprint-files.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError, YamlSyntaxError } from '../render/yaml.ts'
 import { type DecodedItems, unpackedItems, unreadable } from './packed-items.ts'
 import type { JsonPath } from '../deploy/objects/json-path.ts'
 import type { Requirement } from '../deploy/objects/readiness/requirement.ts'
@@ -23,7 +23,7 @@ import {
   lackOf,
   yamlValue,
 } from './data-answers.ts'
-import type { DataFault, DataQuestion, DataReply } from './data-questions.ts'
+import type { DataFault, DataQuestion, DataReply, YamlFault } from './data-questions.ts'
 import { CHEAP_FOUND, CHEAP_UNPACKED_BYTES, countNodes, MOST_EFFORT, packedEffort, yamlEffort } from './effort.ts'
 import { packedProblem } from './further-problems.ts'
 import { LoopShare } from './loop-share.ts'
@@ -34,8 +34,8 @@ export interface TenantData {
   yaml(text: string): Promise<unknown>
   /** The value of a YAML text of a Target, or in words what is wrong with it. */
   document(text: string): Promise<DocumentValue>
-  /** What a blueprint.yaml says. @throws BlueprintError */
-  definition(text: string): Promise<BlueprintDefinition>
+  /** What a blueprint.yaml says; `json`: as which Go reads the text. @throws BlueprintError */
+  definition(text: string, json?: string): Promise<BlueprintDefinition>
   /** The files of a blueprint in a tar archive, gzipped or not. @throws BlueprintError in words that go on "NAME: " */
   archive(packed: Buffer): Promise<BlueprintFiles>
   /** The items of an Execution in their packed form, or why they cannot be read. */
@@ -114,11 +114,11 @@ function dataBy({ ask, orOnLoop }: Ways): TenantData {
         () => documentValue(text),
         () => orSay(ask({ ask: 'document', text }), (why) => ({ problem: `a text that is ${why}` })),
       ),
-    definition: (text) =>
+    definition: (text, json) =>
       orOnLoop(
-        yamlEffort(text),
-        () => definitionOf(text),
-        () => orSay(ask({ ask: 'definition', text }), tooMuchBlueprint),
+        yamlEffort(text) + (json === undefined ? 0 : yamlEffort(json)),
+        () => definitionOf(text, json),
+        () => orSay(ask({ ask: 'definition', text, ...(json !== undefined && { json }) }), tooMuchBlueprint),
       ),
     items: (packed) =>
       orOnLoop(
@@ -221,9 +221,13 @@ async function orTooMuch<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 }
 
 function errorOf(fault: DataFault): Error {
-  if (fault.of === 'definition') return new BlueprintError(fault.code, fault.message)
-  const { line, column, reason, message } = fault
-  return new YamlError({ line, col: column }, reason, message)
+  if (fault.of === 'yaml') return yamlErrorOf(fault)
+  const { code, message, cause } = fault
+  return new BlueprintError(code, message, cause === undefined ? undefined : { cause: yamlErrorOf(cause) })
+}
+
+function yamlErrorOf({ line, column, reason, message, ofSyntax }: YamlFault): YamlError {
+  return new (ofSyntax ? YamlSyntaxError : YamlError)({ line, col: column }, reason, message)
 }
 
 /** What is said instead of an answer when there is too much to do. */

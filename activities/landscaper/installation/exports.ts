@@ -56,7 +56,7 @@ export interface ExportInput {
   readonly asksDependents?: boolean
 }
 
-/** What an exported target must look like. Source: spec/landscaper.md 1.5. */
+/** What an exported target must look like, with at most one of `config` and `secretRef`. Source: spec/landscaper.md 1.5, 5.3. */
 interface ExportedTarget {
   readonly type: string
   readonly config?: unknown
@@ -235,12 +235,17 @@ function withTarget(
   return { ...place, ...target, labels: { ...target.labels, ...place.labels } }
 }
 
+// What a template leaves of a value that is not there.
+function exportedTarget(value: unknown): Partial<ExportedTarget> {
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([, field]) => field !== null))
+}
+
 function targetContent({ landscaper: { strictTenancy } }: LandscaperDeps, name: string, value: unknown) {
-  const { type, config, secretRef, labels, annotations } = (value ?? {}) as Partial<ExportedTarget>
-  if (type === undefined || (config === undefined) === (secretRef === undefined)) {
+  const { type, config, secretRef, labels, annotations } = exportedTarget(value)
+  if (type === undefined || (config !== undefined && secretRef !== undefined)) {
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `export ${name}: found no target; expected type and either config or secretRef`,
+      `export ${name}: found no type, or both config and secretRef; expected a type, and at most one of these`,
       TARGETS_REFUSED,
     )
   }

@@ -5,7 +5,7 @@ import { nearMisses } from '../../../workflows/kit/index.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { MOST_DEFINITIONS, qualifiedTargetType, readImports, type ImportDefinition } from './blueprint-imports.ts'
 import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
-import { parseYaml, YamlError, type ParsedYaml, type YamlPath } from './yaml.ts'
+import { parseReadByGo, parseYaml, YamlError, type ParsedYaml, type YamlPath } from './yaml.ts'
 
 export const DEFINITION_FILE = 'blueprint.yaml'
 // Source: spec/landscaper.md 3.2; `jsonSchema` is what many write for jsonSchemaVersion, without effect.
@@ -55,9 +55,12 @@ export interface BlueprintDefinition {
   readonly exports: readonly ExportDefinition[]
 }
 
-/** @throws BlueprintError with all problems and their lines. */
-export function readDefinition(text: string): BlueprintDefinition {
-  const yaml = parseDefinition(text)
+/**
+ * @param json as which Go reads the text; absent: our parser reads it.
+ * @throws BlueprintError with all problems and their lines; its cause is a YamlError where the text is not YAML.
+ */
+export function readDefinition(text: string, json?: string): BlueprintDefinition {
+  const yaml = parseDefinition(text, json)
   const problems: string[] = []
   const report: ReportProblem = (path, problem) => {
     const place = [DEFINITION_FILE, `line ${yaml.lineOf(path)}`, ...(path.length === 0 ? [] : [printPath(path)])]
@@ -85,9 +88,9 @@ export function readDefinition(text: string): BlueprintDefinition {
   return definition
 }
 
-function parseDefinition(text: string): ParsedYaml {
+function parseDefinition(text: string, json: string | undefined): ParsedYaml {
   try {
-    return parseYaml(text)
+    return json === undefined ? parseYaml(text) : parseReadByGo(text, json)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const found = `line ${error.line}, column ${error.column}: ${error.message}`

@@ -16,6 +16,7 @@ import { createDataReader, type TenantData } from '../bounded/tenant-data.ts'
 import { createThreadPool, type Customer } from '../bounded/thread-pool.ts'
 import type { IssuedKubeconfigs, KubeconfigSource, WantedKubeconfig } from './wanted-kubeconfigs.ts'
 import { compileModule, type WasmModule } from './web-assembly.ts'
+import { orReadByGo } from './yaml-by-go.ts'
 
 const ENGINE_FILE = new URL('../../../deploy/templates/engine.wasm.br', import.meta.url)
 const CHECKSUM_FILE = new URL('../../../deploy/templates/engine.sha256', import.meta.url)
@@ -116,7 +117,7 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
 
   const reader = createDataReader()
 
-  const of = (customer: Customer): TemplateEngine => ({
+  const rendererFor = (customer: Customer): Pick<TemplateEngine, 'render'> => ({
     async render(request) {
       const text = requestText(request, outputLimitBytes)
       if (text.length > requestLimitBytes) throw tooLarge(request.name, 'the request', text.length, requestLimitBytes)
@@ -132,14 +133,21 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
       )
       return renderedOf(request, answer, outputLimitBytes)
     },
-    async checkSchema(request) {
-      const check = async (thread: BoundedThread) => {
-        return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: thread.isSlow }
-      }
-      return await checkers.use(startSchemaProcess, check, customer)
-    },
-    data: reader.of(customer),
   })
+
+  const of = (customer: Customer): TemplateEngine => {
+    const renderer = rendererFor(customer)
+    return {
+      ...renderer,
+      async checkSchema(request) {
+        const check = async (thread: BoundedThread) => {
+          return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: thread.isSlow }
+        }
+        return await checkers.use(startSchemaProcess, check, customer)
+      },
+      data: orReadByGo(reader.of(customer), renderer),
+    }
+  }
 
   return {
     ...of({ namespace: '' }),

@@ -1,16 +1,15 @@
 // Reads YAML as the original's library does: YAML 1.1 words (yes, on), later duplicates win, nothing but JSON values comes out.
 // Bombs of aliases, size and nesting end in an error. The time is bounded beforehand: parsing takes some microseconds
 // a token, and each alias a look through the whole document. Where it is read, bounded/tenant-data.ts decides.
+// The npm parser is stricter than Go's; what it complains of is put before Go's own, see yaml-by-go.ts.
 
-import { isNode, isScalar, LineCounter, parseDocument, type ScalarTag, type Tags, type YAMLParseError } from 'yaml'
+import { isNode, LineCounter, parseDocument, type Document, type YAMLParseError } from 'yaml'
 import { excessOf } from '../bounded/yaml-effort.ts'
+import { onlyJson } from './yaml-tags.ts'
 
 const MAX_ALIAS_COUNT = 100
 const MAX_TEXT_BYTES = 4 * 1024 * 1024
 const LIMITS = { maxTokens: 250_000, maxOpenBrackets: 1000, maxLooks: 5_000_000 }
-// Types that Go's decoder leaves as text, and that JSON does not have.
-const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
-
 export type YamlPath = readonly (string | number)[]
 
 export interface ParsedYaml {
@@ -35,6 +34,9 @@ export class YamlError extends Error {
   }
 }
 
+/** Our parser complains of the text itself; Go's may read it all the same. */
+export class YamlSyntaxError extends YamlError {}
+
 const START = { line: 1, col: 1 }
 const TOO_MANY_ALIASES = 'found too many or unknown aliases, expected fewer'
 const TOO_DEEP = 'nested too deeply, expected fewer levels'
@@ -43,6 +45,18 @@ const TOO_DEEP = 'nested too deeply, expected fewer levels'
 export function parseYaml(text: string): ParsedYaml {
   checkLength(text)
   return parseChecked(text)
+}
+
+/**
+ * What Go's reader made of a text of which our parser complains. The lines are as far as it has come nevertheless:
+ * of what stands beyond, those of a parent.
+ *
+ * @param json as which Go reads the text.
+ * @throws YamlError where the text or the value is more than is read.
+ */
+export function parseReadByGo(text: string, json: string): ParsedYaml {
+  checkLength(text)
+  return { value: readYaml(json), lineOf: bounded(() => treeOf(text)).lineOf }
 }
 
 /** The value alone. @throws YamlError for the first error in the text. */
@@ -64,24 +78,49 @@ function jsonIn(text: string): { readonly value: unknown } | undefined {
 }
 
 function parseChecked(text: string): ParsedYaml {
-  const lines = new LineCounter()
-  try {
-    const document = parseDocument(text, {
-      version: '1.1',
-      customTags: onlyJson,
-      uniqueKeys: false,
-      prettyErrors: false,
-      logLevel: 'silent',
-      lineCounter: lines,
-    })
+  return bounded(() => {
+    const { document, lines, lineOf } = treeOf(text)
     const [first] = document.errors
     if (first !== undefined) throw errorOf(first, lines.linePos(first.pos[0]))
-    const lineOf = (path: YamlPath): number => {
-      const node = document.getIn(path, true)
-      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
-      return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
-    }
-    return { value: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }), lineOf }
+    return { value: valueOf(document), lineOf }
+  })
+}
+
+interface YamlTree extends Pick<ParsedYaml, 'lineOf'> {
+  readonly document: Document.Parsed
+  readonly lines: LineCounter
+}
+
+function treeOf(text: string): YamlTree {
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    version: '1.1',
+    customTags: onlyJson,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+    lineCounter: lines,
+  })
+  const lineOf = (path: YamlPath): number => {
+    const node = document.getIn(path, true)
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+    return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
+  }
+  return { document, lines, lineOf }
+}
+
+function valueOf(document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }) as unknown
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('Merge sources')) throw error
+    throw new YamlSyntaxError(START, 'found << with what is no map, expected a map or an alias of one')
+  }
+}
+
+function bounded<T>(work: () => T): T {
+  try {
+    return work()
   } catch (error) {
     // Thrown by the library for too many aliases, and by the runtime for values nested deeper than its stack.
     if (error instanceof ReferenceError) throw new YamlError(START, TOO_MANY_ALIASES)
@@ -109,23 +148,5 @@ function checkLength(text: string): void {
 function errorOf(error: Pick<YAMLParseError, 'code' | 'message'>, place: { line: number; col: number }): YamlError {
   if (error.code === 'RESOURCE_EXHAUSTION') return new YamlError(place, TOO_DEEP)
   const message = error.message.charAt(0).toLowerCase() + error.message.slice(1)
-  return new YamlError(place, error.code.toLowerCase().replaceAll('_', ' '), message)
-}
-
-// 1:30 is text for Go, not ninety; so is what looks like a number and has no digit, as a dot does.
-function onlyJson(tags: Tags): Tags {
-  return tags
-    .filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
-    .map((tag) => (typeof tag !== 'string' && /:(int|float)$/.test(tag.tag) ? withDigits(tag as ScalarTag) : tag))
-}
-
-function withDigits(tag: ScalarTag): ScalarTag {
-  return {
-    ...tag,
-    resolve(text, onError, options) {
-      const resolved = tag.resolve(text, onError, options)
-      const value = isScalar(resolved) ? resolved.value : resolved
-      return Number.isNaN(value) && !/nan/i.test(text) ? text : resolved
-    },
-  }
+  return new YamlSyntaxError(place, error.code.toLowerCase().replaceAll('_', ' '), message)
 }

@@ -5,7 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 
 import { createKubeClient } from '../../../activities/kube/client.ts'
-import { KubeError, toApplicationFailure } from '../../../activities/kube/errors.ts'
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  KubeError,
+  toApplicationFailure,
+} from '../../../activities/kube/errors.ts'
 
 const answer = (statusCode: number, body: unknown) =>
   KubeError.fromResponse(
@@ -97,6 +103,23 @@ describe('an answer of the API server', () => {
     expect((error as Error).message).not.toContain('canary')
     await kube.close()
     server.close()
+  })
+})
+
+describe('what a webhook answers', () => {
+  const message = 'admission webhook "w.example" denied the request: it is not found'
+
+  it.each([
+    [404, 'NotFound', isNotFound],
+    [409, 'Conflict', isConflict],
+    [409, 'AlreadyExists', isAlreadyExists],
+  ])('says nothing about the object that was asked for: %d %s', (status, reason, is) => {
+    const details = { kind: 'shoots', name: 'berry' }
+    expect(is(answer(status, { reason, details }))).toBe(true)
+    const denied = answer(status, { reason, details, message })
+    expect([is(denied), denied.missing, denied.isDenial, denied.concealing(['found']).isDenial]).toEqual([
+      ...[false, undefined, true, true],
+    ])
   })
 })
 

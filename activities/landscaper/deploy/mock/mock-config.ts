@@ -16,9 +16,9 @@ export interface MockConfig {
   readonly export?: Readonly<Record<string, unknown>>
 }
 
-/** The item's `spec.config`. @throws DeployError with ERR_CONFIGURATION_PROBLEM that names field, found, expected. */
+/** The item's `spec.config`, without what is null or an empty phase. @throws DeployError with ERR_CONFIGURATION_PROBLEM that names field, found, expected. */
 export function readMockConfig(object: DeployItem): MockConfig {
-  const config: Fields | undefined = object.spec.config
+  const config = withoutAbsent(object.spec.config)
   const wrong = firstMistake(config)
   if (wrong === undefined) return config ?? {}
   const { field, found, expected } = wrong
@@ -27,6 +27,16 @@ export function readMockConfig(object: DeployItem): MockConfig {
 }
 
 type Fields = Readonly<Record<string, unknown>>
+
+const PHASE_FIELDS: ReadonlySet<string> = new Set(['phase', 'initialPhase'])
+
+// What a template leaves of a value that is not there: null, and of a phase an empty text. Go reads both as absent.
+function withoutAbsent(config: Fields | undefined): Fields | undefined {
+  if (config === undefined) return undefined
+  const isAbsent = ([name, value]: readonly [string, unknown]) =>
+    value === null || (value === '' && PHASE_FIELDS.has(name))
+  return Object.fromEntries(Object.entries(config).filter((field) => !isAbsent(field)))
+}
 
 interface Mistake {
   readonly field: string
@@ -79,7 +89,6 @@ function notTyped(config: Fields, field: string): Mistake | undefined {
 // The content is not quoted: configurations may hold secrets, also in the wrong place.
 function describe(value: unknown): string {
   if (value === undefined) return 'absent'
-  if (value === null) return 'null'
   if (typeof value === 'string') return 'another text'
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }

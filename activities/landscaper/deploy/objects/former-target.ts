@@ -4,7 +4,7 @@
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError, type ItemWork } from '../run/deployer.ts'
-import { toDeployError } from '../run/deploy-errors.ts'
+import { toRemovalError } from '../run/deploy-errors.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { type RemovalInput, removalStep, type RemovalStep } from './removal.ts'
 
@@ -28,7 +28,7 @@ export async function leaveFormerTarget({
     if (step.result === 'failed') throw step.error
     return step.result === 'waiting' ? { ...step, waitingFor: `target ${targetName}: ${step.waitingFor}` } : step
   } catch (error) {
-    const { operation, reason, message, codes } = toDeployError(removal.operation, error)
+    const { operation, reason, message, codes } = toRemovalError(removal.operation, error)
     const found = `objects of this item are on target ${targetName}, which spec.target named before, and cannot be removed there: ${message}`
     const expected = `expected that target; or annotate the item with ${WITHOUT_UNINSTALL}: "true" and delete it`
     throw new DeployError(operation, reason, `${found}; ${expected}`, codes)

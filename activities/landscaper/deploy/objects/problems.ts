@@ -13,16 +13,17 @@ const MOST_SHOWN = 10
 const LONGEST_JOINED = 1500
 const SEVERAL = { reason: 'SeveralFailures' }
 
-/** What the work on one object came to. @throws what is a bug, and the reason of an aborted signal. */
+/** What the work on one object came to; `toError` says what becomes of a KubeError. @throws what is a bug, and the reason of an aborted signal. */
 export async function attempt<Result>(
   operation: string,
   object: string,
   work: () => Promise<Result>,
+  toError: typeof toDeployError = toDeployError,
 ): Promise<{ readonly value: Result } | Problem> {
   try {
     return { value: await work() }
   } catch (error) {
-    return { object, error: toDeployError(operation, error) }
+    return { object, error: toError(operation, error) }
   }
 }
 

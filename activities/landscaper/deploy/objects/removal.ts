@@ -1,12 +1,13 @@
 // Deletes resources by deletion groups: one call is one step in the first group that is not finished. Source: spec/landscaper.md 4.4.
 //
 //   G1. A group begins when the one before is gone. Resources of no group stay on the cluster.
-//   G2. A failing delete stops nothing else of its group, and is told instead of a time-out (appendix B 36).
+//   G2. A failing delete stops nothing else of its group, is tried again whatever the server says, and is told beside the time-out
+//       (appendix B 36).
 
 import { resourcePath } from '../../../kube/resource-path.ts'
 import type { DeployError, ItemWork } from '../run/deployer.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
-import { configurationProblem } from '../run/deploy-errors.ts'
+import { configurationProblem, toRemovalError } from '../run/deploy-errors.ts'
 import { listed, MOST_OBJECTS } from '../target/answers.ts'
 import { readServedKinds, servedOtherwise } from '../target/discovery.ts'
 import { describeObject } from '../target/read-object.ts'
@@ -72,7 +73,7 @@ async function deleteAll(
   const answers = await inParallel(deletions, DELETES_AT_ONCE, async (deletion) => {
     how.signal.throwIfAborted()
     const name = describeObject(deletion.managed.resource)
-    return await attempt(how.operation, name, () => removeObject({ ...deletion, ...how }))
+    return await attempt(how.operation, name, () => removeObject({ ...deletion, ...how }), toRemovalError)
   })
   const problems = answers.filter((answer) => 'error' in answer)
   const waiting = answers.flatMap((answer) => ('value' in answer ? (answer.value ?? []) : []))

@@ -6,6 +6,7 @@
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
+import { blankValues } from '../../../kube/blank-values.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { isUntrusted } from '../target/untrusted.ts'
 import { DeployError } from './deployer.ts'
@@ -18,11 +19,20 @@ const TOO_LARGE = /request is too large|trying to send message larger than max/
 
 /**
  * 401 ends the job with ERR_UNAUTHORIZED; requests that cannot succeed unchanged, and servers whose certificate is not trusted, end it with
- * ERR_CONFIGURATION_PROBLEM; all else, 403 too, is tried again. A DeployError passes.
+ * ERR_CONFIGURATION_PROBLEM; all else, 403 and what webhooks deny too, is tried again. A DeployError passes.
  *
  * @throws what is neither: a bug.
  */
 export function toDeployError(operation: string, error: unknown): DeployError {
+  return toError(operation, error, isRefused)
+}
+
+/** The same of an error while objects are taken away, where what the server refuses is tried again, too. Source: spec/landscaper.md 4.4. */
+export function toRemovalError(operation: string, error: unknown): DeployError {
+  return toError(operation, error, () => false)
+}
+
+function toError(operation: string, error: unknown, isForGood: (error: KubeError) => boolean): DeployError {
   if (error instanceof DeployError) return error
   if (!(error instanceof KubeError)) throw error
   const { status } = error
@@ -31,7 +41,7 @@ export function toDeployError(operation: string, error: unknown): DeployError {
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
-  const codes = status === 401 ? ['ERR_UNAUTHORIZED'] : isRefused(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  const codes = isUnauthorized(error) ? ['ERR_UNAUTHORIZED'] : isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
   return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
 }
 
@@ -68,8 +78,11 @@ export function reportOf({
   return { operation, reason, message, codes }
 }
 
+const isUnauthorized = ({ status, isDenial }: KubeError) => status === 401 && !isDenial
+
+// Rules of a cluster often let pass later what they deny now: once an object that is sent beside this one is there, or a child is gone.
 function isRefused(error: KubeError): boolean {
-  return isFinal(error) || TOO_LARGE.test(readable(error))
+  return !error.isDenial && (isFinal(error) || TOO_LARGE.test(readable(error)))
 }
 
 const readable = ({ message }: KubeError) => message.slice(0, LONGEST_READ)
@@ -87,7 +100,8 @@ function withoutContents(error: KubeError, message: string): string {
   }
   // Not an API server, maybe not one that the user may talk to himself: nothing of its answer is passed on.
   if (reasonOf(error) === UNKNOWN) return `${message.split(': ')[0] ?? ''}: ${status} ${UNKNOWN}`
-  return NAMES_ONLY.has(status) ? message : blankValues(message)
+  const isBlank = error.isDenial ? status === 422 : NAMES_ONLY.has(status)
+  return isBlank ? message : blankValues(message)
 }
 
 const UNKNOWN = 'Unknown'
@@ -101,20 +115,6 @@ const withCode = (error: KubeError) => [causeCode(error)].flatMap((code) => code
 
 // Not found, conflicts, too many requests; and refusals, whose values the client has taken out already.
 const NAMES_ONLY: ReadonlySet<number> = new Set([404, 409, 422, 429])
-
-// `parsing time "<value>"`: decoders and webhooks quote what they found; names of fields, kinds, users and the like they quote as well.
-// A quotation that the cut has left open ends with the text.
-function blankValues(message: string): string {
-  return message.replaceAll(QUOTED, (quoted, ...groups) => {
-    const { before = '', text = '', after = '' } = groups.at(-1) as { before?: string; text?: string; after?: string }
-    const isName = (before !== '' || after !== '') && NAME.test(text)
-    return isName ? quoted : `${before}"..."${after}`
-  })
-}
-
-const QUOTED =
-  /(?<before>\b(?:field|version|kind|resource|[Gg]roup|[Uu]ser|namespace|webhook|scope) )?"(?<text>(?:[^"\\]|\\.)*)(?:"|\\?$)(?<after> is forbidden)?/gs
-const NAME = /^[\w.:@/[\]-]{0,253}$/
 
 function causeCode({ cause }: KubeError): string | undefined {
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return undefined

@@ -24,7 +24,7 @@ import {
   takeStep,
   type Work,
 } from './deployer.ts'
-import { internalProblem, reportOf, toDeployError } from './deploy-errors.ts'
+import { internalProblem, reportOf, toDeployError, toRemovalError } from './deploy-errors.ts'
 import { type ItemExport, exportName, writeExports } from './item-export.ts'
 import {
   ended,
@@ -240,7 +240,8 @@ class ItemRun {
   // A mistake of ours, or an answer that no server should give, is tried again until the item's time-out, like any other failure.
   #asDeployError(error: unknown): DeployError {
     const operation = OPERATION[this.#call.act]
-    if (error instanceof DeployError || error instanceof KubeError) return toDeployError(operation, error)
+    const toError = this.#call.act === 'uninstall' ? toRemovalError : toDeployError
+    if (error instanceof DeployError || error instanceof KubeError) return toError(operation, error)
     return internalProblem(operation, { metadata: this.#call.input }, error, this.#deps.log)
   }
 

@@ -4,6 +4,7 @@ import { createKubeClient, type KubeClient, type RequestOptions } from '../../..
 import { KubeError } from '../../../kube/errors.ts'
 import { isSilent } from '../../../kube/pages.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
+import { withoutTexts } from './denied-texts.ts'
 import { type AddressCheck, createGuardedAgent, RefusedAddress } from './guarded-agent.ts'
 import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
 
@@ -81,15 +82,16 @@ export class TargetClient implements KubeClient {
     } catch (error) {
       if (options.signal?.aborted === true) throw error
       const failure = limit.aborted ? KubeError.unreachable(method, path, tooLong(longestMs)) : error
-      throw this.#failed(failure, options.mayBeSmaller)
+      throw this.#failed(failure, options)
     } finally {
       this.#running -= 1
       this.touch()
     }
   }
 
-  #failed(error: unknown, mayBeSmaller = false): unknown {
+  #failed(error: unknown, { body, mayBeSmaller = false }: RequestOptions): unknown {
     if (!(error instanceof KubeError)) return error
+    if (error.isDenial) return withoutTexts(error, body)
     if (error.cause instanceof RefusedAddress) return this.#options.guard?.refused(error.cause) ?? error
     if (error.status === 401) return this.#options.refused(error)
     // One page that is too slow is not the server's silence towards everybody.

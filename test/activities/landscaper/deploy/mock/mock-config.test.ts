@@ -24,6 +24,26 @@ describe('the configuration of a mock item', () => {
   })
 
   it.each([
+    { phase: '' },
+    { phase: null },
+    { initialPhase: '' },
+    { initialPhase: null },
+    { providerStatus: null },
+    { export: null },
+    { phase: '', initialPhase: null, providerStatus: null, export: null, continuousReconcile: null },
+  ])('lacks what is null, and empty phases: %j', (absent) => {
+    expect(read({ ...HEAD, ...absent })).toEqual(HEAD)
+  })
+
+  it('keeps null and empty texts within its fields', () => {
+    const config = {
+      ...HEAD,
+      ...{ providerStatus: { apiVersion: 'v1', kind: 'K', phase: null }, export: { phase: '', b: null } },
+    }
+    expect(read(config)).toEqual(config)
+  })
+
+  it.each([
     [undefined, ' is absent', 'a ProviderConfiguration of mock.deployer.landscaper.gardener.cloud/v1alpha1'],
     [{ kind: HEAD.kind }, '.apiVersion is absent', HEAD.apiVersion],
     [{ ...HEAD, kind: 'canary' }, '.kind is another text', HEAD.kind],
@@ -33,7 +53,9 @@ describe('the configuration of a mock item', () => {
     [{ ...HEAD, providerStatus: { canary: 1 } }, '.providerStatus.apiVersion is absent', 'a text'],
     [{ ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } }, '.providerStatus.kind is empty', 'a text'],
     [{ ...HEAD, export: 'canary' }, '.export is another text', 'a map'],
-    [{ ...HEAD, export: null }, '.export is null', 'a map'],
+    [{ ...HEAD, apiVersion: null }, '.apiVersion is absent', HEAD.apiVersion],
+    [{ ...HEAD, kind: '' }, '.kind is another text', HEAD.kind],
+    [{ ...HEAD, providerStatus: '' }, '.providerStatus is another text', 'a map'],
   ])('%j is refused with field, kind and expectation, without the value', (config, found, expected) => {
     const message = `deploy item item: spec.config${found}; expected ${expected}`
     const codes = ['ERR_CONFIGURATION_PROBLEM']

@@ -86,6 +86,8 @@ describe('an answer of hostile text', () => {
     '\\'.repeat(MANY),
     '"\\'.repeat(MANY),
     'field "'.repeat(MANY),
+    'Invalid value: '.repeat(MANY),
+    `Invalid value: ${'x'.repeat(MANY)}`,
     `"${'a '.repeat(MANY)}`,
   ])('is cut, then read: %#', (message) => {
     for (const status of [400, 403, 500]) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
+import { toDeployError, toRemovalError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
 import { DeployError } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
 
@@ -95,6 +95,51 @@ describe('an answer of a target', () => {
     }
     const cut = answered(403, { reason: 'Forbidden', message: `"${'canary '.repeat(1000)}` }).message
     expect(cut).toBe(`${REQUEST}: 403 Forbidden: "..."`)
+  })
+
+  it('of a webhook or a policy that denies is tried again whatever its code, and keeps who denies and why', () => {
+    const denied = 'admission webhook "w.example" denied the request: '
+    const ends = { codes: [], isFinal: false }
+    const says = (status: number, reason: unknown, message: string) =>
+      answered(status, { reason, message, details: { kind: 'Deployment', name: 'web' } })
+    const sentence = `${denied}value "canary" of field "spec.x" is bad`
+    const told = `${denied}value "..." of field "spec.x" is bad`
+    for (const status of [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500])
+      expect(says(status, 'Invalid', sentence)).toEqual({
+        ...{ reason: 'Invalid', message: `${REQUEST}: ${status} Invalid: ${told}` },
+        ...ends,
+      })
+    // Without a reason, or with a sentence for one, as libraries give it.
+    for (const reason of [undefined, '', 7, 'the canary sings'])
+      expect(says(400, reason, sentence)).toEqual({
+        ...{ reason: 'WebhookDenied', message: `${REQUEST}: 400 WebhookDenied: ${told}` },
+        ...ends,
+      })
+    expect(says(413, '', `${denied}etcdserver: request is too large`)).toMatchObject(ends)
+    const silent = 'admission webhook "w.example" denied the request without explanation'
+    expect(says(400, '', silent)).toMatchObject({ message: `${REQUEST}: 400 WebhookDenied: ${silent}`, ...ends })
+    const policy = `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: `
+    expect(says(422, 'Invalid', `deployments "web" is forbidden: ${policy}it is "canary"`)).toEqual({
+      ...{ reason: 'Invalid', message: `${REQUEST}: 422 Invalid: forbidden: ${policy}it is "..."` },
+      ...ends,
+    })
+    const invalid = `${denied}Thing "a" is invalid: [spec.a: Invalid value: 4711: must be odd, spec.b: Invalid value: map[string]int{"canary":4711}: is long]`
+    expect(says(422, 'Invalid', invalid).message).toBe(
+      `${REQUEST}: 422 Invalid: ${denied}Thing "..." is invalid: [spec.a: Invalid value: ...: must be odd, spec.b: Invalid value: ...: is long]`,
+    )
+  })
+
+  it('that only quotes such words is none of them', () => {
+    const quoted = 'ConfigMap "admission webhook \\"w\\" denied the request: x" is invalid'
+    expect(answered(422, { reason: 'Invalid', message: quoted })).toMatchObject({ codes: CONFIGURATION })
+  })
+
+  it('ends no deletion, unless credentials are refused', () => {
+    const codesOf = (status: number) =>
+      toRemovalError('Delete', KubeError.fromResponse(REQUEST, { statusCode: status, headers: {} }, '{"reason":"R"}'))
+        .codes
+    for (const status of [400, 405, 413, 415, 422]) expect(codesOf(status)).toEqual([])
+    expect(codesOf(401)).toEqual(['ERR_UNAUTHORIZED'])
   })
 
   it('that is no Status is not quoted', () => {

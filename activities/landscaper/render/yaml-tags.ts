@@ -1,0 +1,92 @@
+// What words of YAML mean to Go's reader (sigs.k8s.io/yaml, which is go-yaml v2), where the npm library's YAML 1.1 says something else.
+
+import { isUtf8 } from 'node:buffer'
+import { isScalar, type ScalarTag, type Tags } from 'yaml'
+
+// Types that Go's decoder leaves as text, and that JSON does not have.
+const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
+
+// 1:30 is text for Go, not ninety; so is what looks like a number and has no digit, as a dot does.
+export function onlyJson(tags: Tags): Tags {
+  const kept = tags
+    .filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
+    .map((tag) => (typeof tag !== 'string' && /:(int|float)$/.test(tag.tag) ? asGoCounts(tag as ScalarTag) : tag))
+  return [binary, ...GO_INTEGERS.map(asGoCounts), ...kept]
+}
+
+// Forms that Go's strconv.ParseInt reads, and YAML 1.1 does not know.
+const GO_INTEGERS = [
+  integer(/^[-+]?0[oO][0-7_]+$/, 8),
+  integer(/^[-+]?0X[0-9a-fA-F_]+$/, 16),
+  integer(/^[-+]?0B[01_]+$/, 2),
+]
+
+function integer(test: RegExp, radix: number): ScalarTag {
+  return {
+    tag: 'tag:yaml.org,2002:int',
+    default: true,
+    test,
+    resolve: (text) => {
+      const value = parseInt(text.replace(/^[-+]?0./, '').replaceAll('_', ''), radix)
+      return text.startsWith('-') ? -value : value
+    },
+  }
+}
+
+function asGoCounts(tag: ScalarTag): ScalarTag {
+  return {
+    ...tag,
+    resolve(text, onError, options) {
+      const resolved = tag.resolve(text, onError, options)
+      const value = isScalar(resolved) ? resolved.value : resolved
+      if (Number.isNaN(value) && !/nan/i.test(text)) return text
+      return /^[-+]?0\w/.test(text) && isTooLong(text, value) ? withoutBase(text) : resolved
+    },
+  }
+}
+
+const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n]
+
+/** Of an integer with a base: it has no room in 64 bits. */
+function isTooLong(text: string, value: unknown): boolean {
+  if (!Number.isInteger(value) || Math.abs(value as number) < 2 ** 63) return false
+  const [, sign = '', written = ''] = /^([-+]?)(\w+)$/.exec(text.replaceAll('_', '')) ?? []
+  const exact = BigInt(/^0\d/.test(written) ? `0o${written}` : written.toLowerCase())
+  return sign === '-' ? -exact < LEAST : exact > MOST
+}
+
+// What has digits alone is then read as a decimal number.
+function withoutBase(text: string): unknown {
+  const digits = text.replaceAll('_', '')
+  return /^[-+]?\d+$/.test(digits) ? Number(digits) : text
+}
+
+const binary: ScalarTag = {
+  tag: 'tag:yaml.org,2002:binary',
+  default: false,
+  resolve(text, onError) {
+    const packed = text.replace(/[\r\n]/g, '')
+    if (packed.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(packed)) return textOf(Buffer.from(packed, 'base64'))
+    onError('!!binary is no base64 text')
+    return text
+  },
+}
+
+/** As Go writes bytes into JSON: each that is no part of a character is a U+FFFD of its own. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8')
+  return text.includes('\uFFFD') ? [...charactersOf(bytes)].join('') : text
+}
+
+const LONGEST_CHARACTER = 4
+
+function* charactersOf(bytes: Buffer): Generator<string> {
+  for (let at = 0; at < bytes.length;) {
+    let length = 1
+    while (length < LONGEST_CHARACTER && !isUtf8(bytes.subarray(at, at + length))) length++
+    const character = bytes.subarray(at, at + length)
+    const whole = at + length <= bytes.length && isUtf8(character)
+    yield whole ? character.toString('utf8') : '\uFFFD'
+    at += whole ? length : 1
+  }
+}
