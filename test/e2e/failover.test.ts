@@ -108,9 +108,8 @@ describe('a journal that fails over', { timeout: LIMIT_MS }, () => {
     await failOver(pair)
 
     await cluster.finishItem(midway.get('slow')!, 'Succeeded')
-    expect((await cluster.finished('midway', undefined, 'installations', RESTART_MS)).status).toMatchObject({
-      phase: 'Succeeded',
-    })
+    const { status } = await cluster.finished('midway', undefined, 'installations', RESTART_MS)
+    expect(status, JSON.stringify(status?.lastError)).toMatchObject({ phase: 'Succeeded' })
     await atRest(lane)
     await cluster.trigger('idle')
     expect((await cluster.finished('idle')).status).toMatchObject({ phase: 'Succeeded' })
