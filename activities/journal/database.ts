@@ -68,6 +68,8 @@ export interface WatchCheckpointTable {
   lease_owner: string | null
   lease_until: NullableTimestamp
   updated_at: NullableTimestamp
+  /** Of PostgreSQL's log, on which it was listed (listed-kinds.ts). Null: of a former version. */
+  timeline: string | null
 }
 
 export interface WakeTable {

@@ -1,12 +1,14 @@
 // Journaling a batch against a real PostgreSQL.
 
+import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { askArrivals } from '../../activities/journal/read/arrivals.ts'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
 import { holdLease, renewLease, LeaseLost } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
+import { knownFamilies } from '../../activities/journal/read/known-objects.ts'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
-import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
+import { groupKindText, type RoutedEvent, type Routing } from '../../workflows/kit/index.ts'
 import { deps, later, NOW, seen, TASK, task, taskKind } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { openJob, readObject } from '../activities/journal/one-row.ts'
@@ -333,6 +335,35 @@ describe('journaling with a checkpoint', () => {
     expect(await test.outcomes()).toEqual([])
     await journalEvents(test.db, batch(held?.timeline), deps)
     expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
+  })
+
+  it('has the kind listed anew by who is given it by a server whose place another one has taken, and none of it for whole until then', async () => {
+    const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
+    const { timeline } = (await holdLease(test.db, mine)) ?? {}
+    const move = async (epoch: number) => {
+      const checkpoint = { ...TASK, resourceVersion: 7, epoch, leaseOwner: 'me', timeline }
+      await journalEvents(test.db, { ...watch, events: [], checkpoint }, deps)
+    }
+    const isWhole = async () => {
+      const [family] = await knownFamilies(test.db, 'c', [{ ...TASK, namespace: 'ns', name: 'n', uid: 'u' }])
+      return family?.listedKinds.has(groupKindText(TASK))
+    }
+    await move(1)
+    expect(await isWhole()).toBe(true)
+    expect(await holdLease(test.db, mine)).toMatchObject({ resourceVersion: 7, epoch: 1 })
+
+    // As the rows are that a former server has left.
+    await sql`update watch_checkpoint set timeline = 'FFFFFFFF'`.execute(test.db)
+    expect(await isWhole()).toBe(false)
+    expect(await holdLease(test.db, mine)).toEqual({ resourceVersion: undefined, epoch: 1, timeline })
+    expect(await isWhole()).toBe(false)
+    await move(2)
+    expect(await isWhole()).toBe(true)
+
+    // And those of a former version.
+    await sql`update watch_checkpoint set timeline = null`.execute(test.db)
+    expect(await isWhole()).toBe(true)
+    expect(await holdLease(test.db, mine)).toEqual({ resourceVersion: 7, epoch: 2, timeline })
   })
 
   it('gives the lease to one of two owners, and to the other when it lapses', async () => {

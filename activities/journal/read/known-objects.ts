@@ -10,6 +10,7 @@ import {
   type OwnerReference,
 } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
+import { listedKinds } from '../listed-kinds.ts'
 
 export interface KnownObject extends GroupKind {
   readonly uid: string
@@ -47,16 +48,15 @@ export async function knownFamilies(
                      resource_version as version, deleted, presumed_deleted as "presumedDeleted"
               from object where cluster = ${cluster} and (uid = any(${uids}::text[])
                 or (owner_uid = any(${uids}::text[])${near}))) o) as known,
-           (select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
-              where cluster = ${cluster} and resource_version is not null) as listed`.execute(db)
+           ${listedKinds(cluster)} as listed`.execute(db)
   const { known = [], listed = [] } = rows[0] ?? {}
-  const listedKinds = new Set(listed.map(groupKindText))
+  const whole = new Set(listed.map(groupKindText))
   const byUid = groupedBy(known, ({ uid }) => uid)
   const byOwner = groupedBy(known, ({ owner }) => owner?.uid ?? '')
   return owners.map((owner) => ({
     self: byUid.get(owner.uid)?.find((object) => isItself(object, owner)),
     children: (byOwner.get(owner.uid) ?? []).filter((object) => isKnownChild(object, owner)),
-    listedKinds,
+    listedKinds: whole,
   }))
 }
 
@@ -89,10 +89,10 @@ export function withNewer(family: KnownFamily, owner: Owner, told: readonly Know
     const known = newest.get(object.uid)
     if (known === undefined || isNewer(object, known)) newest.set(object.uid, object)
   }
-  const { listedKinds } = family
+  const { listedKinds: whole } = family
   const all = [...newest.values()]
   const children = all.filter((object) => isKnownChild(object, owner))
-  return { self: all.find((object) => isItself(object, owner)), children, listedKinds }
+  return { self: all.find((object) => isItself(object, owner)), children, listedKinds: whole }
 }
 
 /** The answer to the write that removes the last finalizer repeats the version. */

@@ -10,6 +10,7 @@ import {
   ownerReferenceOf,
 } from '../../../workflows/kit/index.ts'
 import type { Database, ObjectTable } from '../database.ts'
+import { listedKinds } from '../listed-kinds.ts'
 import { isChildRow } from './children.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
@@ -123,11 +124,6 @@ const ownerRow = (child: string): RawBuilder<unknown> => {
     select candidate.*, ${running} as running, json_build_object('group', api_group, 'kind', kind, 'jobID', ${running}) as above
     from object candidate where ${isChildRow(child, 'candidate')} order by deleted limit 1`
 }
-
-/** The kinds of which a list was journaled. */
-const listedKinds = (cluster: string) => sql`(
-  select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
-  where cluster = ${cluster} and resource_version is not null)`
 
 function stateOfOwner(
   ownerKind: GroupKind | undefined,

@@ -2,12 +2,13 @@
 //
 //   K1. A checkpoint moves only in the transaction that journals the events it covers, and only while its writer owns the lease.
 //      Of a PostgreSQL that took the place of another one (failover, restored backup) nobody knows which last commits it lacks, so the lease holds on one
-//      timeline only: on the next one its holder begins anew, at the checkpoint that is there.
+//      timeline only: on the next one its holder begins anew, with a list, and until that is journaled the kind is none that was listed.
 //   K2. An epoch begins with a list; only its beginning may take versions back (the cluster was restored or made anew).
 
 import { type Kysely, sql } from 'kysely'
 import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
+import { TIMELINE } from '../listed-kinds.ts'
 import { livingObjects } from '../living-objects.ts'
 
 export interface Checkpoint extends GroupKind {
@@ -20,7 +21,7 @@ export interface Checkpoint extends GroupKind {
 }
 
 export interface HeldLease {
-  /** Undefined before the first list. */
+  /** Undefined before the first list, also the first on this timeline. */
   readonly resourceVersion: number | undefined
   readonly epoch: number
   /** Of the server: its name changes when another one takes its place (K1). */
@@ -35,8 +36,6 @@ export interface LeaseRequest extends GroupKind {
   readonly timeline?: string | undefined
 }
 
-// The first part of the name of the file that the server writes its log to.
-const TIMELINE = sql<string>`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`
 const sameTimeline = (timeline: string | undefined) =>
   timeline === undefined ? sql`true` : sql`${TIMELINE} = ${timeline}`
 
@@ -71,11 +70,13 @@ function hasNoTimelines(error: unknown): boolean {
 async function takeLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
   const { cluster, group, kind, owner, leaseMs } = request
   const { rows } = await sql<{ resource_version: number | null; epoch: number; timeline: string }>`
-    insert into watch_checkpoint as c (cluster, api_group, kind, lease_owner, lease_until)
-    values (${cluster}, ${group}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms')
-    on conflict (cluster, api_group, kind) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+    insert into watch_checkpoint as c (cluster, api_group, kind, lease_owner, lease_until, timeline)
+    values (${cluster}, ${group}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms', ${TIMELINE})
+    on conflict (cluster, api_group, kind) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
+      resource_version = case when c.timeline is null or c.timeline = excluded.timeline then c.resource_version end,
+      timeline = excluded.timeline
     where c.lease_owner is null or c.lease_owner = excluded.lease_owner or c.lease_until < clock_timestamp()
-    returning c.resource_version, c.epoch, ${TIMELINE} as timeline`.execute(db)
+    returning c.resource_version, c.epoch, c.timeline`.execute(db)
   const [row] = rows
   return row && { resourceVersion: row.resource_version ?? undefined, epoch: row.epoch, timeline: row.timeline }
 }

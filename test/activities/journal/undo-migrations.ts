@@ -23,6 +23,7 @@ const UNDONE: Readonly<Record<string, readonly string[]>> = {
        add primary key (controller, uid, job_id, api_group, kind, namespace, name)`,
     `alter table subscription drop column traits`,
   ],
+  '0015_list_on_a_timeline': [`alter table watch_checkpoint drop column timeline`],
 }
 
 /** All migrations in their order, by the names of their files. */
