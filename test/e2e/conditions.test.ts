@@ -70,7 +70,12 @@ describe.concurrent('the conditions of an installation', () => {
 
   const TARGET_EXPORTS = {
     exports: [{ name: 'x', type: 'target', targetType: 'example.org/x' }],
-    exportExecutions: [{ name: 'x', type: 'GoTemplate', template: 'exports: { x: { type: example.org/x } }' }],
+    exportExecutions: [
+      {
+        ...{ name: 'x', type: 'GoTemplate' },
+        template: 'exports: { x: { type: example.org/x, config: { a: b }, secretRef: { name: s } } }',
+      },
+    ],
   }
   it.each([
     ['unrendered', rendering('{{ fail "no" }}'), {}, 'ReconcileExecution TemplatingFailed'],

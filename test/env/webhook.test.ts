@@ -75,7 +75,9 @@ describe('what the webhook refuses', () => {
   })
 
   it('is a Target with both configuration and Secret', async () => {
-    expect(await refusalOf(create('Target', 'both', BOTH))).toContain('422 Invalid: Target "both" is refused: spec')
+    expect(await refusalOf(create('Target', 'both', BOTH))).toContain(
+      'denied the request: spec: found config and secretRef',
+    )
   })
 
   it('is a change of spec only: labels, status and finalizers of what stands wrong already can be written', async () => {
@@ -201,7 +203,7 @@ describe('its certificates', () => {
     const bundles = new Set<string>()
     const end = Date.now() + 150_000
     for (let turn = 0; (seen.size <= 3 || bundles.size <= 2) && Date.now() < end; turn++) {
-      expect(await refusalOf(create('Target', `turn-${turn}`, BOTH))).toContain('is refused')
+      expect(await refusalOf(create('Target', `turn-${turn}`, BOTH))).toContain('denied the request')
       const { data } = await stage.home.kube.request<{ data: Record<string, string> }>('GET', secretPath())
       await handshake(port)
       seen.add(data['tls.crt'] ?? '')

@@ -30,6 +30,7 @@ export const executionFields: OwnedFields = {
       path('status.jobID'),
       path('status.jobIDGenerationTime'),
       path('status.jobIDFinished'),
+      path('status.observedGeneration'),
       path('status.phase'),
       path('status.conditions'),
       path('status.lastError'),
