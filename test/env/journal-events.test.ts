@@ -1,14 +1,11 @@
 // Journaling a batch against a real PostgreSQL.
 
-import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { askArrivals } from '../../activities/journal/read/arrivals.ts'
-import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
-import { holdLease, renewLease, LeaseLost } from '../../activities/journal/write/checkpoints.ts'
-import { journalEvents } from '../../activities/journal/write/events.ts'
-import { knownFamilies } from '../../activities/journal/read/known-objects.ts'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
-import { groupKindText, type RoutedEvent, type Routing } from '../../workflows/kit/index.ts'
+import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
 import { deps, later, NOW, seen, TASK, task, taskKind } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { openJob, readObject } from '../activities/journal/one-row.ts'
@@ -300,81 +297,6 @@ describe('journaling the answers of writes', () => {
     expect(await held(later(-1))).toEqual([])
     await beginActions(test.db, [action])
     expect(await held(later(-1))).toEqual(['Task.test.pawl.dev/ns/task-u1'])
-  })
-})
-
-describe('journaling with a checkpoint', () => {
-  it('moves the checkpoint while the lease is held, else nothing of the batch is journaled', async () => {
-    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 })
-    await journalEvents(
-      test.db,
-      { ...watch, events: [], checkpoint: { ...TASK, resourceVersion: 7, epoch: 1, leaseOwner: 'me' } },
-      deps,
-    )
-    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
-    const stolen = {
-      ...watch,
-      events: [seen('ADDED', { version: 8 })],
-      checkpoint: { ...TASK, resourceVersion: 8, epoch: 1, leaseOwner: 'other' },
-    }
-    await expect(journalEvents(test.db, stolen, deps)).rejects.toThrow(LeaseLost)
-    expect(await test.outcomes()).toEqual([])
-    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
-  })
-
-  it('ends the lease of who was given it by a server whose place another one has taken', async () => {
-    const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
-    const held = await holdLease(test.db, mine)
-    await renewLease(test.db, { ...mine, timeline: held?.timeline })
-    await expect(renewLease(test.db, { ...mine, timeline: 'FFFFFFFF' })).rejects.toThrow(LeaseLost)
-    const batch = (timeline: string | undefined) => {
-      const checkpoint = { ...TASK, resourceVersion: 7, epoch: 1, leaseOwner: 'me', timeline }
-      return { ...watch, events: [seen('ADDED', { version: 7 })], checkpoint }
-    }
-    await expect(journalEvents(test.db, batch('FFFFFFFF'), deps)).rejects.toThrow(LeaseLost)
-    expect(await test.outcomes()).toEqual([])
-    await journalEvents(test.db, batch(held?.timeline), deps)
-    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
-  })
-
-  it('has the kind listed anew by who is given it by a server whose place another one has taken, and none of it for whole until then', async () => {
-    const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
-    const { timeline } = (await holdLease(test.db, mine)) ?? {}
-    const move = async (epoch: number) => {
-      const checkpoint = { ...TASK, resourceVersion: 7, epoch, leaseOwner: 'me', timeline }
-      await journalEvents(test.db, { ...watch, events: [], checkpoint }, deps)
-    }
-    const isWhole = async () => {
-      const [family] = await knownFamilies(test.db, 'c', [{ ...TASK, namespace: 'ns', name: 'n', uid: 'u' }])
-      return family?.listedKinds.has(groupKindText(TASK))
-    }
-    await move(1)
-    expect(await isWhole()).toBe(true)
-    expect(await holdLease(test.db, mine)).toMatchObject({ resourceVersion: 7, epoch: 1 })
-
-    // As the rows are that a former server has left.
-    await sql`update watch_checkpoint set timeline = 'FFFFFFFF'`.execute(test.db)
-    expect(await isWhole()).toBe(false)
-    expect(await holdLease(test.db, mine)).toEqual({ resourceVersion: undefined, epoch: 1, timeline })
-    expect(await isWhole()).toBe(false)
-    await move(2)
-    expect(await isWhole()).toBe(true)
-
-    // And those of a former version.
-    await sql`update watch_checkpoint set timeline = null`.execute(test.db)
-    expect(await isWhole()).toBe(true)
-    expect(await holdLease(test.db, mine)).toEqual({ resourceVersion: 7, epoch: 2, timeline })
-  })
-
-  it('gives the lease to one of two owners, and to the other when it lapses', async () => {
-    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
-      ...{ resourceVersion: undefined, epoch: 0, timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string },
-    })
-    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toBeUndefined()
-    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: -1 })
-    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toEqual({
-      ...{ resourceVersion: undefined, epoch: 0, timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string },
-    })
   })
 })
 

@@ -33,6 +33,7 @@ export function orReadByGo(data: TenantData, engine: GoRenderer): TenantData {
         return await data.yaml(text)
       } catch (error) {
         const json = await readByGo(engine, text, { error, cause: error })
+        // G2
         return await data.yaml(json)
       }
     },
@@ -56,6 +57,7 @@ interface Refusal {
 
 /** The text as JSON. @throws what our side has refused it with, where Go does not read it either. */
 async function readByGo(engine: GoRenderer, text: string, { error, cause }: Refusal): Promise<string> {
+  // G1
   if (!(cause instanceof YamlSyntaxError)) throw error
   try {
     const request = { engine: 'GoTemplate', name: 'yaml', template: TO_JSON, files: {} } as const
