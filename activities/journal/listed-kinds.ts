@@ -10,7 +10,7 @@ import { sql } from 'kysely'
 export const TIMELINE = sql<string>`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`
 
 /** L1, L2: whether a row of `watch_checkpoint` is of the present timeline. */
-export const IS_OF_TIMELINE = sql<boolean>`(timeline is null or timeline = ${TIMELINE})`
+const IS_OF_TIMELINE = sql<boolean>`(timeline is null or timeline = ${TIMELINE})`
 
 /** The kinds of which a list was journaled, as an array of `group` and `kind`. */
 export const listedKinds = (cluster: string) => sql`(
