@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 2.9, 4.9.
 
 import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
-import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-conditions.ts'
 import { type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
@@ -44,9 +44,10 @@ export function isUninstall(object: DeployItem): boolean {
 
 /** A job on the spec that the last job has done with success, when the item asks for no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
 export function isUnchanged({ object }: ItemJob): boolean {
-  const { phase, observedGeneration } = itemStatus({ object })
-  const { updateOnChangeOnly } = object.spec
-  return updateOnChangeOnly === true && phase === 'Succeeded' && observedGeneration === object.metadata.generation
+  const { phase, observedGeneration, conditions = [] } = itemStatus({ object })
+  // One that was left out was not deployed; a former build has left it its generation all the same (execution/skip-items.ts).
+  if (object.spec.updateOnChangeOnly !== true || conditions.some(({ type }) => type === SKIPPED_CONDITION)) return false
+  return phase === 'Succeeded' && observedGeneration === object.metadata.generation
 }
 
 /** What is wrong with the item's time-out, for whoever wrote it. */
