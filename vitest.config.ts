@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 
 const servers = { globalSetup: ['test/support/servers.ts'] }
 
+/** Measures what each test file costs. */
+const costs = { setupFiles: ['test/support/costs/measure-file.ts'] }
+
 /** Each file in what the one before has loaded: to load everything anew is much of what a file costs. What a file fakes or sets it takes back. */
 const loaded = { isolate: false }
 
@@ -25,18 +28,28 @@ export default defineConfig({
             'test/architecture.test.ts',
           ],
           testTimeout: 20_000,
+          ...costs,
           ...loaded,
         },
       },
-      { test: { name: 'replay', include: ['test/replay/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 } },
+      {
+        test: {
+          name: 'replay',
+          include: ['test/replay/**/*.test.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          ...costs,
+        },
+      },
       // The npm package, made and installed; no servers.
-      { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 60_000, ...costs } },
       {
         test: {
           name: 'workflow',
           include: ['test/workflow-runs/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          ...costs,
           ...servers,
         },
       },
@@ -46,6 +59,7 @@ export default defineConfig({
           include: ['test/env/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          ...costs,
           ...servers,
           ...loaded,
         },
@@ -58,6 +72,7 @@ export default defineConfig({
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 240_000,
           hookTimeout: 240_000,
+          ...costs,
           ...servers,
           ...loaded,
         },

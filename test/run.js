@@ -65,6 +65,7 @@ async function runTests() {
     const reporters = [
       '--reporter=default',
       '--reporter=./test/support/heartbeat.ts',
+      '--reporter=./test/support/costs/cost-reporter.ts',
       '--reporter=json',
       `--outputFile.json=${outputFile}`,
     ]

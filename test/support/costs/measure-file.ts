@@ -1,0 +1,55 @@
+// Vitest setup file: measures the cost of each test file and attaches it to the file's metadata, where the cost reporter reads it.
+//
+//   C1. CPU time is that of the test process and of the child processes that ended during the file. The shared servers are not included.
+//   C2. Only child processes that the test process starts itself are counted, not their descendants.
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
+
+import { afterAll } from 'vitest'
+
+declare module 'vitest' {
+  export interface TaskMeta {
+    cost?: FileCost
+  }
+}
+
+/** Cost of one test file so far. Times are in seconds. */
+export interface FileCost {
+  readonly wallSeconds: number
+  readonly cpuSeconds: number
+  readonly processes: number
+}
+
+/** Unit of CPU times in /proc: USER_HZ is 100 on every Linux architecture that Node supports. */
+const CLOCK_TICKS_PER_SECOND = 100
+
+const startedAt = performance.now()
+const cpuAtStart = readCpuSeconds()
+let processes = 0
+const countProcess = (): void => {
+  processes += 1
+}
+subscribe('child_process', countProcess)
+
+// Vitest reads the names of fixtures from the first parameter's pattern; none is needed.
+afterAll(({}, suite) => {
+  unsubscribe('child_process', countProcess)
+  suite.file.meta.cost = {
+    wallSeconds: (performance.now() - startedAt) / 1000,
+    cpuSeconds: readCpuSeconds() - cpuAtStart,
+    processes,
+  }
+})
+
+/** CPU seconds of this process and of its ended children. Where /proc does not exist, only those of this process. */
+function readCpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  const own = (user + system) / 1e6
+  if (process.platform !== 'linux') return own
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  // The process name may contain spaces and parentheses: fields are counted behind its last parenthesis (proc(5): cutime is field 16, cstime field 17).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const childTicks = Number(fields[13]) + Number(fields[14])
+  return own + childTicks / CLOCK_TICKS_PER_SECOND
+}
