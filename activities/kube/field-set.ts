@@ -38,7 +38,7 @@ export function ownedFields(
   return setOf(trees.filter(isTree))
 }
 
-/** Whether somebody's list has elements that are owned one by one. */
+/** Whether managers own single elements of the list. */
 export function hasElements(set: FieldSet | undefined): boolean {
   return set !== undefined && set.elements.length > 0
 }

@@ -4,7 +4,7 @@
 import { beforeAll, expect } from 'vitest'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { KubeError } from '../../activities/kube/errors.ts'
+import { isAlreadyExists, KubeError } from '../../activities/kube/errors.ts'
 import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
 import { customKind } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
 import type { TargetStage, TestItem } from '../activities/landscaper/deploy/manifest/target-stage.ts'
@@ -32,9 +32,9 @@ const PLURALS: Readonly<Record<string, string>> = {
   Secret: 'secrets',
   Service: 'services',
   Deployment: 'deployments',
+  PodTemplate: 'podtemplates',
   Role: 'roles',
   NetworkPolicy: 'networkpolicies',
-  PodDisruptionBudget: 'poddisruptionbudgets',
   Drifter: 'drifters',
 }
 
@@ -50,7 +50,11 @@ export function useTwins(stage: TargetStage): string {
     await stage.create({ metadata: { name: namespace } }, '/api/v1/namespaces')
     const { apiVersion } = DRIFTERS
     const crds = `/apis/${apiVersion}/customresourcedefinitions`
-    await stage.create({ ...DRIFTERS, spec: { ...DRIFTERS.spec, scope: 'Namespaced' } }, crds)
+    const crd = { ...DRIFTERS, spec: { ...DRIFTERS.spec, scope: 'Namespaced' } }
+    await stage.create(crd, crds).catch((error: unknown) => {
+      // Another file has created the kind on the same servers.
+      if (!isAlreadyExists(error)) throw error
+    })
   })
   return namespace
 }

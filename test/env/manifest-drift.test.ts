@@ -263,6 +263,25 @@ const ADDITIONS: readonly (readonly [string, Sample, OtherWrite, Sample])[] = [
   ],
 ]
 
+describe('a manifest that the server stores in another way', () => {
+  const container = { ...MAIN, misspelt: 'x', command: [], resources: { limits: { cpu: '1000m' } } }
+  const spec = { containers: [container], nodeSelector: {}, dnsPolicy: null, volumes: [] }
+  // No controller writes objects of this kind.
+  const sample = { apiVersion: 'v1', kind: 'PodTemplate', template: { metadata: { labels: LABELS }, spec } }
+
+  it.each(['update', 'patch', 'merge', 'mergeOverwrite', 'replace'])(
+    'is compared by the server, and not written again: strategy %s',
+    async (strategy) => {
+      const twins = new Twins(stage, `stored-${strategy.toLowerCase()}`, { sample, strategy })
+      await twins.job()
+      stage.kube.requests = []
+      await twins.job()
+      expect(stage.kube.writes).toEqual([])
+      expect(stage.kube.dryRuns.length).toBeLessThanOrEqual(1)
+    },
+  )
+})
+
 describe('an edited manifest', () => {
   it.each(ADDITIONS)('leaves %s', async (title, sample, write, edited) => {
     const twins = new Twins(stage, nameOf(title), { sample })
@@ -275,6 +294,15 @@ describe('an edited manifest', () => {
     await twins.job(edited)
     await twins.apply(edited)
     await twins.expectAlike()
+  })
+
+  it('is applied without the fields of others that it contradicts', async () => {
+    const twins = new Twins(stage, 'contradicted', { sample: deployment({}) })
+    await twins.job()
+    await twins.apply()
+    await twins.change({ patch: { spec: { strategy: { rollingUpdate: { maxSurge: 2 } } } } })
+    await twins.job(deployment({}, { strategy: { type: 'Recreate' } }))
+    expect(await twins.ours()).toMatchObject({ spec: { strategy: { type: 'Recreate' } } })
   })
 
   it.each(['update', 'patch', 'merge', 'mergeOverwrite'])(

@@ -1,12 +1,11 @@
 // What, if anything, is to be written to make a live object what a manifest wants. Pure.
 //
 //   C1. An unchanged manifest changes nothing: when the live object carries the manifest's hash and still has all that it says, nothing is
-//       written, whatever else is on the object. What a manifest no longer says changes its hash, and the deployer's own fields that it does not set are
-//       removed.
+//       written, with any other fields on the object. A field that a manifest loses changes its hash, and is removed where only the deployer owns it.
 //   C2. Every write carries uid and resourceVersion of the object that it was decided from.
 //   C3. Of a binding of roles whoever was added is a difference: rights that nobody has written down are taken back.
 //   C4. Fields that the manifest does not set and another field manager owns stay, in every strategy but `replace` (others-fields.ts).
-//   C5. An object that was sent with this hash and differs may be as the server writes it: such a change has a probe, which the server is asked first.
+//   C5. A difference in an object with the manifest's hash may be only the server's way to store the manifest: the change has a probe for a dry run.
 //
 // Source: spec/landscaper.md 4.2 "updateStrategy", "policy".
 
@@ -34,9 +33,9 @@ export interface Request {
 }
 
 export interface Change extends Request {
-  /** C5. Nothing is to be written when the server would store the live object for it. */
+  /** C5. When a dry run of the probe answers with the live object, nothing is to be written. */
   readonly probe?: Request
-  /** What is sent when the server refuses the body as invalid: without the fields of others, which may contradict the manifest. */
+  /** The request without the fields of others, for a server that refuses the body as invalid: these fields may contradict the manifest. */
   readonly alone?: Request
 }
 
@@ -65,7 +64,8 @@ export function update(live: KubeObject, manifest: Manifest, marks: Marks): Chan
   if (change === undefined) return undefined
   const whole = { ...change, ...(alone !== undefined && !isDeepStrictEqual(alone, change) && { alone }) }
   if (isApplied || !isSent(live, wanted, marks)) return whole
-  const probe = requestFor(of, patchedAfter(wanted, manifest), owners)
+  // Additions of others alone are no reason for a replacement.
+  const probe = requestFor(of, patchedAfter(wanted, manifest), known)
   return probe === undefined ? undefined : { ...whole, probe }
 }
 
@@ -93,7 +93,7 @@ function requestFor({ live, manifest, marks }: Update, wanted: Json, owners: Own
 
 const NOBODY: Owners = { others: undefined, all: undefined }
 
-/** Who has labelled the object as this item's is the deployer, also where that was Landscaper's own. */
+/** The manager that has set the item's label counts as the deployer: Landscaper's deployer, before Pawl. */
 function ownersIn({ metadata }: KubeObject, { brand }: ItemMark): Owners {
   const isDeployer = ({ manager, operation, fieldsV1 }: FieldsOfManager) => {
     if (manager === brand.fieldManager) return true

@@ -14,7 +14,7 @@ export function filled(live: Json, wanted: Json): Json {
   return merged(live, wanted, { owners: NOBODY, choose: (mine, theirs) => (isZero(mine) ? theirs : mine) })
 }
 
-/** What `wanted` says, unless it is empty, replaces what is in `live`; nothing is removed but elements of lists. */
+/** Values of `wanted` that are not empty replace the values in `live`; only elements of lists are removed. */
 export function overridden(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
   const choose = (mine: unknown, theirs: unknown, of: Owners) =>
     isZero(theirs) ? mine : Array.isArray(theirs) ? withOthersFields(mine, theirs, of) : theirs

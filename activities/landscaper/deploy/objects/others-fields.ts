@@ -1,8 +1,8 @@
 // The manifest's fields in place of what the deployer has set in a live object before; the fields of other field managers stay. Pure.
 //
-//   O1. A field that the manifest sets has the manifest's value, whoever has written the live one. Null is a value: the server makes it the default.
-//   O2. A field that the manifest does not set stays where another field manager owns it, and is left out where only the deployer does, or nobody.
-//   O3. Elements of a list stand in the manifest's order; elements of others keep their places among them.
+//   O1. A field that the manifest sets has the manifest's value, also where another manager wrote the live one. For null the server sets the default.
+//   O2. A field that the manifest does not set stays where another field manager owns it, and is left out where only the deployer, or no manager, owns it.
+//   O3. Elements of a list have the manifest's order; elements of others keep their places among them.
 //
 // Without managedFields nothing is known of others, and the manifest replaces all.
 
@@ -70,7 +70,10 @@ function mergedList(live: readonly unknown[], wanted: readonly unknown[], { othe
     const owners = { others: findOthers(live[at])?.set, all: findAll(live[at])?.set }
     return withOthersFields(live[at], element, owners)
   })
-  return inPlaces(live, new Set(pairs.values()), { elements, rest: (one) => ownedElement(one, findOthers(one)) })
+  const isWanted = elementMatcher(wanted, all)
+  // Of two live elements with the same keys, which a server may have, one at most is the manifest's.
+  const rest = (one: unknown) => (isWanted(one) ? undefined : ownedElement(one, findOthers(one)))
+  return inPlaces(live, new Set(pairs.values()), { elements, rest })
 }
 
 interface Elements {
@@ -94,7 +97,7 @@ export function inPlaces(
   return [...inLive, ...left]
 }
 
-/** For the index of an element of `wanted` that of the live element with the same keys. */
+/** Maps the index of each wanted element to the index of the live element with the same keys. */
 export function pairsOf(
   live: readonly unknown[],
   wanted: readonly unknown[],
@@ -120,6 +123,12 @@ export function elementFinder(set: FieldSet | undefined): (live: unknown) => Ele
   return (live) => known.get(identity(live, names))
 }
 
+function elementMatcher(elements: readonly unknown[], set: FieldSet | undefined): (one: unknown) => boolean {
+  const names = keyNames(set)
+  const known = new Set(elements.map((element) => identity(element, names)))
+  return (one) => known.has(identity(one, names))
+}
+
 /** The fields by which elements are found; undefined in a set of scalars. */
 function keyNames(set: FieldSet | undefined): readonly string[] | undefined {
   const key = set?.elements.find((element) => element.key !== undefined)?.key
@@ -131,8 +140,11 @@ const KEY_DEFAULTS: Json = { protocol: 'TCP' }
 
 function identity(element: unknown, names: readonly string[] | undefined): string {
   const values = names === undefined ? [element] : names.map((name) => keyValue(element, name))
-  return values.map((value) => `${typeof value}:${String(value)}`).join('\n')
+  return values.map((value) => (isScalar(value) ? `${typeof value}:${String(value)}` : 'none')).join('\n')
 }
+
+/** Elements are found by scalars only; a hostile server may send anything. */
+const isScalar = (value: unknown) => ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
 
 function keyValue(element: unknown, name: string): unknown {
   return (isMap(element) ? fieldOf(element, name) : undefined) ?? fieldOf(KEY_DEFAULTS, name)

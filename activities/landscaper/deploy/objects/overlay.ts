@@ -1,8 +1,8 @@
-// Does a live object have all that a manifest says? It has more: defaults, status, what admission and other controllers add. Pure.
+// Compares a live object with a manifest. The object has more fields: defaults, status, additions of admission and other controllers. Pure.
 //
-//   V1. `covers` is sure of what it affirms. What it denies may still be no difference, because the server writes the value in another way, or leaves
-//       it out: the server is asked then (apply-object.ts).
-//   V2. `covers` and `overlaid` agree: what is laid over is covered.
+//   V1. `covers` affirms only certain equality. Where it denies, the server may still store the same value in another way: a dry run decides
+//       (apply-object.ts).
+//   V2. `covers` affirms each result of `overlaid`.
 //   V3. Fields, and elements of lists with keys, that only the live object has are no difference, unless the API replaces the map or list as a whole.
 //       Fields that were taken out of a manifest are found by its hash instead (changes.ts).
 //
@@ -13,10 +13,10 @@ import { fieldOf } from '../../../kube/merge.ts'
 import { isMap, type Json } from './config-reader.ts'
 import { elementFinder, inPlaces, pairsOf } from './others-fields.ts'
 
-/** What is known of a place in a live object: who owns it; `whole` inside a value that the API replaces as a whole; undefined where nothing is. */
+/** The owners of a field of a live object; `whole` inside a value that the API replaces as a whole; undefined where the owners are unknown. */
 type Place = FieldSet | 'whole' | undefined
 
-/** Whether everything that `wanted` says is so in `live`, up to additions and the notation of quantities. `set` is what any field manager owns. */
+/** Whether `live` has every value of `wanted`, apart from additions and the notation of quantities. `set` has the fields of all managers. */
 export function covers(live: unknown, wanted: unknown, set?: FieldSet): boolean {
   return coversAt(live, wanted, { place: set, isQuantity: false })
 }
