@@ -14,7 +14,7 @@ describe('the fields that managers own', () => {
     expect(set?.isOwned).toBe(false)
   })
 
-  it('are those of the chosen managers only', () => {
+  it('are the fields of the chosen managers only', () => {
     const managedFields = [entry('a', { 'f:x': {} }), entry('b', { 'f:y': {} })]
     const set = ownedFields({ managedFields }, ({ manager }) => manager === 'b')
     expect([...(set?.fields.keys() ?? [])]).toEqual(['y'])
