@@ -36,6 +36,8 @@ export interface ObjectMeta {
   /** `time` in whole seconds of the server's clock. */
   readonly managedFields?: readonly {
     readonly manager?: string
+    /** `Update`, or `Apply` for server-side apply. */
+    readonly operation?: string
     readonly time?: string
     readonly fieldsV1?: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
   }[]

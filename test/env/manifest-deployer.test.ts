@@ -170,8 +170,9 @@ describe('a look', () => {
 
 describe('an update', () => {
   it.each([
-    ['update', { a: 'new', c: 'added' }],
-    ['patch', { a: 'new', c: 'added' }],
+    ['update', { a: 'new', b: 'foreign', c: 'added' }],
+    ['patch', { a: 'new', b: 'foreign', c: 'added' }],
+    ['replace', { a: 'new', c: 'added' }],
     ['merge', { a: '1', b: 'foreign', c: 'added' }],
     ['mergeOverwrite', { a: 'new', b: 'foreign', c: 'added' }],
   ])('by strategy %s leaves %j, and is quiet afterwards', async (updateStrategy, expected) => {
@@ -257,7 +258,7 @@ describe('an update', () => {
     stage.kube.requests = []
     await item.reconcile()
     expect(stage.kube.writes.map(({ method }) => method)).toEqual(['PUT', 'PATCH', 'PUT'])
-    expect(await stage.data('overtaken')).toEqual({ a: '2' })
+    expect(await stage.data('overtaken')).toEqual({ a: '2', b: 'foreign' })
   })
 
   it('of an object that is being deleted waits until it can be made anew', async () => {

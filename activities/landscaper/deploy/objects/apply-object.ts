@@ -1,17 +1,21 @@
 // One object onto the target, by its policy. Source: spec/landscaper.md 4.2 "policy", "updateStrategy".
 //
 //   A1. Creating and updating carry what was decided from: a conflict, or an object that comes or goes meanwhile, is read and decided again.
+//   A2. Whether a difference is drift, or only how the server writes the same, the server says: a dry run that would change nothing is no write.
+//   A3. Where the fields of others make the object invalid, the manifest comes without them.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '../../../kube/errors.ts'
+import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { DeployError } from '../run/deployer.ts'
 import { configurationProblem, shortened } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'
 import type { ServedKind } from '../target/target-cluster.ts'
 import { isMarked } from './brand.ts'
-import { type Change, creation, type Marks, update } from './changes.ts'
+import { type Change, creation, type Marks, type Request, update } from './changes.ts'
 import type { Manifest } from './manifest.ts'
+import { without } from './replacement.ts'
 
 export const OPERATION = 'ApplyManifests'
 const MOST_TRIES = 5
@@ -41,7 +45,9 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
       refuseDeleted(live)
       if (intent === 'leave') return live
       const change = update(live, manifest, marks)
-      return change === undefined ? live : await write({ ...sending, brand: marks.brand }, path, change)
+      if (change === undefined) return live
+      const writer = { ...sending, brand: marks.brand }
+      return (await changesNothing(writer, path, { live, change })) ? live : await writeChange(writer, path, change)
     } catch (error) {
       if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
     }
@@ -74,11 +80,55 @@ export function intentFor(
 /** For a write on a target. */
 export interface TargetWriter extends Pick<Sending, 'kube' | 'signal'>, Pick<Marks, 'brand'> {}
 
+/** A3. @throws KubeError */
+async function writeChange(writer: TargetWriter, path: string, change: Change): Promise<KubeObject> {
+  try {
+    return await write(writer, path, change)
+  } catch (error) {
+    if (change.alone === undefined || !isStatus(error, [INVALID])) throw error
+    return await write(writer, path, change.alone)
+  }
+}
+
+/** A2. A server that cannot try it, for a webhook that takes no dry runs, gets the change. @throws KubeError */
+export async function changesNothing(
+  writer: TargetWriter,
+  path: string,
+  { live, change: { probe } }: { readonly live: KubeObject; readonly change: Change },
+): Promise<boolean> {
+  if (probe === undefined) return false
+  try {
+    return isDeepStrictEqual(stored(await write(writer, path, probe, { dryRun: 'All' })), stored(live))
+  } catch (error) {
+    if (isStatus(error, [BAD_REQUEST, INVALID])) return false
+    throw error
+  }
+}
+
+const COUNTED = ['managedFields', 'resourceVersion', 'generation']
+
+/** An object without what the server counts. */
+function stored(object: KubeObject): object {
+  return { ...object, metadata: without(object.metadata, COUNTED) }
+}
+
+const BAD_REQUEST = 400
+const INVALID = 422
+
+function isStatus(error: unknown, statuses: readonly number[]): boolean {
+  return error instanceof KubeError && statuses.includes(error.status)
+}
+
 /** Writes a decided change. @throws KubeError */
-export async function write({ kube, brand, signal }: TargetWriter, path: string, { verb, body }: Change) {
+export async function write(
+  { kube, brand, signal }: TargetWriter,
+  path: string,
+  { verb, body }: Request,
+  query: Readonly<Record<string, string>> = {},
+): Promise<KubeObject> {
   const options = {
     body,
-    query: { fieldManager: brand.fieldManager },
+    query: { fieldManager: brand.fieldManager, ...query },
     ...(verb === 'PATCH' && { contentType: 'application/merge-patch+json' }),
     signal,
   }

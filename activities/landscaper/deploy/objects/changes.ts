@@ -1,28 +1,43 @@
 // What, if anything, is to be written to make a live object what a manifest wants. Pure.
 //
 //   C1. An unchanged manifest changes nothing: when the live object carries the manifest's hash and still has all that it says, nothing is
-//       written, whatever else is on the object. What a manifest no longer says changes its hash, and a replacement removes it.
+//       written, with any other fields on the object. A field that a manifest loses changes its hash, and is removed where only the deployer owns it.
 //   C2. Every write carries uid and resourceVersion of the object that it was decided from.
 //   C3. Of a binding of roles whoever was added is a difference: rights that nobody has written down are taken back.
+//   C4. Fields that the manifest does not set and another field manager owns stay, in every strategy but `replace` (others-fields.ts).
+//   C5. A difference in an object with the manifest's hash may be only the server's way to store the manifest: the change has a probe for a dry run.
 //
 // Source: spec/landscaper.md 4.2 "updateStrategy", "policy".
 
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { canonicalJson } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
+import { type FieldSet, ownedFields } from '../../../kube/field-set.ts'
 import { mergePatch } from '../../../kube/merge.ts'
 import type { ItemMark } from './brand.ts'
 import { isMap, type Json } from './config-reader.ts'
-import { withKeptFields } from './kept-fields.ts'
 import type { Manifest, UpdateStrategy } from './manifest.ts'
 import { filled, overridden } from './merge-maps.ts'
+import type { Owners } from './others-fields.ts'
 import { covers } from './overlay.ts'
+import { comparable, replacement, version, without } from './replacement.ts'
 
 export interface Marks extends ItemMark {
   readonly strategy: UpdateStrategy
 }
 
-export type Change = { readonly verb: 'PUT' | 'PATCH'; readonly body: Json }
+export interface Request {
+  readonly verb: 'PUT' | 'PATCH'
+  readonly body: Json
+}
+
+export interface Change extends Request {
+  /** C5. When a dry run of the probe answers with the live object, nothing is to be written. */
+  readonly probe?: Request
+  /** The request without the fields of others, for a server that refuses the body as invalid: these fields may contradict the manifest. */
+  readonly alone?: Request
+}
 
 /** The object to create. */
 export function creation(manifest: Manifest, marks: Marks): Json {
@@ -37,25 +52,68 @@ export function creation(manifest: Manifest, marks: Marks): Json {
 /** The write that brings a live object to the manifest; undefined when nothing is to be done. */
 export function update(live: KubeObject, manifest: Manifest, marks: Marks): Change | undefined {
   const wanted = marked(manifest, marks)
+  const known = ownersIn(live, marks)
   if (marks.strategy === 'merge') {
-    const whole = withLabel(filled(live, wanted), marks)
-    return covers(live, whole) ? undefined : { verb: 'PUT', body: whole }
+    const whole: Request = { verb: 'PUT', body: withLabel(filled(live, wanted), marks) }
+    return covers(live, whole.body, known.all) ? undefined : { ...whole, probe: whole }
   }
-  const isMerged = marks.strategy === 'mergeOverwrite'
-  if (isAsApplied(live, wanted, manifest) && (isMerged || !hasOtherSubjects(live, wanted, manifest))) return undefined
-  if (isMerged) return { verb: 'PUT', body: overridden(live, wanted) }
-  const whole = replacement(live, wanted, manifest)
-  if (marks.strategy === 'update') return { verb: 'PUT', body: whole }
+  const isApplied = isAsApplied(live, wanted, { manifest, all: known.all })
+  if (isApplied && !hasOtherSubjects(live, wanted, { manifest, marks })) return undefined
+  const [owners, of] = [marks.strategy === 'replace' ? NOBODY : known, { live, manifest, marks }]
+  const [change, alone] = [requestFor(of, wanted, owners), requestFor(of, wanted, NOBODY)]
+  if (change === undefined) return undefined
+  const whole = { ...change, ...(alone !== undefined && !isDeepStrictEqual(alone, change) && { alone }) }
+  if (isApplied || !isSent(live, wanted, marks)) return whole
+  // Additions of others alone are no reason for a replacement.
+  const probe = requestFor(of, patchedAfter(wanted, manifest), known)
+  return probe === undefined ? undefined : { ...whole, probe }
+}
+
+/** Whether the manifest was sent before, and is on the live object with its hash. */
+function isSent(live: KubeObject, wanted: Json, { brand }: Marks): boolean {
+  const { annotations } = wanted['metadata'] as { annotations?: Json }
+  return live.metadata.annotations?.[brand.hash] === annotations?.[brand.hash]
+}
+
+interface Update {
+  readonly live: KubeObject
+  readonly manifest: Manifest
+  readonly marks: Marks
+}
+
+function requestFor({ live, manifest, marks }: Update, wanted: Json, owners: Owners): Request | undefined {
+  if (marks.strategy === 'mergeOverwrite') return { verb: 'PUT', body: overridden(live, wanted, owners) }
+  const whole = replacement(live, wanted, { manifest, owners })
+  if (marks.strategy !== 'patch') return { verb: 'PUT', body: whole }
   const patch = mergePatch(comparable(live, manifest), comparable(whole, manifest))
   return patch === undefined
     ? undefined
     : { verb: 'PATCH', body: { ...patch, metadata: { ...(patch['metadata'] as Json | undefined), ...version(live) } } }
 }
 
+const NOBODY: Owners = { others: undefined, all: undefined }
+
+/** The manager that has set the item's label counts as the deployer: Landscaper's deployer, before Pawl. */
+function ownersIn({ metadata }: KubeObject, { brand }: ItemMark): Owners {
+  const isDeployer = ({ manager, operation, fieldsV1 }: FieldsOfManager) => {
+    if (manager === brand.fieldManager) return true
+    const labels = fieldsV1?.['f:metadata']?.['f:labels']
+    return operation === 'Update' && isMap(labels) && labels[`f:${brand.label}`] !== undefined
+  }
+  return {
+    others: ownedFields(metadata, (entry) => !isDeployer(entry)),
+    all: ownedFields(metadata, () => true),
+  }
+}
+
+type FieldsOfManager = NonNullable<KubeObject['metadata']['managedFields']>[number]
+
 /** The overriding merge of `patchAfterDeployment` and `patchBeforeDelete`; undefined when it changes nothing. */
 export function patched(live: KubeObject, patch: Json): Change | undefined {
   const fields = withoutIdentity(patch)
-  return covers(live, fields) ? undefined : { verb: 'PUT', body: overridden(live, fields) }
+  if (covers(live, fields)) return undefined
+  const request: Request = { verb: 'PUT', body: overridden(live, fields) }
+  return { ...request, probe: request }
 }
 
 function marked({ object }: Manifest, marks: Marks): Json {
@@ -78,8 +136,9 @@ function withLabel(object: Json, { brand, item }: ItemMark): Json {
 const ROLES = 'rbac.authorization.k8s.io/'
 
 /** C3. That those which are wanted are there is known. A patch after deployment may add its own. */
-function hasOtherSubjects(live: KubeObject, wanted: Json, { patchAfterDeployment }: Manifest): boolean {
-  if (patchAfterDeployment !== undefined || !String(wanted['apiVersion']).startsWith(ROLES)) return false
+function hasOtherSubjects(live: KubeObject, wanted: Json, { manifest, marks }: Omit<Update, 'live'>): boolean {
+  if (marks.strategy === 'mergeOverwrite' || manifest.patchAfterDeployment !== undefined) return false
+  if (!String(wanted['apiVersion']).startsWith(ROLES)) return false
   return subjectsIn(live).length > subjectsIn(wanted).length
 }
 
@@ -87,44 +146,19 @@ function subjectsIn({ subjects }: Json): readonly unknown[] {
   return Array.isArray(subjects) ? subjects : []
 }
 
-// The patch after deployment is part of what an object comes to.
-function isAsApplied(live: KubeObject, wanted: Json, { patchAfterDeployment }: Manifest): boolean {
+function isAsApplied(
+  live: KubeObject,
+  wanted: Json,
+  { manifest, all }: { manifest: Manifest; all: FieldSet | undefined },
+): boolean {
   const said = without(wanted, ['status'])
-  if (covers(live, said)) return true
-  return patchAfterDeployment !== undefined && covers(live, overridden(said, withoutIdentity(patchAfterDeployment)))
+  if (covers(live, said, all)) return true
+  return manifest.patchAfterDeployment !== undefined && covers(live, patchedAfter(said, manifest), all)
 }
 
-// Finalizers, owners and status are other controllers' work unless the manifest speaks of them.
-function replacement(live: KubeObject, wanted: Json, manifest: Manifest): Json {
-  const { finalizers, ownerReferences } = live.metadata
-  const metadata = wanted['metadata'] as Json & { annotations?: Json }
-  const created = Object.keys(manifest.annotateBeforeCreate).filter(
-    (key) => live.metadata.annotations?.[key] !== undefined,
-  )
-  const kept = Object.fromEntries(created.map((key) => [key, live.metadata.annotations?.[key]]))
-  return {
-    ...(live['status'] !== undefined && { status: live['status'] }),
-    ...withKeptFields(live, wanted),
-    metadata: {
-      ...(finalizers !== undefined && { finalizers }),
-      ...(ownerReferences !== undefined && { ownerReferences }),
-      ...metadata,
-      annotations: { ...kept, ...metadata.annotations },
-      ...version(live),
-    },
-  }
-}
-
-// Of the metadata only what clients write is patched; the server's own fields are not ours to remove.
-function comparable(object: Json, { object: desired }: Manifest): Json {
-  const { status, metadata, ...rest } = object
-  const own = isMap(metadata) ? metadata : {}
-  const { labels, annotations, finalizers, ownerReferences } = own
-  return {
-    ...rest,
-    ...(desired['status'] !== undefined && { status }),
-    metadata: { labels, annotations, finalizers, ownerReferences },
-  }
+// The patch after deployment is part of what an object comes to.
+function patchedAfter(wanted: Json, { patchAfterDeployment }: Manifest): Json {
+  return patchAfterDeployment === undefined ? wanted : overridden(wanted, withoutIdentity(patchAfterDeployment))
 }
 
 function withoutIdentity(patch: Json): Json {
@@ -134,12 +168,4 @@ function withoutIdentity(patch: Json): Json {
   const { labels, annotations, finalizers } = metadata
   const written = Object.entries({ labels, annotations, finalizers }).filter(([, value]) => value !== undefined)
   return { ...rest, metadata: Object.fromEntries(written) }
-}
-
-function without(object: Json, keys: readonly string[]): Json {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
-}
-
-function version({ metadata }: KubeObject): Json {
-  return { uid: metadata.uid, resourceVersion: metadata.resourceVersion }
 }

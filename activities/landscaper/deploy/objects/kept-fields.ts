@@ -21,6 +21,9 @@ const KEEPERS: Readonly<Record<string, Keeper>> = {
   '/PersistentVolume': (live, wanted) => inSpec(live, wanted, (from, to) => withAbsent(to, from, ['claimRef'])),
   '/Pod': (live, wanted) => inSpec(live, wanted, (from, to) => overlaid(from, to) as Json),
   '/Namespace': keepAbsentSpec,
+  // The rules of an aggregated role are those that a controller has gathered.
+  'rbac.authorization.k8s.io/ClusterRole': (live, wanted) =>
+    wanted['aggregationRule'] !== undefined && isEmpty(wanted['rules']) ? { ...wanted, rules: live['rules'] } : wanted,
 }
 
 function keepAbsentSpec(live: Json, wanted: Json): Json {
@@ -65,6 +68,8 @@ function withNodePorts(wanted: unknown, live: unknown): unknown {
 }
 
 const protocol = (port: Json) => port['protocol'] ?? 'TCP'
+
+const isEmpty = (list: unknown) => (list ?? []) instanceof Array && ((list ?? []) as unknown[]).length === 0
 
 function inSpec(live: Json, wanted: Json, change: (from: Json, to: Json) => Json): Json {
   return { ...wanted, spec: change(mapAt(live, 'spec'), mapAt(wanted, 'spec')) }

@@ -4,8 +4,11 @@ import type { Json } from './config-reader.ts'
 import type { ManagedResource, Policy } from './managed-resources.ts'
 import type { Desired } from './manifest-object.ts'
 
-/** How a live object becomes what a manifest says. Source: spec/landscaper.md 4.2 "updateStrategy". */
-export const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite'] as const
+/**
+ * How a live object becomes what a manifest says. Source: spec/landscaper.md 4.2 "updateStrategy", where `replace`, which keeps nothing of other field
+ * managers, is called `update`.
+ */
+export const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite', 'replace'] as const
 export type UpdateStrategy = (typeof STRATEGIES)[number]
 
 /** One object and what is done with it. Annotations and patches hold user content. */

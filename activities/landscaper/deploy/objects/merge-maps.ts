@@ -1,26 +1,42 @@
 // The two map merges of the original (Go's mergo): lists are replaced as a whole, zero and empty values never override. Pure.
 // Source: spec/landscaper.md 4.2 "Merging is done client-side".
+//
+//   G1. Elements of lists that other field managers have added stay, unlike in the original.
 
 import { isMap, type Json } from './config-reader.ts'
+import { type Owners, ownersOf, withOthersFields } from './others-fields.ts'
 import { isZero } from './overlay.ts'
+
+const NOBODY: Owners = { others: undefined, all: undefined }
 
 /** What `live` lacks or has empty is filled from `wanted`. */
 export function filled(live: Json, wanted: Json): Json {
-  return merged(live, wanted, (mine, theirs) => (isZero(mine) ? theirs : mine))
+  return merged(live, wanted, { owners: NOBODY, choose: (mine, theirs) => (isZero(mine) ? theirs : mine) })
 }
 
-/** What `wanted` says, unless it is empty, replaces what is in `live`; nothing is removed. */
-export function overridden(live: Json, wanted: Json): Json {
-  return merged(live, wanted, (mine, theirs) => (isZero(theirs) ? mine : theirs))
+/** Values of `wanted` that are not empty replace the values in `live`; only elements of lists are removed. */
+export function overridden(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
+  const choose = (mine: unknown, theirs: unknown, of: Owners) =>
+    isZero(theirs) ? mine : Array.isArray(theirs) ? withOthersFields(mine, theirs, of) : theirs
+  return merged(live, wanted, { owners, choose })
 }
 
-function merged(live: Json, wanted: Json, choose: (mine: unknown, theirs: unknown) => unknown): Json {
+interface Merge {
+  readonly owners: Owners
+  readonly choose: (mine: unknown, theirs: unknown, owners: Owners) => unknown
+}
+
+function merged(live: Json, wanted: Json, { owners, choose }: Merge): Json {
   const keys = new Set([...Object.keys(live), ...Object.keys(wanted)])
   const entries = [...keys].map((key): [string, unknown] => {
     const [mine, theirs] = [live[key], wanted[key]]
     if (!Object.hasOwn(wanted, key)) return [key, mine]
     if (!Object.hasOwn(live, key)) return [key, theirs]
-    return [key, isMap(mine) && isMap(theirs) ? merged(mine, theirs, choose) : choose(mine, theirs)]
+    const below = ownersOf(owners, key)
+    return [
+      key,
+      isMap(mine) && isMap(theirs) ? merged(mine, theirs, { owners: below, choose }) : choose(mine, theirs, below),
+    ]
   })
   return Object.fromEntries(entries)
 }

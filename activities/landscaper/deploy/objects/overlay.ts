@@ -1,52 +1,114 @@
-// Is what we want already there? A live object has more than was sent: defaults, status, what admission and other controllers add. Pure.
+// Compares a live object with a manifest. The object has more fields: defaults, status, additions of admission and other controllers. Pure.
 //
-//   V1. `covers` and `overlaid` agree: what a live value covers changes nothing when it is laid over it.
-//   V2. What others add beside - fields, and elements of lists whose elements have names - is no difference. Fields that were taken out of a
-//       manifest are found by its hash instead (changes.ts).
+//   V1. `covers` affirms only certain equality. Where it denies, the server may still store the same value in another way: a dry run decides
+//       (apply-object.ts).
+//   V2. `covers` affirms each result of `overlaid`.
+//   V3. Fields, and elements of lists with keys, that only the live object has are no difference, unless the API replaces the map or list as a whole.
+//       Fields that were taken out of a manifest are found by its hash instead (changes.ts).
 //
-// Source: spec/landscaper.md 4.2 "updateStrategy"; zero values as Go's omitempty leaves them out.
+// Source: spec/landscaper.md 4.2 "updateStrategy".
 
+import { type FieldSet, hasElements, isWhole } from '../../../kube/field-set.ts'
+import { fieldOf } from '../../../kube/merge.ts'
 import { isMap, type Json } from './config-reader.ts'
+import { elementFinder, inPlaces, pairsOf } from './others-fields.ts'
 
-/** Whether everything that `wanted` says is so in `live`, up to defaults, additions and the notation of quantities. */
-export function covers(live: unknown, wanted: unknown, isQuantity = false): boolean {
-  if (live === undefined || live === null) return isZero(wanted)
-  if (isMap(wanted)) {
-    if (!isMap(live)) return false
-    return Object.entries(wanted).every(([key, value]) => covers(live[key], value, isQuantity || QUANTITIES.has(key)))
-  }
-  if (Array.isArray(wanted)) return Array.isArray(live) && coversList(live, wanted, isQuantity)
-  // A null asks for nothing but the default, which is what a live field may be.
-  return wanted === null || wanted === live || (isQuantity && sameQuantity(live, wanted))
+/** The owners of a field of a live object; `whole` inside a value that the API replaces as a whole; undefined where the owners are unknown. */
+type Place = FieldSet | 'whole' | undefined
+
+/** Whether `live` has every value of `wanted`, apart from additions and the notation of quantities. `set` has the fields of all managers. */
+export function covers(live: unknown, wanted: unknown, set?: FieldSet): boolean {
+  return coversAt(live, wanted, { place: set, isQuantity: false })
 }
 
-function coversList(live: readonly unknown[], wanted: readonly unknown[], isQuantity: boolean): boolean {
-  if (isNamedList(live) && isNamedList(wanted)) {
-    const byName = new Map(live.map((entry) => [entry['name'], entry]))
-    return wanted.every((entry) => byName.has(entry['name']) && covers(byName.get(entry['name']), entry, isQuantity))
+interface At {
+  readonly place: Place
+  /** Whether numbers with units stand here; undefined where texts are the user's own. */
+  readonly isQuantity: boolean | undefined
+}
+
+function coversAt(live: unknown, wanted: unknown, { place, isQuantity }: At): boolean {
+  if (wanted === undefined) return true
+  const inside = isWholeAt(place, live) ? 'whole' : place
+  if (isMap(wanted)) return isMap(live) && coversMap(live, wanted, { place: inside, isQuantity })
+  if (Array.isArray(wanted)) return Array.isArray(live) && coversList(live, wanted, { place: inside, isQuantity })
+  return wanted === live || (isQuantity === true && sameQuantity(live, wanted))
+}
+
+function isWholeAt(place: Place, live: unknown): boolean {
+  if (place === 'whole') return true
+  // A map that was empty when it was written may be any.
+  return isWhole(place) && !(isMap(live) && Object.keys(live).length === 0)
+}
+
+function coversMap(live: Json, wanted: Json, { place, isQuantity }: At): boolean {
+  if (place === 'whole' && Object.keys(live).some((key) => fieldOf(wanted, key) === undefined)) return false
+  return Object.entries(wanted).every(([key, value]) => {
+    // Many tools write it, and no server takes it from a client.
+    if (key === 'creationTimestamp' && value === null) return true
+    const below = {
+      place: place === 'whole' ? place : place?.fields.get(key),
+      isQuantity: isQuantity === undefined || TEXTS.has(key) ? undefined : isQuantity || QUANTITIES.has(key),
+    }
+    return coversAt(fieldOf(live, key), value, below)
+  })
+}
+
+function coversList(live: readonly unknown[], wanted: readonly unknown[], { place, isQuantity }: At): boolean {
+  if (place !== 'whole' && hasElements(place)) {
+    const pairs = pairsOf(live, wanted, place)
+    const find = elementFinder(place)
+    return isInOrder(pairs, wanted.length, (index, at) =>
+      coversAt(live[at], wanted[index], { place: find(live[at])?.set, isQuantity }),
+    )
   }
-  return live.length === wanted.length && wanted.every((entry, index) => covers(live[index], entry, isQuantity))
+  if (place === undefined && isNamedList(live) && isNamedList(wanted)) {
+    const pairs = namedPairs(live, wanted)
+    return isInOrder(pairs, wanted.length, (index, at) => coversAt(live[at], wanted[index], { place, isQuantity }))
+  }
+  const below = { place: place === 'whole' ? place : undefined, isQuantity }
+  return live.length === wanted.length && wanted.every((entry, index) => coversAt(live[index], entry, below))
+}
+
+type Pairs = ReadonlyMap<number, number>
+
+/** Whether each wanted element has a live one, in the same order, that is like it. */
+function isInOrder(pairs: Pairs, count: number, isAlike: (index: number, at: number) => boolean): boolean {
+  let last = -1
+  for (let index = 0; index < count; index++) {
+    const at = pairs.get(index)
+    if (at === undefined || at < last || !isAlike(index, at)) return false
+    last = at
+  }
+  return true
 }
 
 /** `wanted` laid over `live`: maps key by key, lists of named elements name by name, all else as wanted. */
 export function overlaid(live: unknown, wanted: unknown): unknown {
-  if (wanted === undefined || wanted === null) return live
+  if (wanted === undefined) return live
   if (isMap(live) && isMap(wanted)) return overlaidMap(live, wanted)
   return isNamedList(live) && isNamedList(wanted) ? overlaidList(live, wanted) : wanted
 }
 
 function overlaidList(live: readonly Json[], wanted: readonly Json[]): readonly unknown[] {
-  const names = new Set(live.map((entry) => entry['name']))
-  const wantedBy = new Map(wanted.map((entry) => [entry['name'], entry]))
-  return [
-    ...live.map((entry) => overlaid(entry, wantedBy.get(entry['name']))),
-    ...wanted.filter((entry) => !names.has(entry['name'])),
-  ]
+  const pairs = namedPairs(live, wanted)
+  const elements = wanted.map((entry, index) => overlaid(live[pairs.get(index) ?? -1], entry))
+  return inPlaces(live, new Set(pairs.values()), { elements, rest: (one) => one })
+}
+
+function namedPairs(live: readonly Json[], wanted: readonly Json[]): Pairs {
+  const places = new Map(live.map((entry, index) => [entry['name'], index]))
+  return new Map(
+    wanted.flatMap((entry, index) => {
+      const at = places.get(entry['name'])
+      return at === undefined ? [] : [[index, at] as const]
+    }),
+  )
 }
 
 function overlaidMap(live: Json, wanted: Json): Json {
   const keys = new Set([...Object.keys(live), ...Object.keys(wanted)])
-  return Object.fromEntries([...keys].map((key) => [key, overlaid(live[key], wanted[key])]))
+  return Object.fromEntries([...keys].map((key) => [key, overlaid(fieldOf(live, key), fieldOf(wanted, key))]))
 }
 
 function isNamedList(list: unknown): list is readonly Json[] {
@@ -55,9 +117,10 @@ function isNamedList(list: unknown): list is readonly Json[] {
   return names.every((name) => typeof name === 'string') && new Set(names).size === names.length
 }
 
-/** What Go's `omitempty` leaves out, and mergo takes for nothing: null, false, 0, '', empty lists and maps. */
+/** What mergo takes for nothing: null, false, 0, '', empty lists and maps. */
 export function isZero(value: unknown): boolean {
-  if (value === undefined || value === null || value === false || value === 0 || value === '') return true
+  if (value === undefined || value === null || value === false || value === 0 || value === 0n || value === '')
+    return true
   if (Array.isArray(value)) return value.length === 0
   return isMap(value) && Object.values(value).every(isZero)
 }
@@ -72,6 +135,8 @@ const QUANTITIES: ReadonlySet<string> = new Set([
   'averageValue',
   'overhead',
 ])
+/** Fields with keys and texts of users: what looks like a quantity there is a text. */
+const TEXTS: ReadonlySet<string> = new Set(['data', 'binaryData', 'stringData', 'labels', 'annotations'])
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
 const LONGEST_QUANTITY = 64
 const SUFFIXES: Readonly<Record<string, number>> = {
@@ -87,7 +152,7 @@ function sameQuantity(left: unknown, right: unknown): boolean {
 }
 
 function quantity(value: unknown): number | undefined {
-  if (typeof value === 'number') return value
+  if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
   const [, digits, suffix = ''] = isShort(value) ? (QUANTITY.exec(value) ?? []) : []
   if (digits === undefined) return undefined
   return /^[eE][+-]?\d/.test(suffix) ? Number(`${digits}${suffix}`) : Number(digits) * (SUFFIXES[suffix] ?? 1)

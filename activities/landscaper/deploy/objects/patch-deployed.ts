@@ -5,7 +5,7 @@ import { isConflict, isNotFound } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { describeObject, readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
-import { write } from './apply-object.ts'
+import { changesNothing, write } from './apply-object.ts'
 import { patched } from './changes.ts'
 import type { Brand } from './brand.ts'
 import type { Json } from './config-reader.ts'
@@ -43,10 +43,11 @@ async function patchOne({ target, brand, signal }: PatchInput, { reference, patc
     const live = await readObject(target, reference, signal)
     const served = await target.servedKind(reference.apiVersion, reference.kind, signal)
     const change = live === undefined ? undefined : patched(live, patch)
-    if (change === undefined || served === undefined) return
+    if (live === undefined || change === undefined || served === undefined) return
     const path = resourcePath(served, served.namespaced ? reference.namespace : undefined, reference.name)
     try {
-      await write({ kube: target.kube, brand, signal }, path, change)
+      const writer = { kube: target.kube, brand, signal }
+      if (!(await changesNothing(writer, path, { live, change }))) await write(writer, path, change)
       return
     } catch (error) {
       if (tries === MOST_TRIES || !(isConflict(error) || isNotFound(error))) throw error

@@ -120,7 +120,7 @@ describe('the configuration of a manifest item', () => {
     [
       config({ updateStrategy: 'canary' }),
       '.updateStrategy is another text',
-      'one of update, patch, merge, mergeOverwrite',
+      'one of update, patch, merge, mergeOverwrite, replace',
     ],
     [config({ manifests: 'canary' }), '.manifests is another text', 'a list'],
     [config({ manifests: undefined, manifest: ['canary'] }), '.manifest is not known', 'manifests, if that is meant'],

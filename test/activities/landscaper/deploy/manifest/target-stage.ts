@@ -37,7 +37,11 @@ export class RecordingKube implements KubeClient {
   }
 
   get writes() {
-    return this.requests.filter(({ method }) => method !== 'GET')
+    return this.requests.filter(({ method, query }) => method !== 'GET' && query['dryRun'] === undefined)
+  }
+
+  get dryRuns() {
+    return this.requests.filter(({ query }) => query['dryRun'] !== undefined)
   }
 
   async request<T>(...[method, path, options]: Parameters<KubeClient['request']>): Promise<T> {

@@ -6,11 +6,12 @@ import { creation, patched, update } from '../../../../../activities/landscaper/
 import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/brand.ts'
 import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
 import { POLICIES } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
+import type { UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const marks = (strategy: 'update' | 'patch' | 'merge' | 'mergeOverwrite' = 'update', item = 'item') => ({
+const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({
   strategy,
   ...{ brand: BRAND, item },
 })
@@ -233,6 +234,36 @@ describe('strategy update', () => {
       ...spec,
       containers: [{ name: 'app', image: 'b', volumeMounts: [{ name: 'token' }] }, { name: 'sidecar' }],
     })
+  })
+})
+
+describe('an object that Landscaper has applied', () => {
+  const managed = (manager: string, fieldsV1: Readonly<Record<string, Fields>>) => ({
+    ...{ manager, operation: 'Update', fieldsV1 },
+  })
+  const label = { 'f:labels': { [`f:${BRAND.label}`]: {} } }
+
+  it('loses the fields of Landscaper that the manifest lacks, and keeps the fields of others', () => {
+    const { metadata, ...rest } = stored(configMap('a', { a: '1', former: '2', others: '3' }))
+    const managedFields = [
+      managed('landscaper', { 'f:metadata': label, 'f:data': { 'f:a': {}, 'f:former': {} } }),
+      managed('kubectl', { 'f:data': { 'f:others': {} } }),
+    ]
+    const live = { ...rest, metadata: { ...metadata, annotations: {}, managedFields } }
+    expect(update(live, manifest(configMap('a')), marks())?.body['data']).toEqual({ a: '1', others: '3' })
+    expect(update(live, manifest(configMap('a')), marks('replace'))?.body['data']).toEqual({ a: '1' })
+  })
+})
+
+describe('the rules of an aggregated role', () => {
+  it('stay as the controller has gathered them where the manifest has none', () => {
+    const role = {
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'r' }, rules: [] },
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
+    }
+    const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+    const change = update({ ...stored(role), rules }, manifest(role), marks())
+    expect(change?.probe?.body['rules']).toEqual(rules)
   })
 })
 

@@ -1,0 +1,78 @@
+// What is sent to servers that change what they are sent, or that refuse it. Real servers that do so: test/env/manifest-drift.test.ts.
+
+import { describe, expect, it } from 'vitest'
+
+import type { KubeObject } from '../../../../../activities/kube/client.ts'
+import { KubeError } from '../../../../../activities/kube/errors.ts'
+import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { applyObject } from '../../../../../activities/landscaper/deploy/objects/apply-object.ts'
+import { creation } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
+import { configMap, manifest } from '../manifest/manifests.ts'
+
+const marks = { brand: BRAND, item: 'item', strategy: 'update' as const }
+const served = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const signal = new AbortController().signal
+
+interface Sent {
+  readonly method: string
+  readonly dryRun: boolean
+  readonly body: KubeObject
+}
+
+/** Applies the manifest to an object that was sent before, and that the server has as `data`. @returns what it was sent. */
+async function applied(
+  { sent, data, others = {} }: { sent: object; data: object; others?: object },
+  answer: (sent: Sent) => object,
+): Promise<readonly Sent[]> {
+  const wanted = manifest(configMap('a', sent as Record<string, unknown>))
+  const created = creation(wanted, marks) as unknown as KubeObject
+  const managedFields = [{ manager: 'someone', operation: 'Update', fieldsV1: { 'f:data': others } }]
+  const live = { ...created, data, metadata: { ...created.metadata, uid: 'u', resourceVersion: '5', managedFields } }
+  const requests: Sent[] = []
+  const request = (method: string, _: string, options: { body?: unknown; query?: Record<string, string> } = {}) => {
+    if (method === 'GET') return Promise.resolve(live)
+    const one = { method, dryRun: options.query?.['dryRun'] === 'All', body: options.body as KubeObject }
+    requests.push(one)
+    return Promise.resolve({ ...one.body, ...answer(one) })
+  }
+  const kube = { request } as never
+  await applyObject({ kube, served, manifest: wanted, marks, own: new Set(), signal })
+  return requests
+}
+
+const refusal = (status: number) => {
+  throw new KubeError('no', { status, reason: 'R' })
+}
+
+describe('an object that differs from the manifest that was sent', () => {
+  it('is not written when admission makes the same of the manifest again', async () => {
+    const mutated = { a: 'as the webhook wants it' }
+    const requests = await applied({ sent: { a: '1' }, data: mutated }, () => ({ data: mutated }))
+    expect(requests.map(({ dryRun }) => dryRun)).toEqual([true])
+  })
+
+  it('is written once the server would make something else of the manifest', async () => {
+    const requests = await applied({ sent: { a: '1' }, data: { a: '2' } }, () => ({}))
+    expect(requests.map(({ dryRun }) => dryRun)).toEqual([true, false])
+    expect(requests[1]?.body['data']).toEqual({ a: '1' })
+  })
+
+  it('is written when a webhook takes no dry runs', async () => {
+    const requests = await applied({ sent: { a: '' }, data: {} }, ({ dryRun }) => (dryRun ? refusal(400) : {}))
+    expect(requests.map(({ dryRun }) => dryRun)).toEqual([true, false])
+  })
+
+  it('is written without the fields of others when the server refuses it with them', async () => {
+    const state = { sent: { a: '1' }, data: { a: '2', b: 'theirs' }, others: { 'f:b': {} } }
+    const requests = await applied(state, ({ body }) => ('b' in (body['data'] as object) ? refusal(422) : {}))
+    expect(requests.map(({ body, dryRun }) => [dryRun, body['data']])).toEqual([
+      [true, { a: '1', b: 'theirs' }],
+      [false, { a: '1', b: 'theirs' }],
+      [false, { a: '1' }],
+    ])
+  })
+
+  it('is reported when the server refuses it for another reason', async () => {
+    await expect(applied({ sent: { a: '1' }, data: { a: '2' } }, () => refusal(403))).rejects.toThrow('no')
+  })
+})
