@@ -14,19 +14,20 @@ import { inParallel } from '../../../kube/in-parallel.ts'
 import { checkReadiness } from '../objects/readiness/check-readiness.ts'
 import { notReady } from '../objects/readiness/default-checks.ts'
 import { readExports } from '../objects/resource-exports.ts'
-import { readObject } from '../target/read-object.ts'
+import { servedInAnyVersion } from '../target/discovery.ts'
+import { readServed } from '../target/read-object.ts'
 import { applyManifests } from '../objects/apply.ts'
 import { OPERATION } from '../objects/apply-object.ts'
 import { isMarked, type ItemMark, itemLabel } from '../objects/brand.ts'
 import { awaitedDefinition, unestablished } from '../objects/definitions.ts'
 import { DEFAULT_GROUPS, isCrd } from '../objects/deletion-groups.ts'
 import { leaveFormerTarget, targetOf } from '../objects/former-target.ts'
-import { type ManagedResource, resourceKey, union } from '../objects/managed-resources.ts'
-import type { Manifest } from '../objects/manifest.ts'
+import { type ManagedResource, union } from '../objects/managed-resources.ts'
+import { type Manifest, managedResource } from '../objects/manifest.ts'
 import { isAmong, orphansOf, withKnownUids } from '../objects/orphans.ts'
 import { PATCH_OPERATION, patchDeployed } from '../objects/patch-deployed.ts'
 import { joinedError, listed } from '../objects/problems.ts'
-import { removalStep } from '../objects/removal.ts'
+import { forgetKinds, removalStep } from '../objects/removal.ts'
 import { BRAND } from './brand.ts'
 import { type ManifestConfig, readManifestConfig } from './config.ts'
 import { intended } from './intent.ts'
@@ -201,6 +202,7 @@ async function uninstall(work: ItemWork): Promise<DeployStep> {
   if (left.result === 'waiting') return { ...left, checkpoint: AT_DELETE }
   if (left.result === 'failed') return left
   const remembered = left.result === 'here' ? managed : []
+  forgetKinds(work.target, config.manifests.map((manifest) => managedResource(manifest, {})))
   const resources = union(remembered, await unremembered(work, config, { remembered, mark }))
   const step = await removalStep({ ...removal, resources })
   if (step.result === 'gone') return { result: 'done' }
@@ -227,23 +229,15 @@ async function unremembered(
   { manifests }: Pick<ManifestConfig, 'manifests'>,
   { remembered, mark }: { remembered: readonly ManagedResource[]; mark: ItemMark },
 ): Promise<readonly ManagedResource[]> {
-  const keys = new Set(remembered.map(({ resource }) => resourceKey(resource)))
-  const found = await inParallel(manifests, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
-    const { object, policy, annotateBeforeDelete, patchBeforeDelete } = manifest
-    const { apiVersion, kind, metadata } = object
-    const served = policy === 'ignore' ? undefined : await work.target.servedKind(apiVersion, kind, work.signal)
+  const isKnown = isAmong(remembered)
+  const unknown = manifests.filter((manifest) => manifest.policy !== 'ignore' && !isKnown(manifest))
+  const { target, signal } = work
+  const found = await inParallel(unknown, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
+    const served = await servedInAnyVersion(target, manifest.object, signal)
     if (served === undefined) return undefined
-    const { name, namespace } = metadata
-    const reference = { apiVersion, kind, name, ...(served.namespaced && namespace !== undefined && { namespace }) }
-    if (keys.has(resourceKey(reference))) return undefined
-    const live = await readObject(work.target, reference, work.signal)
+    const live = await readServed(target, { served, ...manifest.object.metadata, signal })
     if (live === undefined || !isMarked(live.metadata.labels, mark)) return undefined
-    return {
-      policy,
-      resource: reference,
-      annotateBeforeDelete,
-      ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
-    }
+    return managedResource(manifest, { isNamespaced: served.namespaced })
   })
   return found.filter((managed) => managed !== undefined)
 }

@@ -3,12 +3,13 @@
 //   B1. A failing object stops neither its siblings nor the following classes; only refused credentials do.
 //   B2. Every object that was sent, or was about to be, is in `managed`, whatever happened to it.
 //   B3. Custom resources wait until the definition that comes with them is established; they are neither failed nor forgotten.
+//   B4. A kind counts as not served only after a request of this run has said so.
 
 import type { KubeObject } from '../../../kube/client.ts'
 import { isNotFound } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { objectOf } from '../target/answers.ts'
-import { describeObject } from '../target/read-object.ts'
+import { describeObject, isSameKind } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
 import type { Marks } from './changes.ts'
@@ -71,6 +72,7 @@ class Application {
 
   async run(): Promise<ApplyResult> {
     const manifests = this.#input.manifests.filter(({ policy }) => policy !== 'ignore')
+    await this.#requestUnknownKinds(manifests)
     const placed = await inParallel(manifests, WRITES_AT_ONCE, async (manifest) => ({
       manifest,
       place: await this.#place(manifest),
@@ -86,6 +88,18 @@ class Application {
       pending: [...new Set(this.#ordered(this.#pending))],
       problems: this.#ordered(this.#problems),
     }
+  }
+
+  /** B4. One new request per group, however many objects have kinds that are not in the cache. */
+  async #requestUnknownKinds(manifests: readonly Manifest[]): Promise<void> {
+    const { target, signal } = this.#input
+    const foreign = manifests.map(({ object }) => object).filter((object) => !this.#own.has(kindKey(object)))
+    const kinds = [...new Map(foreign.map((object) => [kindKey(object), object])).values()]
+    const answers = await inParallel(kinds, WRITES_AT_ONCE, async ({ apiVersion, kind }) => {
+      const answer = await attempt(OPERATION, kind, () => target.servedKind(apiVersion, kind, signal))
+      return 'value' in answer && answer.value === undefined ? [apiVersion] : []
+    })
+    for (const apiVersion of new Set(answers.flat())) target.forgetKinds(apiVersion)
   }
 
   #ordered<One>(found: ReadonlyMap<Manifest, One>): One[] {
@@ -111,17 +125,23 @@ class Application {
     const { target, marks, own, signal } = this.#input
     const { apiVersion, kind } = manifest.object
     const notYet = { pending: `kind ${kind} of ${apiVersion} is not served yet` }
-    const served =
-      defined === undefined
-        ? await servedKind(this.#input, manifest.object)
-        : await target.servedKind(apiVersion, kind, signal)
-    if (served === undefined) return notYet
-    try {
-      return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, own, signal }) }
-    } catch (error) {
-      // Servers begin to serve a new kind one after another.
-      if (defined === undefined || !isNotFound(error) || /namespaces "/.test(error.message)) throw error
-      return notYet
+    for (let tried: ServedKind | undefined; ; ) {
+      const served =
+        defined === undefined
+          ? await servedKind(this.#input, manifest.object)
+          : await target.servedKind(apiVersion, kind, signal)
+      if (served === undefined) return notYet
+      try {
+        return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, own, signal }) }
+      } catch (error) {
+        if (!isNotFound(error) || error.missing?.kind === 'namespaces') throw error
+        // A wrong path has dropped the cached kind: it may have another plural or scope now.
+        const current = tried === undefined ? await target.servedKind(apiVersion, kind, signal) : served
+        if (current !== undefined && !isSameKind(current, served)) tried = served
+        // Servers begin to serve a new kind one after another.
+        else if (defined !== undefined) return notYet
+        else throw error
+      }
     }
   }
 

@@ -4,6 +4,7 @@
 //
 // Source: spec/landscaper.md 4.2 step 5, appendix B 31.
 
+import { groupOf } from '../target/discovery.ts'
 import { isName } from '../target/read-object.ts'
 import { isMap, type Json } from './config-reader.ts'
 
@@ -31,8 +32,7 @@ export interface ManagedResource {
 
 /** Group, kind, namespace and name: versions of one group show the same object. */
 export function resourceKey({ apiVersion, kind, namespace, name }: ResourceRef): string {
-  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
-  return [group, kind, namespace ?? '', name].join('|')
+  return [groupOf(apiVersion), kind, namespace ?? '', name].join('|')
 }
 
 /** As references to objects of kinds without namespaces are. */

@@ -95,6 +95,7 @@ async function problemOf(
     return {
       kube: dry.client,
       servedKind: async (apiVersion, kind, stop) => await cluster.servedKind(apiVersion, kind, stop),
+      forgetKinds: (apiVersion) => cluster.forgetKinds(apiVersion),
     }
   }
   const work = { item, openTarget, data: dataOf(deps, { namespace }), signal }

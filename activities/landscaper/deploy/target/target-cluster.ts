@@ -17,6 +17,8 @@ export interface TargetCluster {
    * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are refused.
    */
   servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined>
+  /** Drops the cached kinds of the group, in all its versions: `servedKind` sends its next request after this call. */
+  forgetKinds(apiVersion: string): void
 }
 
 export interface SecretKey {

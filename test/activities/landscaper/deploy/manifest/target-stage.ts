@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
 import type { ManagedResource } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
-import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import { createTargetCluster } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../../../../activities/kube/errors.ts'
@@ -71,7 +71,7 @@ export class TargetStage {
 
   /** A cluster that was just opened: it remembers no kinds. */
   cluster(): TargetCluster {
-    return { kube: this.kube, servedKind: createDiscovery(this.kube, () => new Date()) }
+    return createTargetCluster(this.kube, () => new Date())
   }
 
   item(name: string, others: Readonly<Record<string, TargetCluster>> = {}): TestItem {
