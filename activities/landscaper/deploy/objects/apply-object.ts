@@ -17,16 +17,18 @@ export const OPERATION = 'ApplyManifests'
 const MOST_TRIES = 5
 
 export interface Sending {
-  readonly kube: KubeClient
+  readonly kube: Pick<KubeClient, 'request'>
   readonly served: ServedKind
   readonly manifest: Manifest
   readonly marks: Marks
   /** The uids of objects that the item is known to have. */
   readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
+  /** The object runs once, and this job has applied it: it is not created again. */
+  readonly isFinished: boolean
 }
 
-/** @returns the object as it is now; undefined when it is somebody else's and the policy leaves it. @throws KubeError, DeployError */
+/** @returns the object as it is now; undefined when another user's object stays by the policy, or a finished one is gone. @throws KubeError, DeployError */
 export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
   const sending = { ...wanted, manifest: placed(wanted) }
   const path = objectPath(sending)
@@ -35,7 +37,8 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
     signal.throwIfAborted()
     const live = await read(sending, path)
     try {
-      if (live === undefined) return await create(sending)
+      if (sending.isFinished && live?.metadata.deletionTimestamp !== undefined) return undefined
+      if (live === undefined) return sending.isFinished ? undefined : await create(sending)
       const intent = intentFor(manifest, live, { marks, own })
       if (intent === 'skip') return undefined
       refuseDeleted(live)

@@ -1,8 +1,9 @@
 // One object that an item wants on its target, and what is done with it: what deployers make of their configurations, and apply.
 
 import type { Json } from './config-reader.ts'
-import type { ManagedResource, Policy } from './managed-resources.ts'
+import type { Applied, ManagedResource, Policy } from './managed-resources.ts'
 import type { Desired } from './manifest-object.ts'
+import type { Recreation } from './run-once.ts'
 
 /** How a live object becomes what a manifest says. Source: spec/landscaper.md 4.2 "updateStrategy". */
 export const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite'] as const
@@ -16,6 +17,8 @@ export interface Manifest {
   readonly annotateBeforeDelete: Readonly<Record<string, string>>
   readonly patchAfterDeployment: Json | undefined
   readonly patchBeforeDelete: Json | undefined
+  /** Undefined: as its kind does (run-once.ts). */
+  readonly recreate: Recreation | undefined
 }
 
 interface Known {
@@ -23,12 +26,13 @@ interface Known {
   readonly isNamespaced?: boolean
   /** The server has forbidden to make it. */
   readonly isRefused?: boolean
+  readonly applied?: Applied | undefined
 }
 
 /** A manifest's object as the status remembers it. */
 export function managedResource(
   manifest: Manifest,
-  { uid, isNamespaced = true, isRefused = false }: Known,
+  { uid, isNamespaced = true, isRefused = false, applied }: Known,
 ): ManagedResource {
   const { policy, object, annotateBeforeDelete, patchBeforeDelete } = manifest
   const { apiVersion, kind, metadata } = object
@@ -43,5 +47,6 @@ export function managedResource(
     ...(Object.keys(annotateBeforeDelete).length > 0 && { annotateBeforeDelete }),
     ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
     ...(isRefused && { refused: true }),
+    ...(applied !== undefined && { applied }),
   }
 }

@@ -125,7 +125,7 @@ async function withKinds(
 
 type AllGroup = CustomGroup & { readonly deleteAllResources: true }
 
-const isOfAll = (group: DeletionGroup): group is AllGroup => group.type === 'custom' && group.deleteAllResources
+export const isOfAll = (group: DeletionGroup): group is AllGroup => group.type === 'custom' && group.deleteAllResources
 
 /** Every object of the group's types, also those that no item has deployed; not what this item is to keep. */
 async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup): Promise<Deletion[]> {

@@ -98,7 +98,9 @@ async function problemOf(
       forgetKinds: (apiVersion) => cluster.forgetKinds(apiVersion),
     }
   }
-  const work = { item, openTarget, data: dataOf(deps, { namespace }), signal }
+  // The work of the next job, not that of the job in the status.
+  const next = { ...item, status: { ...item.status, jobID: '' } }
+  const work = { item: next, openTarget, data: dataOf(deps, { namespace }), signal }
   const step = deployer.needsTarget
     ? await deployer.install({ ...work, target: await openTarget(ownTarget(item)) }, config)
     : await deployer.install(work, config)

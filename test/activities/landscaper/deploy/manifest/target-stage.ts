@@ -120,6 +120,9 @@ export class TestItem {
   readonly #others: Readonly<Record<string, TargetCluster>>
   #config: Fields = config({})
   providerStatus: Fields | undefined
+  /** `reconcile` begins another one. */
+  jobID = 'job-0'
+  #jobs = 0
 
   constructor(stage: TargetStage, name: string, others: Readonly<Record<string, TargetCluster>>) {
     this.#stage = stage
@@ -149,6 +152,7 @@ export class TestItem {
 
   /** A whole job: install, then looks until nothing is missing. @throws when it fails or takes too long */
   async reconcile(): Promise<DeployStep & { result: 'done' }> {
+    this.jobID = `job-${++this.#jobs}`
     return await this.#until((index) => this.step(index === 0 ? 'install' : 'check'))
   }
 
@@ -168,7 +172,8 @@ export class TestItem {
   }
 
   #work(): ItemWork {
-    const status = this.providerStatus === undefined ? {} : { providerStatus: this.providerStatus }
+    const { jobID, providerStatus } = this
+    const status = { jobID, ...(providerStatus !== undefined && { providerStatus }) }
     return {
       item: storedAs(deployItemKind, {
         metadata: { name: this.#name, namespace: this.#stage.namespace },
