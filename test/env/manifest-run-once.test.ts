@@ -46,6 +46,14 @@ async function finish(name: string): Promise<void> {
   await stage.patch(`${JOBS}/${name}/status`, { status })
 }
 
+/** As `customKind`, with a status of any content. */
+function kindWithStatus(plural: string, kind: string) {
+  const { definition, resource } = customKind(plural, kind)
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  const versions = definition.spec.versions.map((one) => ({ ...one, schema, subresources: { status: {} } }))
+  return { definition: { ...definition, spec: { ...definition.spec, versions } }, resource }
+}
+
 const started = (live: object | undefined) =>
   (live as { status?: { startTime?: string } } | undefined)?.status?.startTime
 
@@ -109,13 +117,13 @@ describe('an object that runs once', () => {
   })
 
   it('is any object that a look has seen completed; an object that a user deletes is sent again', async () => {
-    const { definition, resource } = customKind('tasks', 'Task')
+    const { definition, resource } = kindWithStatus('tasks', 'Task')
     const owner = stage.item('task-owner').configure([definition])
     await owner.reconcile()
     const item = stage.item('tasks').configure([resource('ended', {}), resource('open', {}), waiting('slow-tasks')])
     const isSent = async () => (await item.step('install')).result === 'waiting'
     await expect.poll(isSent, { timeout: 30_000 }).toBe(true)
-    await stage.patch('/apis/tasks.example/v1/tasks/ended', { status: { completionTime: 'now' } })
+    await stage.patch('/apis/tasks.example/v1/tasks/ended/status', { status: { completionTime: 'now' } })
     await item.step('check')
     await remove('/apis/tasks.example/v1/tasks/ended')
     await remove('/apis/tasks.example/v1/tasks/open')
@@ -136,12 +144,12 @@ describe('a custom readiness check', () => {
   }
 
   it('is not satisfied by the status of the generation before', async () => {
-    const { definition, resource } = customKind('engines', 'Engine')
+    const { definition, resource } = kindWithStatus('engines', 'Engine')
     const owner = stage.item('engine-owner').configure([definition])
     await owner.reconcile()
     const checks = { readinessChecks: { custom: [isReady] } }
     const item = stage.item('engines').configure([resource('e', { power: 1 })], checks)
-    const report = (status: object) => stage.patch(`${ENGINES}/e`, { status })
+    const report = (status: object) => stage.patch(`${ENGINES}/e/status`, { status })
     const isSent = async () => (await item.step('install')).result === 'waiting'
     await expect.poll(isSent, { timeout: 30_000 }).toBe(true)
     await report({ phase: 'Ready', observedGeneration: 1 })
