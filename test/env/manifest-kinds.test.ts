@@ -53,7 +53,7 @@ describe('a definition that was recreated', () => {
     ['another scope', 'pedals', 'Pedal', 'pedals', 'Namespaced'],
   ])(
     'with %s gets its objects by the next look, although the worker has it cached',
-    async (_, plural, kind, next, scope) => {
+    async (...[, plural, kind, next, scope]) => {
       const { definition, owner, item, resource } = await deployed(plural, kind)
       const group = definition.spec.group
       await owner.uninstall()

@@ -37,8 +37,8 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
     signal.throwIfAborted()
     const live = await read(sending, path)
     try {
-      if (sending.isFinished && live?.metadata.deletionTimestamp !== undefined) return undefined
-      if (live === undefined) return sending.isFinished ? undefined : await create(sending)
+      if (hasEnded(sending, live)) return undefined
+      if (live === undefined) return await create(sending)
       const intent = intentFor(manifest, live, { marks, own })
       if (intent === 'skip') return undefined
       refuseDeleted(live)
@@ -49,6 +49,10 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
       if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
     }
   }
+}
+
+function hasEnded({ isFinished }: Sending, live: KubeObject | undefined): boolean {
+  return isFinished && (live === undefined || live.metadata.deletionTimestamp !== undefined)
 }
 
 type Ownership = Pick<Sending, 'marks' | 'own'>

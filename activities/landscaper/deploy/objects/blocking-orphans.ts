@@ -5,7 +5,7 @@
 //   K2. An orphan is taken for the holder only on evidence: it has the contested value itself, or the server's answer names it.
 
 import type { KubeObject } from '../../../kube/client.ts'
-import { KubeError } from '../../../kube/errors.ts'
+import type { KubeError } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { groupOf, servedInAnyVersion } from '../target/discovery.ts'
 import { readServed } from '../target/read-object.ts'

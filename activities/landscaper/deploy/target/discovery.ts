@@ -133,7 +133,11 @@ export async function versionsServed(
   )
   const found = [...new Set(all)].filter((one): one is string => typeof one === 'string' && one.startsWith(`${group}/`))
   if (found.length <= MOST_VERSIONS) return found
-  throw KubeError.unreachable('GET', path, `the group has ${found.length} versions; Pawl looks through ${MOST_VERSIONS}`)
+  throw KubeError.unreachable(
+    'GET',
+    path,
+    `the group has ${found.length} versions; Pawl looks through ${MOST_VERSIONS}`,
+  )
 }
 
 const MOST_VERSIONS = 50

@@ -61,9 +61,7 @@ async function readAsServed(
 
 /** Whether objects of the kind have the same paths. */
 export function isSameKind(one: ServedKind | undefined, other: ServedKind | undefined): boolean {
-  return (
-    one?.apiVersion === other?.apiVersion && one?.plural === other?.plural && one?.namespaced === other?.namespaced
-  )
+  return one?.apiVersion === other?.apiVersion && one?.plural === other?.plural && one?.namespaced === other?.namespaced
 }
 
 interface ServedObject {

@@ -39,11 +39,17 @@ const HOST = denied(
   'admission webhook "validate.nginx" denied the request: host "..." and path "/" is already defined in ingress n/old',
 )
 
+interface Around {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly policy?: Policy
+  readonly namespace?: string
+}
+
 async function blocker(
   orphan: Shape,
   rejected: Shape,
   error: KubeError,
-  { labels = { [BRAND.label]: 'item' }, policy = 'manage' as Policy, namespace = 'n' } = {},
+  { labels = { [BRAND.label]: 'item' }, policy = 'manage', namespace = 'n' }: Around = {},
 ): Promise<string | undefined> {
   const { metadata = {} } = orphan as { metadata?: object }
   const live: KubeObject = { ...orphan, metadata: { ...metadata, name: 'old', namespace, labels, uid: 'u' } }
@@ -118,13 +124,13 @@ describe('the orphan that holds what a rejected object needs', () => {
       'old',
     ],
     ['the server is too busy', port(30080), port(30080), refused('spec.ports[0].nodePort', 429), undefined],
-  ])('%s', async (_, orphan, rejected, error, expected) => {
+  ])('%s', async (...[, orphan, rejected, error, expected]) => {
     expect(await blocker(orphan, rejected, error)).toBe(expected)
   })
 
   it.each([
-    ['of policy keep', { policy: 'keep' as Policy }],
-    ['of policy ignore', { policy: 'ignore' as Policy }],
+    ['of policy keep', { policy: 'keep' }],
+    ['of policy ignore', { policy: 'ignore' }],
     ['that another item has taken over', { labels: { [BRAND.label]: 'another' } }],
     ['without a label, that is not the object that was recorded', { labels: {} }],
   ])('is none %s', async (_, around) => {

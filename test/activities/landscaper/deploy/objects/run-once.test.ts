@@ -71,7 +71,7 @@ describe('an object that was applied and is gone', () => {
     ['is never created again with recreate: never', one('never'), known(one('never'), '1'), '2', true],
     ['is always created again with recreate: always', one('always'), known(one(), '1'), '1', false],
     ['is shown as created again by a preview, which has no job', one(), known(one(), ''), undefined, false],
-  ])('%s', (_, wanted, remembered, jobID, expected) => {
+  ])('%s', (...[, wanted, remembered, jobID, expected]) => {
     expect(isFinished(wanted, remembered, jobID)).toBe(expected)
   })
 })

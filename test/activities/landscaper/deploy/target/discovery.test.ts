@@ -22,7 +22,7 @@ beforeEach(() => {
     return Promise.resolve().then(() => answer(path) as T)
   }
   cluster = createTargetCluster({ request } as KubeClient, () => new Date(nowMs))
-  servedKind = cluster.servedKind
+  servedKind = (apiVersion, kind) => cluster.servedKind(apiVersion, kind)
 })
 
 const look = (kind = 'Deployment') => servedKind('apps/v1', kind)
