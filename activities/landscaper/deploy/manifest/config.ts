@@ -12,9 +12,8 @@ import { describeObject } from '../target/read-object.ts'
 import { ConfigReader, isMap, type Json } from '../objects/config-reader.ts'
 import { type DeletionGroup, readDeletionGroups } from '../objects/deletion-groups.ts'
 import { POLICIES, resourceKey } from '../objects/managed-resources.ts'
-import { type Manifest, STRATEGIES, type UpdateStrategy } from '../objects/manifest.ts'
+import { type Manifest, RECREATIONS, STRATEGIES, type UpdateStrategy } from '../objects/manifest.ts'
 import { readObjects } from '../objects/manifest-object.ts'
-import { RECREATIONS } from '../objects/run-once.ts'
 
 const GROUP = 'manifest.deployer.landscaper.gardener.cloud'
 const OLD_API_VERSION = `${GROUP}/v1alpha1`

@@ -3,7 +3,7 @@
 
 import type { ConfigReader, Json } from './config-reader.ts'
 import { isMap } from './config-reader.ts'
-import { groupOf } from '../target/discovery.ts'
+import { groupOf } from '../target/target-cluster.ts'
 import { API_VERSION } from './manifest-object.ts'
 import type { ResourceRef } from './managed-resources.ts'
 

@@ -4,7 +4,7 @@
 //
 // Source: spec/landscaper.md 4.2 step 5, appendix B 31.
 
-import { groupOf } from '../target/discovery.ts'
+import { groupOf } from '../target/target-cluster.ts'
 import { isName } from '../target/read-object.ts'
 import { isMap, type Json } from './config-reader.ts'
 

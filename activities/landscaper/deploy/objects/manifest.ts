@@ -3,11 +3,14 @@
 import type { Json } from './config-reader.ts'
 import type { Applied, ManagedResource, Policy } from './managed-resources.ts'
 import type { Desired } from './manifest-object.ts'
-import type { Recreation } from './run-once.ts'
 
 /** How a live object becomes what a manifest says. Source: spec/landscaper.md 4.2 "updateStrategy". */
 export const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite'] as const
 export type UpdateStrategy = (typeof STRATEGIES)[number]
+
+/** Whether an object that was applied and is missing now is created again. */
+export const RECREATIONS = ['always', 'perJob', 'never'] as const
+export type Recreation = (typeof RECREATIONS)[number]
 
 /** One object and what is done with it. Annotations and patches hold user content. */
 export interface Manifest {

@@ -10,9 +10,9 @@ import type { DeployError, ItemWork } from '../run/deployer.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { configurationProblem, toRemovalError } from '../run/deploy-errors.ts'
 import { listed, MOST_OBJECTS } from '../target/answers.ts'
-import { groupOf, readServedKinds, servedInAnyVersion, versionsServed } from '../target/discovery.ts'
+import { readServedKinds, servedInAnyVersion, versionsServed } from '../target/discovery.ts'
 import { describeObject, isSameKind } from '../target/read-object.ts'
-import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import { groupOf, type ServedKind, type TargetCluster } from '../target/target-cluster.ts'
 import type { ItemMark } from './brand.ts'
 import {
   type CustomGroup,

@@ -10,15 +10,11 @@ import { createHash } from 'node:crypto'
 
 import { canonicalJson } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { groupOf } from '../target/discovery.ts'
+import { groupOf } from '../target/target-cluster.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { Applied, ManagedResource } from './managed-resources.ts'
 import type { Manifest } from './manifest.ts'
 import type { Desired } from './manifest-object.ts'
-
-/** Whether an object that was applied and is missing now is created again. */
-export const RECREATIONS = ['always', 'perJob', 'never'] as const
-export type Recreation = (typeof RECREATIONS)[number]
 
 /** What the status is to remember of an object that this job has applied; undefined when the object is created whenever it is missing. */
 export function appliedBy(manifest: Manifest, jobID: string | undefined): Applied | undefined {

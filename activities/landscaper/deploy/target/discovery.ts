@@ -10,7 +10,7 @@ import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
 import { type Fields, isMap } from '../objects/readiness/field-reader.ts'
 import { unlessAborted } from './shared-work.ts'
-import type { ServedKind, TargetCluster } from './target-cluster.ts'
+import { groupOf, type ServedKind, type TargetCluster } from './target-cluster.ts'
 
 const REMEMBERED_MS = 10 * 60_000
 const UNKNOWN_MS = 1000
@@ -83,11 +83,6 @@ class KindCache {
     })
     return answer
   }
-}
-
-/** The group of `<group>/<version>`; empty for the core group. */
-export function groupOf(apiVersion: string): string {
-  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
 }
 
 function groupOfPath(path: string): string {

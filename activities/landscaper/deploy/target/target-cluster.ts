@@ -8,6 +8,11 @@ export interface ServedKind extends Resource {
   readonly namespaced: boolean
 }
 
+/** The group of `<group>/<version>`; empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+}
+
 export interface TargetCluster {
   readonly kube: KubeClient
   /**

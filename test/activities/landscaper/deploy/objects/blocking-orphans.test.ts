@@ -128,7 +128,7 @@ describe('the orphan that holds what a rejected object needs', () => {
     expect(await blocker(orphan, rejected, error)).toBe(expected)
   })
 
-  it.each([
+  it.each<[string, Around]>([
     ['of policy keep', { policy: 'keep' }],
     ['of policy ignore', { policy: 'ignore' }],
     ['that another item has taken over', { labels: { [BRAND.label]: 'another' } }],
