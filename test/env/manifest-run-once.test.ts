@@ -58,7 +58,7 @@ const started = (live: object | undefined) =>
   (live as { status?: { startTime?: string } } | undefined)?.status?.startTime
 
 describe('an object that runs once', () => {
-  it('is created once in a job, whatever the item waits for and however often its worker begins again', async () => {
+  it('is created once in a job, also when its worker begins again while the item waits', async () => {
     const objects = [job('migration'), pod('task', 'Never'), waiting('slow')]
     const item = stage.item('once').configure(objects)
     expect(await item.step('install')).toMatchObject({ result: 'waiting' })

@@ -2,8 +2,8 @@
 //
 //   D1. One look goes as far as it can: apply, clean up orphans, readiness, exports, patches. What is missing is looked at again; nothing sleeps.
 //   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
-//   D3. An object that vanishes while a check waits is sent again, for another object may wait for it; one that runs once is not (run-once.ts).
-//   D4. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors. One that holds a resource for which the
+//   D3. An object that vanishes while a check waits is sent again, for another object may wait for it; an object that runs once is not (run-once.ts).
+//   D4. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors. An orphan that holds a resource for which the
 //       API server rejects a new object goes first (blocking-orphans.ts).
 
 import type { KubeObject } from '../../../kube/client.ts'
@@ -133,7 +133,7 @@ class Deployment {
   /** @returns `none` when no orphan holds what the rejected objects need, `gone` when one did, else what it waits for. */
   async #removeBlocker(rejections: readonly Rejection[]): Promise<DeployStep | 'none' | 'gone'> {
     const { item, target, signal } = this.#work
-    // One that no deletion group takes stays, and does not block a second time.
+    // An orphan in no deletion group stays; Pawl looks at it once.
     const orphans = this.#orphans.filter((orphan) => !this.#removedFirst.has(orphan))
     const search = { target, mark: markOf(item), orphans, rejections, signal }
     let blocker: ManagedResource | undefined
@@ -147,7 +147,7 @@ class Deployment {
     return 'gone'
   }
 
-  /** @returns `step`: what stands in the way; undefined when all is sent. */
+  /** @returns `step`: the failure or the wait; undefined when all objects are sent. */
   async #applyOnce(): Promise<{ step: DeployStep | undefined; rejections: readonly Rejection[] }> {
     const { item, target, signal } = this.#work
     const { manifests, updateStrategy: strategy } = this.#config
@@ -215,7 +215,7 @@ class Deployment {
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
   }
 
-  /** Whatever its kind, an object that is completed runs once: a controller may remove it from now on. */
+  /** A completed object of any kind runs once: a controller may remove it from now on. */
   #observe(object: KubeObject): void {
     if (!isCompleted(object)) return
     this.#managed = this.#managed.map((managed) => {

@@ -60,7 +60,7 @@ const REJECTED: ReadonlySet<number> = new Set([400, 403, 409, 422])
 const isRejection = ({ status, isDenial }: KubeError) => isDenial || REJECTED.has(status)
 
 function holds(orphan: Orphan, { object, error }: Rejection): boolean {
-  // Servers say anything; what is looked through is short.
+  // An answer may be of any length.
   const message = error.message.slice(0, 2000)
   return (
     holdsQuota(orphan, object, message) ||
@@ -141,11 +141,11 @@ function hostsIn(object: Json): readonly string[] {
   )
 }
 
-/** The answer names the orphan as the one that has it already. */
+/** The answer names the orphan, and says that it has the value already. */
 function isNamed(orphan: Orphan, object: Desired, message: string): boolean {
   const { name } = orphan.managed.resource
   if (!TAKEN.test(message) || !isSameKind(orphan, object)) return false
-  // After the words for the rejected object, whose name may contain that of the orphan.
+  // Without the name of the rejected object, which may contain the orphan's name.
   const words = message
     .split(object.metadata.name)
     .join(' ')

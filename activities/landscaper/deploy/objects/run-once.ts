@@ -4,7 +4,7 @@
 //       tell who removed it.
 //   O2. The status remembers which job has applied it, with its uid. A worker that dies between the create and the write of the status may create it
 //       a second time, if the object has ended and gone before the next worker looks.
-//   O3. A further job creates it again, unless the manifest's entry says `recreate: never` and the manifest is the one that was applied.
+//   O3. A further job creates it again, unless the manifest's entry says `recreate: never` and the manifest has not changed since.
 
 import { createHash } from 'node:crypto'
 
@@ -23,7 +23,7 @@ export function appliedBy(manifest: Manifest, jobID: string | undefined): Applie
   return isOnce ? applied(manifest, jobID) : undefined
 }
 
-/** The same of an object that was seen to be completed, whatever its kind. */
+/** As `appliedBy`, for a completed object of any kind. */
 export function completedBy(manifest: Manifest, jobID: string | undefined): Applied | undefined {
   return manifest.recreate === 'always' ? undefined : applied(manifest, jobID)
 }

@@ -98,7 +98,7 @@ async function problemOf(
       forgetKinds: (apiVersion) => cluster.forgetKinds(apiVersion),
     }
   }
-  // The work of the next job, not that of the job in the status.
+  // The preview is of the next job, not of the job in the status.
   const next = { ...item, status: { ...item.status, jobID: '' } }
   const work = { item: next, openTarget, data: dataOf(deps, { namespace }), signal }
   const step = deployer.needsTarget

@@ -146,7 +146,7 @@ async function lackOf(
 ): Promise<Lack | undefined> {
   const { name, namespace, uid } = object.metadata
   const current = withoutStaleConditions(object)
-  // R2. Also what has to be absent (`!`) is absent from the whole object.
+  // R2. The operator `!` looks at all conditions, the other operators at the current ones.
   const problem =
     staleStatus(object, changed?.has(uid) === true) ??
     (await data.unsatisfied(object, requirements)) ??

@@ -9,7 +9,7 @@ const UNDATED = 'it was changed a moment ago, and its status does not say which 
 /**
  * Why the status cannot be used yet; undefined when it can.
  *
- * The status names its generation in `observedGeneration`, or in those of its conditions. Where it names none, a status that is read together with
+ * The status names its generation in `observedGeneration`, or its conditions do. Where it names none, a status that is read together with
  * the write may be older than the write: it counts from the next look on.
  *
  * @param isChanged this look has changed the object.

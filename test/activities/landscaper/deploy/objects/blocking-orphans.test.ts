@@ -133,11 +133,11 @@ describe('the orphan that holds what a rejected object needs', () => {
     ['of policy ignore', { policy: 'ignore' }],
     ['that another item has taken over', { labels: { [BRAND.label]: 'another' } }],
     ['without a label, that is not the object that was recorded', { labels: {} }],
-  ])('is none %s', async (_, around) => {
+  ])('is not an orphan %s', async (_, around) => {
     expect(await blocker(port(30080), port(30080), ALLOCATED, around)).toBeUndefined()
   })
 
-  it('is none in another namespace than that of the quota', async () => {
+  it('does not exist in another namespace than the quota', async () => {
     expect(await blocker(map, map, QUOTA, { namespace: 'm' })).toBeUndefined()
   })
 })
