@@ -115,7 +115,8 @@ class ItemStage {
 
   #openTarget = (namespace: string, name: string): Promise<TargetCluster> => {
     const { kube } = this.#current().deps
-    if (name === 'here') return Promise.resolve({ kube, servedKind: () => Promise.resolve(undefined) })
+    if (name === 'here')
+      return Promise.resolve({ kube, servedKind: () => Promise.resolve(undefined), forgetKinds: () => undefined })
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     return Promise.reject(
       new DeployError('OpenTarget', 'NoTargetFound', `target ${namespace}/${name}: there is none`, codes),

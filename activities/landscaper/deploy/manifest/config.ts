@@ -12,7 +12,7 @@ import { describeObject } from '../target/read-object.ts'
 import { ConfigReader, isMap, type Json } from '../objects/config-reader.ts'
 import { type DeletionGroup, readDeletionGroups } from '../objects/deletion-groups.ts'
 import { POLICIES, resourceKey } from '../objects/managed-resources.ts'
-import { type Manifest, STRATEGIES, type UpdateStrategy } from '../objects/manifest.ts'
+import { type Manifest, RECREATIONS, STRATEGIES, type UpdateStrategy } from '../objects/manifest.ts'
 import { readObjects } from '../objects/manifest-object.ts'
 
 const GROUP = 'manifest.deployer.landscaper.gardener.cloud'
@@ -123,7 +123,7 @@ interface Located {
 
 function readRawEntry(reader: ConfigReader, entry: unknown, field: string): Located[] {
   const plain = { policy: 'manage', annotateBeforeCreate: {}, annotateBeforeDelete: {} } as const
-  const patches = { patchAfterDeployment: undefined, patchBeforeDelete: undefined }
+  const patches = { patchAfterDeployment: undefined, patchBeforeDelete: undefined, recreate: undefined }
   return readObjects(reader, entry, field).map(({ object, field: at }) => ({
     field: at,
     manifest: { object, ...plain, ...patches },
@@ -141,6 +141,7 @@ function readEntry(reader: ConfigReader, entry: unknown, field: string): Located
     annotateBeforeDelete: reader.textMap(entry['annotateBeforeDelete'], `${field}.annotateBeforeDelete`),
     patchAfterDeployment: reader.map(entry['patchAfterDeployment'], `${field}.patchAfterDeployment`),
     patchBeforeDelete: reader.map(entry['patchBeforeDelete'], `${field}.patchBeforeDelete`),
+    recreate: reader.word(entry['recreate'], `${field}.recreate`, RECREATIONS, undefined),
   }
   return readObjects(reader, entry['manifest'], `${field}.manifest`).map(({ object, field: at }) => ({
     field: at,

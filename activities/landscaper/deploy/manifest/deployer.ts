@@ -2,8 +2,9 @@
 //
 //   D1. One look goes as far as it can: apply, clean up orphans, readiness, exports, patches. What is missing is looked at again; nothing sleeps.
 //   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
-//   D3. What vanishes while a check waits is sent again, for whatever waits may wait for it.
-//   D4. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
+//   D3. An object that vanishes while a check waits is sent again, for another object may wait for it; an object that runs once is not (run-once.ts).
+//   D4. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors. An orphan that holds a resource for which the
+//       API server rejects a new object goes first (blocking-orphans.ts).
 
 import type { KubeObject } from '../../../kube/client.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -14,19 +15,22 @@ import { inParallel } from '../../../kube/in-parallel.ts'
 import { checkReadiness } from '../objects/readiness/check-readiness.ts'
 import { notReady } from '../objects/readiness/default-checks.ts'
 import { readExports } from '../objects/resource-exports.ts'
-import { readObject } from '../target/read-object.ts'
+import { servedInAnyVersion } from '../target/discovery.ts'
+import { readServed } from '../target/read-object.ts'
 import { applyManifests } from '../objects/apply.ts'
 import { OPERATION } from '../objects/apply-object.ts'
+import { blockingOrphan, type Rejection } from '../objects/blocking-orphans.ts'
 import { isMarked, type ItemMark, itemLabel } from '../objects/brand.ts'
 import { awaitedDefinition, unestablished } from '../objects/definitions.ts'
 import { DEFAULT_GROUPS, isCrd } from '../objects/deletion-groups.ts'
 import { leaveFormerTarget, targetOf } from '../objects/former-target.ts'
-import { type ManagedResource, resourceKey, union } from '../objects/managed-resources.ts'
-import type { Manifest } from '../objects/manifest.ts'
+import { type ManagedResource, union } from '../objects/managed-resources.ts'
+import { type Manifest, managedResource } from '../objects/manifest.ts'
 import { isAmong, orphansOf, withKnownUids } from '../objects/orphans.ts'
 import { PATCH_OPERATION, patchDeployed } from '../objects/patch-deployed.ts'
 import { joinedError, listed } from '../objects/problems.ts'
-import { removalStep } from '../objects/removal.ts'
+import { forgetKinds, isOfAll, removalStep } from '../objects/removal.ts'
+import { completedBy, isCompleted } from '../objects/run-once.ts'
 import { BRAND } from './brand.ts'
 import { type ManifestConfig, readManifestConfig } from './config.ts'
 import { intended } from './intent.ts'
@@ -60,6 +64,9 @@ class Deployment {
   #managed: readonly ManagedResource[]
   /** The uids of what this look has already seen ready. */
   #ready: ReadonlySet<string | undefined> = new Set()
+  /** The uids of objects that this look has changed. */
+  #changed: ReadonlySet<string | undefined> = new Set()
+  readonly #removedFirst = new Set<ManagedResource>()
   #hasVanished = false
 
   constructor(work: ItemWork, config: ManifestConfig) {
@@ -113,29 +120,70 @@ class Deployment {
     return hasUids && this.#config.manifests.every((manifest) => mayBeUnknown(manifest) || isKnown(manifest))
   }
 
-  /** @returns what stands in the way; undefined when all is sent. */
+  /** D4. @returns as `#applyOnce`, when no orphan blocks the apply any more. */
   async #apply(): Promise<DeployStep | undefined> {
+    for (;;) {
+      const { step, rejections } = await this.#applyOnce()
+      const removed = rejections.length === 0 ? 'none' : await this.#removeBlocker(rejections)
+      if (removed === 'none') return step
+      if (removed !== 'gone') return removed
+    }
+  }
+
+  /** @returns `none` when no orphan holds what the rejected objects need, `gone` when one did, else what it waits for. */
+  async #removeBlocker(rejections: readonly Rejection[]): Promise<DeployStep | 'none' | 'gone'> {
+    const { item, target, signal } = this.#work
+    // An orphan in no deletion group stays; Pawl looks at it once.
+    const orphans = this.#orphans.filter((orphan) => !this.#removedFirst.has(orphan))
+    const search = { target, mark: markOf(item), orphans, rejections, signal }
+    let blocker: ManagedResource | undefined
+    const step = await this.#guarded('CleanupOrphaned', async () => {
+      blocker = await blockingOrphan(search)
+      return blocker === undefined ? undefined : await this.#remove([blocker], 'first')
+    })
+    if (step !== undefined) return step
+    if (blocker === undefined) return 'none'
+    this.#removedFirst.add(blocker)
+    return 'gone'
+  }
+
+  /** @returns `step`: the failure or the wait; undefined when all objects are sent. */
+  async #applyOnce(): Promise<{ step: DeployStep | undefined; rejections: readonly Rejection[] }> {
     const { item, target, signal } = this.#work
     const { manifests, updateStrategy: strategy } = this.#config
     const marks = { ...markOf(item), strategy }
-    const own = new Set(this.#managed.flatMap(({ resource }) => resource.uid ?? []))
-    const { managed, objects, pending, problems } = await applyManifests({ target, manifests, marks, own, signal })
-    this.#ready = new Set(objects.filter(isReady).map(({ metadata }) => metadata.uid))
+    const input = { target, manifests, marks, signal, jobID: jobOf(item), remembered: this.#managed }
+    const { managed, objects, changed, pending, problems, rejections } = await applyManifests(input)
+    this.#changed = changed
+    const isReadyNow = (object: KubeObject) => isReady(object, changed.has(object.metadata.uid))
+    this.#ready = new Set(objects.filter(isReadyNow).map(({ metadata }) => metadata.uid))
     const failed = problems.length > 0
     this.#managed = failed ? withKnownUids(managed, this.#managed) : managed
-    if (failed) return { result: 'failed', error: joinedError(OPERATION, problems) }
-    if (pending.length === 0) return undefined
-    return { result: 'waiting', checkpoint: AT_APPLY, waitingFor: listed(pending) }
+    for (const object of objects) this.#observe(object)
+    if (failed) return { step: { result: 'failed', error: joinedError(OPERATION, problems) }, rejections }
+    if (pending.length === 0) return { step: undefined, rejections }
+    return { step: { result: 'waiting', checkpoint: AT_APPLY, waitingFor: listed(pending) }, rejections }
   }
 
+  /** Orphans that are the same objects as applied ones, shown by another group, stay. */
   async #cleanUp(): Promise<DeployStep | undefined> {
-    const { item } = this.#work
+    const applied = new Set(this.#managed.flatMap(({ resource }) => resource.uid ?? []))
+    const isApplied = ({ resource: { uid } }: ManagedResource) => uid !== undefined && applied.has(uid)
+    return await this.#remove(
+      this.#orphans.filter((orphan) => !isApplied(orphan)),
+      'last',
+    )
+  }
+
+  async #remove(resources: readonly ManagedResource[], order: 'first' | 'last'): Promise<DeployStep | undefined> {
+    const { deletionGroupsDuringUpdate: groups } = this.#config
     const step = await removalStep({
       work: this.#work,
       operation: 'CleanupOrphaned',
-      mark: markOf(item),
-      resources: this.#orphans,
-      groups: this.#config.deletionGroupsDuringUpdate,
+      mark: markOf(this.#work.item),
+      resources,
+      // Groups that delete all objects of a type take more than one orphan.
+      groups: order === 'last' ? groups : groups.filter((group) => !isOfAll(group)),
       spared: this.#managed,
     })
     if (step.result === 'gone') return undefined
@@ -145,16 +193,45 @@ class Deployment {
   async #finish(): Promise<DeployStep> {
     const { target, signal } = this.#work
     const { readiness, exports, manifests } = this.#config
-    const objects = this.#managed.map(({ resource }) => resource).filter(({ uid }) => !this.#ready.has(uid))
+    const objects = this.#managed
+      .map(({ resource, applied }) => ({ ...resource, isFinished: applied !== undefined }))
+      .filter(({ uid }) => !this.#ready.has(uid))
     const definition = readiness.disableDefault ? undefined : await awaitedDefinition(target, objects, signal)
     if (definition !== undefined) return waitingForDefinition(definition)
-    const { hasVanished = false, ...ready } = await checkReadiness({ work: this.#work, objects, config: readiness })
+    const { hasVanished = false, ...ready } = await checkReadiness({
+      work: this.#work,
+      objects,
+      config: readiness,
+      changed: this.#changed,
+      finished: this.#managed.filter(({ applied }) => applied !== undefined),
+      observe: (object) => this.#observe(object),
+      satisfied: (finished, check) => this.#noteSatisfied(finished, check),
+    })
     this.#hasVanished = hasVanished
     if (ready.result !== 'done') return ready
     const exported = await readExports({ work: this.#work, exports, deployer: NAME })
     if (exported.result !== 'done') return exported
     const problems = await patchDeployed({ target, brand: BRAND, signal }, manifests.filter(isAmong(this.#managed)))
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
+  }
+
+  /** A completed object of any kind runs once: a controller may remove it from now on. */
+  #observe(object: KubeObject): void {
+    if (!isCompleted(object)) return
+    this.#managed = this.#managed.map((managed) => {
+      if (managed.applied !== undefined || managed.resource.uid !== object.metadata.uid) return managed
+      const manifest = this.#config.manifests.find(isAmong([managed]))
+      const applied = manifest && completedBy(manifest, jobOf(this.#work.item))
+      return applied === undefined ? managed : { ...managed, applied }
+    })
+  }
+
+  #noteSatisfied({ resource }: ManagedResource, check: string): void {
+    this.#managed = this.#managed.map((managed) => {
+      const { applied } = managed
+      if (applied === undefined || managed.resource.uid !== resource.uid) return managed
+      return { ...managed, applied: { ...applied, checks: [...(applied.checks ?? []), check].sort() } }
+    })
   }
 
   async #guarded<Step extends DeployStep | undefined>(
@@ -178,12 +255,16 @@ class Deployment {
   }
 }
 
+function jobOf({ status }: DeployItem): string | undefined {
+  return status?.jobID === '' ? undefined : status?.jobID
+}
+
 function markOf({ metadata }: DeployItem): ItemMark {
   return { brand: BRAND, item: itemLabel(metadata.name) }
 }
 
-function isReady(object: KubeObject): boolean {
-  return notReady(object) === undefined && !(isCrd(object) && unestablished(object) !== undefined)
+function isReady(object: KubeObject, isChanged: boolean): boolean {
+  return notReady(object, isChanged) === undefined && !(isCrd(object) && unestablished(object) !== undefined)
 }
 
 function waitingForDefinition(definition: KubeObject): DeployStep {
@@ -201,6 +282,10 @@ async function uninstall(work: ItemWork): Promise<DeployStep> {
   if (left.result === 'waiting') return { ...left, checkpoint: AT_DELETE }
   if (left.result === 'failed') return left
   const remembered = left.result === 'here' ? managed : []
+  forgetKinds(
+    work.target,
+    config.manifests.map((manifest) => managedResource(manifest, {})),
+  )
   const resources = union(remembered, await unremembered(work, config, { remembered, mark }))
   const step = await removalStep({ ...removal, resources })
   if (step.result === 'gone') return { result: 'done' }
@@ -227,23 +312,15 @@ async function unremembered(
   { manifests }: Pick<ManifestConfig, 'manifests'>,
   { remembered, mark }: { remembered: readonly ManagedResource[]; mark: ItemMark },
 ): Promise<readonly ManagedResource[]> {
-  const keys = new Set(remembered.map(({ resource }) => resourceKey(resource)))
-  const found = await inParallel(manifests, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
-    const { object, policy, annotateBeforeDelete, patchBeforeDelete } = manifest
-    const { apiVersion, kind, metadata } = object
-    const served = policy === 'ignore' ? undefined : await work.target.servedKind(apiVersion, kind, work.signal)
+  const isKnown = isAmong(remembered)
+  const unknown = manifests.filter((manifest) => manifest.policy !== 'ignore' && !isKnown(manifest))
+  const { target, signal } = work
+  const found = await inParallel(unknown, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
+    const served = await servedInAnyVersion(target, manifest.object, signal)
     if (served === undefined) return undefined
-    const { name, namespace } = metadata
-    const reference = { apiVersion, kind, name, ...(served.namespaced && namespace !== undefined && { namespace }) }
-    if (keys.has(resourceKey(reference))) return undefined
-    const live = await readObject(work.target, reference, work.signal)
+    const live = await readServed(target, { served, ...manifest.object.metadata, signal })
     if (live === undefined || !isMarked(live.metadata.labels, mark)) return undefined
-    return {
-      policy,
-      resource: reference,
-      annotateBeforeDelete,
-      ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
-    }
+    return managedResource(manifest, { isNamespaced: served.namespaced })
   })
   return found.filter((managed) => managed !== undefined)
 }

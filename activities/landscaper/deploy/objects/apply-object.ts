@@ -21,16 +21,18 @@ export const OPERATION = 'ApplyManifests'
 const MOST_TRIES = 5
 
 export interface Sending {
-  readonly kube: KubeClient
+  readonly kube: Pick<KubeClient, 'request'>
   readonly served: ServedKind
   readonly manifest: Manifest
   readonly marks: Marks
   /** The uids of objects that the item is known to have. */
   readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
+  /** The object runs once, and this job has applied it: it is not created again. */
+  readonly isFinished: boolean
 }
 
-/** @returns the object as it is now; undefined when it is somebody else's and the policy leaves it. @throws KubeError, DeployError */
+/** @returns the object as it is now; undefined when another user's object stays by the policy, or a finished object is gone. @throws KubeError, DeployError */
 export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
   const sending = { ...wanted, manifest: placed(wanted) }
   const path = objectPath(sending)
@@ -39,6 +41,7 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
     signal.throwIfAborted()
     const live = await read(sending, path)
     try {
+      if (hasEnded(sending, live)) return undefined
       if (live === undefined) return await create(sending)
       const intent = intentFor(manifest, live, { marks, own })
       if (intent === 'skip') return undefined
@@ -52,6 +55,10 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
       if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
     }
   }
+}
+
+function hasEnded({ isFinished }: Sending, live: KubeObject | undefined): boolean {
+  return isFinished && (live === undefined || live.metadata.deletionTimestamp !== undefined)
 }
 
 type Ownership = Pick<Sending, 'marks' | 'own'>

@@ -3,18 +3,20 @@
 //   B1. A failing object stops neither its siblings nor the following classes; only refused credentials do.
 //   B2. Every object that was sent, or was about to be, is in `managed`, whatever happened to it.
 //   B3. Custom resources wait until the definition that comes with them is established; they are neither failed nor forgotten.
+//   B4. A kind counts as not served only after a request of this run has said so.
 
-import type { KubeObject } from '../../../kube/client.ts'
-import { isNotFound } from '../../../kube/errors.ts'
+import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../kube/client.ts'
+import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { objectOf } from '../target/answers.ts'
-import { describeObject } from '../target/read-object.ts'
+import { describeObject, isSameKind } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
+import type { Rejection } from './blocking-orphans.ts'
 import type { Marks } from './changes.ts'
 import { unestablished } from './definitions.ts'
 import { isCrd } from './deletion-groups.ts'
-import type { ManagedResource } from './managed-resources.ts'
+import { type ManagedResource, resourceKey } from './managed-resources.ts'
 import { type Manifest, managedResource } from './manifest.ts'
 import {
   CLASSES,
@@ -25,7 +27,9 @@ import {
   type PlacementClass,
   servedKind,
 } from './placement.ts'
+import { keysOf } from './orphans.ts'
 import { attempt, type Problem } from './problems.ts'
+import { appliedBy, isFinished } from './run-once.ts'
 
 const WRITES_AT_ONCE = 10
 
@@ -33,9 +37,11 @@ export interface ApplyInput {
   readonly target: TargetCluster
   readonly manifests: readonly Manifest[]
   readonly marks: Marks
-  /** The uids of objects that the item is known to have. */
-  readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
+  /** The job; undefined in a preview. */
+  readonly jobID: string | undefined
+  /** What the item is known to have. */
+  readonly remembered: readonly ManagedResource[]
 }
 
 /** All in the order of the configuration, so that a failure that repeats itself looks the same. */
@@ -44,9 +50,13 @@ export interface ApplyResult {
   readonly managed: readonly ManagedResource[]
   /** Of those that were sent, as the server answered. */
   readonly objects: readonly KubeObject[]
+  /** The uids of objects that were there and were changed. */
+  readonly changed: ReadonlySet<string | undefined>
   /** What has to be there before the rest can be sent. */
   readonly pending: readonly string[]
   readonly problems: readonly Problem[]
+  /** The manifests that the API server does not take, with its answers. */
+  readonly rejections: readonly Rejection[]
 }
 
 /** Repeated, it writes only what differs. @throws DeployError when credentials are refused. */
@@ -57,8 +67,12 @@ export async function applyManifests(input: ApplyInput): Promise<ApplyResult> {
 class Application {
   readonly #input: ApplyInput
   readonly #own: ReadonlyMap<string, DefinedKind>
+  /** By key. */
+  readonly #known: ReadonlyMap<string, ManagedResource>
+  readonly #uids: ReadonlySet<string | undefined>
   readonly #managed = new Map<Manifest, ManagedResource>()
   readonly #objects: KubeObject[] = []
+  readonly #changed = new Set<string | undefined>()
   readonly #pending = new Map<Manifest, string>()
   readonly #problems = new Map<Manifest, Problem>()
   /** The item's definitions as the server has them, by name. */
@@ -67,10 +81,13 @@ class Application {
   constructor(input: ApplyInput) {
     this.#input = input
     this.#own = definedKinds(input.manifests)
+    this.#known = new Map(input.remembered.map((managed) => [resourceKey(managed.resource), managed]))
+    this.#uids = new Set(input.remembered.flatMap(({ resource }) => resource.uid ?? []))
   }
 
   async run(): Promise<ApplyResult> {
     const manifests = this.#input.manifests.filter(({ policy }) => policy !== 'ignore')
+    await this.#requestUnknownKinds(manifests)
     const placed = await inParallel(manifests, WRITES_AT_ONCE, async (manifest) => ({
       manifest,
       place: await this.#place(manifest),
@@ -83,9 +100,29 @@ class Application {
     return {
       managed: this.#ordered(this.#managed),
       objects: this.#objects,
+      changed: this.#changed,
       pending: [...new Set(this.#ordered(this.#pending))],
       problems: this.#ordered(this.#problems),
+      rejections: this.#rejections(),
     }
+  }
+
+  #rejections(): readonly Rejection[] {
+    return [...this.#problems].flatMap(([{ object }, { cause }]) =>
+      cause instanceof KubeError ? [{ object, error: cause }] : [],
+    )
+  }
+
+  /** B4. One new request per group, however many objects have kinds that are not in the cache. */
+  async #requestUnknownKinds(manifests: readonly Manifest[]): Promise<void> {
+    const { target, signal } = this.#input
+    const foreign = manifests.map(({ object }) => object).filter((object) => !this.#own.has(kindKey(object)))
+    const kinds = [...new Map(foreign.map((object) => [kindKey(object), object])).values()]
+    const answers = await inParallel(kinds, WRITES_AT_ONCE, async ({ apiVersion, kind }) => {
+      const answer = await attempt(OPERATION, kind, () => target.servedKind(apiVersion, kind, signal))
+      return 'value' in answer && answer.value === undefined ? [apiVersion] : []
+    })
+    for (const apiVersion of new Set(answers.flat())) target.forgetKinds(apiVersion)
   }
 
   #ordered<One>(found: ReadonlyMap<Manifest, One>): One[] {
@@ -108,21 +145,39 @@ class Application {
   }
 
   async #send(manifest: Manifest, defined: DefinedKind | undefined): Promise<Sent> {
-    const { target, marks, own, signal } = this.#input
+    const { target, marks, signal } = this.#input
+    const finished = this.#finished(manifest)
     const { apiVersion, kind } = manifest.object
     const notYet = { pending: `kind ${kind} of ${apiVersion} is not served yet` }
-    const served =
-      defined === undefined
-        ? await servedKind(this.#input, manifest.object)
-        : await target.servedKind(apiVersion, kind, signal)
-    if (served === undefined) return notYet
-    try {
-      return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, own, signal }) }
-    } catch (error) {
-      // Servers begin to serve a new kind one after another.
-      if (defined === undefined || !isNotFound(error) || /namespaces "/.test(error.message)) throw error
-      return notYet
+    for (let tried: ServedKind | undefined; ;) {
+      const served =
+        defined === undefined
+          ? await servedKind(this.#input, manifest.object)
+          : await target.servedKind(apiVersion, kind, signal)
+      if (served === undefined) return notYet
+      try {
+        const sending = { served, manifest, marks, signal, own: this.#uids, isFinished: finished !== undefined }
+        return { served, finished, object: await applyObject({ ...sending, kube: this.#observed }) }
+      } catch (error) {
+        if (!isNotFound(error) || error.missing?.kind === 'namespaces') throw error
+        // A wrong path has dropped the cached kind: it may have another plural or scope now.
+        const current = tried === undefined ? await target.servedKind(apiVersion, kind, signal) : served
+        if (current !== undefined && !isSameKind(current, served)) tried = served
+        // Servers begin to serve a new kind one after another.
+        else if (defined !== undefined) return notYet
+        else throw error
+      }
     }
+  }
+
+  /** The client, which notes the objects that its requests change. */
+  readonly #observed: Pick<KubeClient, 'request'> = {
+    request: async <T>(method: Method, path: string, options?: RequestOptions): Promise<T> => {
+      const answer = await this.#input.target.kube.request<T>(method, path, options)
+      const isChange = (method === 'PUT' || method === 'PATCH') && options?.query?.['dryRun'] === undefined
+      if (isChange) this.#changed.add(objectOf(answer, [method, path]).metadata.uid)
+      return answer
+    },
   }
 
   #note(manifest: Manifest, sent: Sent): void {
@@ -130,14 +185,22 @@ class Application {
       this.#await(manifest, sent.pending)
       return
     }
-    const { object, served } = sent
-    if (object === undefined) return
+    const { object, served, finished } = sent
+    if (object === undefined) {
+      if (finished !== undefined) this.#managed.set(manifest, finished)
+      return
+    }
     this.#objects.push(object)
     if (isCrd(manifest.object)) this.#definitions.set(object.metadata.name, object)
-    this.#managed.set(
-      manifest,
-      managedResource(manifest, { uid: object.metadata.uid, isNamespaced: served.namespaced }),
-    )
+    const known = { uid: object.metadata.uid, isNamespaced: served.namespaced }
+    const applied = finished?.applied ?? appliedBy(manifest, this.#input.jobID)
+    this.#managed.set(manifest, managedResource(manifest, { ...known, applied }))
+  }
+
+  /** The remembered object of the manifest when this job does not create it again. */
+  #finished(manifest: Manifest): ManagedResource | undefined {
+    const known = keysOf(manifest).flatMap((key) => this.#known.get(key) ?? [])
+    return known.find((managed) => isFinished(manifest, managed, this.#input.jobID))
   }
 
   #await(manifest: Manifest, missing: string): void {
@@ -178,4 +241,10 @@ class Application {
   }
 }
 
-type Sent = { readonly served: ServedKind; readonly object: KubeObject | undefined } | { readonly pending: string }
+type Sent =
+  | {
+      readonly served: ServedKind
+      readonly object: KubeObject | undefined
+      readonly finished: ManagedResource | undefined
+    }
+  | { readonly pending: string }

@@ -25,7 +25,12 @@ export class ConfigReader extends FieldReader {
   }
 
   /** One of the words; absent and empty are the default. */
-  word<Word extends string>(value: unknown, field: string, words: readonly Word[], otherwise: Word): Word {
+  word<Word extends string, Otherwise extends Word | undefined>(
+    value: unknown,
+    field: string,
+    words: readonly Word[],
+    otherwise: Otherwise,
+  ): Word | Otherwise {
     if (value === undefined || value === null || value === '') return otherwise
     const word = words.find((one) => one === value)
     if (word !== undefined) return word

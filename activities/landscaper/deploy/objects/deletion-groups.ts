@@ -3,6 +3,7 @@
 
 import type { ConfigReader, Json } from './config-reader.ts'
 import { isMap } from './config-reader.ts'
+import { groupOf } from '../target/target-cluster.ts'
 import { API_VERSION } from './manifest-object.ts'
 import type { ResourceRef } from './managed-resources.ts'
 
@@ -123,7 +124,7 @@ export function isInGroup(group: DeletionGroup, resource: ResourceRef, plural: s
       if (group.targetName !== undefined) return false
       return group.resources.some(
         (types) =>
-          types.apiVersion === resource.apiVersion &&
+          groupOf(types.apiVersion) === groupOf(resource.apiVersion) &&
           isKind(types.kind, resource.kind, plural) &&
           isNamed(types, resource),
       )

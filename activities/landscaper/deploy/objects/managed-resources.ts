@@ -4,6 +4,7 @@
 //
 // Source: spec/landscaper.md 4.2 step 5, appendix B 31.
 
+import { groupOf } from '../target/target-cluster.ts'
 import { isName } from '../target/read-object.ts'
 import { isMap, type Json } from './config-reader.ts'
 
@@ -27,12 +28,21 @@ export interface ManagedResource {
   readonly patchBeforeDelete?: Json
   /** The server has forbidden to make it; of meaning only without uid, while it was never known to be there. */
   readonly refused?: true
+  /** Of an object that runs once (run-once.ts): how it was applied. */
+  readonly applied?: Applied
+}
+
+export interface Applied {
+  readonly jobID: string
+  /** A hash of the manifest. */
+  readonly manifest: string
+  /** The names of the custom readiness checks that the object satisfied when it was last seen. */
+  readonly checks?: readonly string[]
 }
 
 /** Group, kind, namespace and name: versions of one group show the same object. */
 export function resourceKey({ apiVersion, kind, namespace, name }: ResourceRef): string {
-  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
-  return [group, kind, namespace ?? '', name].join('|')
+  return [groupOf(apiVersion), kind, namespace ?? '', name].join('|')
 }
 
 /** As references to objects of kinds without namespaces are. */
@@ -58,7 +68,15 @@ function readEntry(entry: unknown): ManagedResource | undefined {
     ...(isTextMap(annotateBeforeDelete) && { annotateBeforeDelete }),
     ...(isMap(patchBeforeDelete) && { patchBeforeDelete }),
     ...(refused === true && { refused }),
+    ...readApplied(entry['applied']),
   }
+}
+
+function readApplied(value: unknown): Pick<ManagedResource, 'applied'> {
+  if (!isMap(value)) return {}
+  const { jobID, manifest, checks } = value
+  if (typeof jobID !== 'string' || !isText(manifest)) return {}
+  return { applied: { jobID, manifest, ...(Array.isArray(checks) && { checks: checks.filter(isText) }) } }
 }
 
 function readRef({ apiVersion, kind, name, namespace, uid }: Json): ResourceRef | undefined {

@@ -1,7 +1,7 @@
 // One object that an item wants on its target, and what is done with it: what deployers make of their configurations, and apply.
 
 import type { Json } from './config-reader.ts'
-import type { ManagedResource, Policy } from './managed-resources.ts'
+import type { Applied, ManagedResource, Policy } from './managed-resources.ts'
 import type { Desired } from './manifest-object.ts'
 
 /**
@@ -11,6 +11,10 @@ import type { Desired } from './manifest-object.ts'
 export const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite', 'replace'] as const
 export type UpdateStrategy = (typeof STRATEGIES)[number]
 
+/** Whether an object that was applied and is missing now is created again. */
+export const RECREATIONS = ['always', 'perJob', 'never'] as const
+export type Recreation = (typeof RECREATIONS)[number]
+
 /** One object and what is done with it. Annotations and patches hold user content. */
 export interface Manifest {
   readonly policy: Policy
@@ -19,6 +23,8 @@ export interface Manifest {
   readonly annotateBeforeDelete: Readonly<Record<string, string>>
   readonly patchAfterDeployment: Json | undefined
   readonly patchBeforeDelete: Json | undefined
+  /** Undefined: as its kind does (run-once.ts). */
+  readonly recreate: Recreation | undefined
 }
 
 interface Known {
@@ -26,12 +32,13 @@ interface Known {
   readonly isNamespaced?: boolean
   /** The server has forbidden to make it. */
   readonly isRefused?: boolean
+  readonly applied?: Applied | undefined
 }
 
 /** A manifest's object as the status remembers it. */
 export function managedResource(
   manifest: Manifest,
-  { uid, isNamespaced = true, isRefused = false }: Known,
+  { uid, isNamespaced = true, isRefused = false, applied }: Known,
 ): ManagedResource {
   const { policy, object, annotateBeforeDelete, patchBeforeDelete } = manifest
   const { apiVersion, kind, metadata } = object
@@ -46,5 +53,6 @@ export function managedResource(
     ...(Object.keys(annotateBeforeDelete).length > 0 && { annotateBeforeDelete }),
     ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
     ...(isRefused && { refused: true }),
+    ...(applied !== undefined && { applied }),
   }
 }

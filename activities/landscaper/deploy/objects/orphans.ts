@@ -1,6 +1,6 @@
 // What the status still remembers and the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
 
-import { type ManagedResource, resourceKey, type ResourceRef, withoutNamespace } from './managed-resources.ts'
+import { type ManagedResource, resourceKey, withoutNamespace } from './managed-resources.ts'
 import type { Manifest } from './manifest.ts'
 
 /** An object that is listed is no orphan, whatever its policy: one that became `ignore` is let go of, not deleted. */
@@ -18,30 +18,30 @@ export function isAmong(managed: readonly ManagedResource[]): (manifest: Manifes
   return (manifest) => keysOf(manifest).some((key) => keys.has(key))
 }
 
-// The namespace of a cluster-scoped object means nothing; which kinds those are, only the cluster knows.
-function keysOf({ object: { apiVersion, kind, metadata } }: Manifest): string[] {
+/** The keys under which the status may remember the object: only the cluster knows which kinds have no namespace. */
+export function keysOf({ object: { apiVersion, kind, metadata } }: Manifest): string[] {
   const { name, namespace } = metadata
   const bare = { apiVersion, kind, name }
   return [resourceKey(bare), ...(namespace === undefined ? [] : [resourceKey({ ...bare, namespace })])]
 }
 
-/** `sent` with the uid that an object had before, where sending it failed and so told none. */
+/** `sent` with the uid, and the mark of an object that runs once, that an object had before, where sending it failed and so told none. */
 export function withKnownUids(
   sent: readonly ManagedResource[],
   remembered: readonly ManagedResource[],
 ): readonly ManagedResource[] {
-  const uids = new Map(remembered.map(({ resource }) => [resourceKey(resource), resource.uid]))
-  return sent.map((managed) => {
-    const resource = withUid(managed.resource, uids)
-    return resource === managed.resource ? managed : { ...managed, resource }
-  })
+  const known = new Map(remembered.map((managed) => [resourceKey(managed.resource), managed]))
+  return sent.map((managed) => withUid(managed, known))
 }
 
 // The status knows, other than a manifest whose object was not sent, in which kinds there are no namespaces.
-function withUid(resource: ResourceRef, uids: ReadonlyMap<string, string | undefined>): ResourceRef {
-  if (resource.uid !== undefined) return resource
+function withUid(managed: ManagedResource, known: ReadonlyMap<string, ManagedResource>): ManagedResource {
+  const { resource } = managed
+  if (resource.uid !== undefined) return managed
   const bare = withoutNamespace(resource)
-  const [uid, ofBare] = [uids.get(resourceKey(resource)), uids.get(resourceKey(bare))]
-  if (uid !== undefined) return { ...resource, uid }
-  return ofBare === undefined ? resource : { ...bare, uid: ofBare }
+  for (const one of [resource, bare]) {
+    const { resource: { uid } = {}, applied } = known.get(resourceKey(one)) ?? {}
+    if (uid !== undefined) return { ...managed, resource: { ...one, uid }, ...(applied !== undefined && { applied }) }
+  }
+  return managed
 }

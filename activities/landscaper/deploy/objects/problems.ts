@@ -7,6 +7,8 @@ export interface Problem {
   /** `ConfigMap default/web`. */
   readonly object: string
   readonly error: DeployError
+  /** What the error was made of: the API server's answer. */
+  readonly cause?: unknown
 }
 
 const MOST_SHOWN = 10
@@ -23,7 +25,7 @@ export async function attempt<Result>(
   try {
     return { value: await work() }
   } catch (error) {
-    return { object, error: toError(operation, error) }
+    return { object, error: toError(operation, error), cause: error }
   }
 }
 

@@ -3,15 +3,16 @@
 //   G1. A group begins when the one before is gone. Resources of no group stay on the cluster.
 //   G2. A failing delete stops nothing else of its group, is tried again whatever the server says, and is told beside the time-out
 //       (appendix B 36).
+//   G3. "Gone" is never reported from cached kinds: before that the kinds are requested again, and objects of kinds that have changed are looked for again.
 
 import { resourcePath } from '../../../kube/resource-path.ts'
 import type { DeployError, ItemWork } from '../run/deployer.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { configurationProblem, toRemovalError } from '../run/deploy-errors.ts'
 import { listed, MOST_OBJECTS } from '../target/answers.ts'
-import { readServedKinds, servedOtherwise } from '../target/discovery.ts'
-import { describeObject } from '../target/read-object.ts'
-import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import { readServedKinds, servedInAnyVersion, versionsServed } from '../target/discovery.ts'
+import { describeObject, isSameKind } from '../target/read-object.ts'
+import { groupOf, type ServedKind, type TargetCluster } from '../target/target-cluster.ts'
 import type { ItemMark } from './brand.ts'
 import {
   type CustomGroup,
@@ -43,11 +44,33 @@ export type RemovalStep =
   | { readonly result: 'waiting'; readonly waitingFor: string }
   | { readonly result: 'failed'; readonly error: DeployError }
 
-/** @throws KubeError, DeployError when targets and kinds cannot be asked for. */
+/** @throws KubeError, DeployError when a target or its kinds cannot be read. */
 export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
+  const { work, resources } = input
+  if (resources.length === 0) return { result: 'gone' }
+  let placed = await withKinds(work, resources)
+  for (let tries = 1; tries <= MOST_CHANGES; tries++) {
+    const step = await removePlaced(input, placed)
+    if (step.result !== 'gone') return step
+    // G3.
+    forgetKinds(work.target, resources)
+    const fresh = await withKinds(work, resources)
+    if (fresh.every(({ served }, index) => isSameKind(served, placed[index]?.served))) return step
+    placed = fresh
+  }
+  return { result: 'waiting', waitingFor: 'the kinds that the target serves are changing' }
+}
+
+const MOST_CHANGES = 3
+
+/** Of the groups of these resources. */
+export function forgetKinds(target: TargetCluster, resources: readonly ManagedResource[]): void {
+  const groups = new Map(resources.map(({ resource: { apiVersion } }) => [groupOf(apiVersion), apiVersion]))
+  for (const apiVersion of groups.values()) target.forgetKinds(apiVersion)
+}
+
+async function removePlaced(input: RemovalInput, placed: readonly Placed[]): Promise<RemovalStep> {
   const { work, operation, groups } = input
-  if (input.resources.length === 0) return { result: 'gone' }
-  const placed = await withKinds(work, input.resources)
   const resources = placed.map(({ resource }) => resource)
   for (const [index, group] of groups.entries()) {
     const isOwn = ({ resource, served }: Placed) =>
@@ -93,9 +116,7 @@ async function withKinds(
   resources: readonly ManagedResource[],
 ): Promise<Placed[]> {
   const placed = await inParallel(resources, DELETES_AT_ONCE, async (managed): Promise<Placed> => {
-    const { apiVersion, kind } = managed.resource
-    const served =
-      (await target.servedKind(apiVersion, kind, signal)) ?? (await servedOtherwise(target, managed.resource, signal))
+    const served = await servedInAnyVersion(target, managed.resource, signal)
     if (served?.namespaced !== false) return { resource: managed, served }
     return { resource: { ...managed, resource: withoutNamespace(managed.resource) }, served }
   })
@@ -104,7 +125,7 @@ async function withKinds(
 
 type AllGroup = CustomGroup & { readonly deleteAllResources: true }
 
-const isOfAll = (group: DeletionGroup): group is AllGroup => group.type === 'custom' && group.deleteAllResources
+export const isOfAll = (group: DeletionGroup): group is AllGroup => group.type === 'custom' && group.deleteAllResources
 
 /** Every object of the group's types, also those that no item has deployed; not what this item is to keep. */
 async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup): Promise<Deletion[]> {
@@ -158,15 +179,20 @@ async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal)
 
 type Reference = Pick<ResourceRef, 'name' | 'namespace' | 'uid'>
 
-// By kind, else by the plural that examples write.
+// By kind, else by the plural that examples write; in the version of the group's entry, else in any other that is served.
 async function servedTypes(
   target: TargetCluster,
   types: ResourceTypes,
   signal: AbortSignal,
 ): Promise<ServedKind | undefined> {
   const { apiVersion, kind } = types
-  const served = await target.servedKind(apiVersion, kind, signal)
+  target.forgetKinds(apiVersion)
+  const served = await servedInAnyVersion(target, types, signal)
   if (served !== undefined) return served
-  const all = await readServedKinds(target.kube, apiVersion, signal)
-  return all.find((one) => isKind(kind, one.kind, one.plural))
+  for (const version of await versionsServed(target.kube, apiVersion, signal)) {
+    const all = await readServedKinds(target.kube, version, signal)
+    const found = all.find((one) => isKind(kind, one.kind, one.plural))
+    if (found !== undefined) return found
+  }
+  return undefined
 }

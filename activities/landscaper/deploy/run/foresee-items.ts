@@ -95,9 +95,12 @@ async function problemOf(
     return {
       kube: dry.client,
       servedKind: async (apiVersion, kind, stop) => await cluster.servedKind(apiVersion, kind, stop),
+      forgetKinds: (apiVersion) => cluster.forgetKinds(apiVersion),
     }
   }
-  const work = { item, openTarget, data: dataOf(deps, { namespace }), signal }
+  // The preview is of the next job, not of the job in the status.
+  const next = { ...item, status: { ...item.status, jobID: '' } }
+  const work = { item: next, openTarget, data: dataOf(deps, { namespace }), signal }
   const step = deployer.needsTarget
     ? await deployer.install({ ...work, target: await openTarget(ownTarget(item)) }, config)
     : await deployer.install(work, config)

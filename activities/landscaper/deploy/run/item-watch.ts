@@ -108,6 +108,7 @@ function guarded(target: TargetCluster, mayWrite: () => Promise<void>): TargetCl
       close: () => target.kube.close(),
     },
     servedKind: (apiVersion, kind, signal) => target.servedKind(apiVersion, kind, signal),
+    forgetKinds: (apiVersion) => target.forgetKinds(apiVersion),
   }
 }
 

@@ -1,13 +1,16 @@
-// What kinds a cluster serves, remembered: one request per group and version, not per object.
+// The kinds that a cluster serves, cached: one request per group and version, not per object.
 //
-//   V1. What is known is asked for again after ten minutes; what is unknown at most every second, for whoever has just applied a CRD.
+//   V1. A known kind is requested again after ten minutes, an unknown kind at most every second.
+//   V2. An HTTP 404 for a path, other than one for an object, drops the cache of the path's group: the kind has another plural, another scope or
+//       another version now, or does not exist any more.
+//   V3. The cache alone never proves that a kind is not served. Code that reports "gone" or "not served" calls `forgetKinds` and looks again.
 
-import type { KubeClient } from '../../../kube/client.ts'
+import type { KubeClient, Method, RequestOptions } from '../../../kube/client.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
 import { type Fields, isMap } from '../objects/readiness/field-reader.ts'
 import { unlessAborted } from './shared-work.ts'
-import type { ServedKind, TargetCluster } from './target-cluster.ts'
+import { groupOf, type ServedKind, type TargetCluster } from './target-cluster.ts'
 
 const REMEMBERED_MS = 10 * 60_000
 const UNKNOWN_MS = 1000
@@ -17,74 +20,122 @@ interface Answer {
   readonly kinds: Promise<ReadonlyMap<string, ServedKind>>
 }
 
-/** `servedKind` of a cluster. */
-export function createDiscovery(kube: Pick<KubeClient, 'request'>, now: () => Date): TargetCluster['servedKind'] {
-  const answers = new Map<string, Answer>()
+/** The cluster behind a client, with a cache of the kinds that it serves. */
+export function createTargetCluster(kube: KubeClient, now: () => Date): TargetCluster {
+  const kinds = new KindCache(kube, now)
+  return {
+    kube: {
+      get connection() {
+        return kube.connection
+      },
+      async request<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
+        try {
+          return await kube.request<T>(method, path, options)
+        } catch (error) {
+          // V2.
+          if (isNotFound(error) && error.missing === undefined) kinds.forget(groupOfPath(path))
+          throw error
+        }
+      },
+      stream: (path, signal) => kube.stream(path, signal),
+      close: () => kube.close(),
+    },
+    servedKind: (apiVersion, kind, signal) => kinds.servedKind(apiVersion, kind, signal),
+    forgetKinds: (apiVersion) => kinds.forget(groupOf(apiVersion)),
+  }
+}
 
-  const ask = (apiVersion: string): Answer => {
-    const answer = { askedAt: now().getTime(), kinds: readKinds(kube, apiVersion) }
-    answers.set(apiVersion, answer)
-    // A failure is nothing to remember; whoever waits for the answer gets it.
-    answer.kinds.catch(() => {
-      if (answers.get(apiVersion) === answer) answers.delete(apiVersion)
-    })
-    return answer
+class KindCache {
+  readonly #kube: Pick<KubeClient, 'request'>
+  readonly #now: () => Date
+  /** By group and version. */
+  readonly #answers = new Map<string, Answer>()
+
+  constructor(kube: Pick<KubeClient, 'request'>, now: () => Date) {
+    this.#kube = kube
+    this.#now = now
   }
 
-  return async (apiVersion, kind, signal) => {
+  forget(group: string): void {
+    for (const apiVersion of this.#answers.keys()) if (groupOf(apiVersion) === group) this.#answers.delete(apiVersion)
+  }
+
+  async servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined> {
     if (!isApiVersion(apiVersion)) return undefined
-    const known = answers.get(apiVersion)
-    const ageMs = known === undefined ? Infinity : now().getTime() - known.askedAt
+    const known = this.#answers.get(apiVersion)
+    const ageMs = known === undefined ? Infinity : this.#now().getTime() - known.askedAt
     if (known !== undefined && ageMs < REMEMBERED_MS) {
       const found = (await unlessAborted(known.kinds, signal)).get(kind)
       if (found !== undefined || ageMs < UNKNOWN_MS) return found
     }
-    // Another caller may have asked meanwhile.
-    const latest = answers.get(apiVersion)
-    const answer = latest === undefined || latest === known ? ask(apiVersion) : latest
+    // Another caller may have sent the request meanwhile.
+    const latest = this.#answers.get(apiVersion)
+    const answer = latest === undefined || latest === known ? this.#ask(apiVersion) : latest
     return (await unlessAborted(answer.kinds, signal)).get(kind)
+  }
+
+  #ask(apiVersion: string): Answer {
+    const answer = { askedAt: this.#now().getTime(), kinds: readKinds(this.#kube, apiVersion) }
+    this.#answers.set(apiVersion, answer)
+    // A failure is not cached; the callers that wait for the answer get it.
+    answer.kinds.catch(() => {
+      if (this.#answers.get(apiVersion) === answer) this.#answers.delete(apiVersion)
+    })
+    return answer
   }
 }
 
+function groupOfPath(path: string): string {
+  const [, root, group = ''] = path.split('/')
+  return root === 'apis' ? group : ''
+}
+
 /**
- * How the cluster serves a kind in another version of its group; undefined when it serves none.
- * The versions are asked for anew each time: it is a question for the moment in which a kind seems to be gone.
+ * A kind as the cluster serves it: in the given version, else in any other version of its group. Undefined when no version of the group has the kind.
+ * The list of versions is never cached.
  *
  * @throws KubeError, DeployError
  */
-export async function servedOtherwise(
+export async function servedInAnyVersion(
   target: TargetCluster,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   signal: AbortSignal,
 ): Promise<ServedKind | undefined> {
-  const [group, version] = apiVersion.split('/')
-  if (group === undefined || !isApiVersion(apiVersion)) return undefined
-  // The core group has one version.
-  const versions = version === undefined ? ['v1'] : await versionsOf(target.kube, group, signal)
-  for (const one of versions) {
-    const served = one === apiVersion ? undefined : await target.servedKind(one, kind, signal)
-    if (served !== undefined) return served
+  const served = await target.servedKind(apiVersion, kind, signal)
+  if (served !== undefined || !isApiVersion(apiVersion)) return served
+  for (const one of await versionsServed(target.kube, apiVersion, signal)) {
+    const other = one === apiVersion ? undefined : await target.servedKind(one, kind, signal)
+    if (other !== undefined) return other
   }
   return undefined
 }
 
-async function versionsOf(
+/** All versions of the group of `apiVersion`, the preferred one first; empty when the group does not exist. @throws KubeError, DeployError */
+export async function versionsServed(
   kube: Pick<KubeClient, 'request'>,
-  group: string,
+  apiVersion: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
+  if (!isApiVersion(apiVersion)) return []
+  const group = groupOf(apiVersion)
+  // The core group has one version.
+  if (group === '') return ['v1']
   const path = `/apis/${group}`
   const { versions, preferredVersion } = await answered(kube, path, { versions: [] }, signal)
   if (!Array.isArray(versions)) throw KubeError.unreachable('GET', path, 'the answer is no group of kinds')
   const all = [preferredVersion, ...(versions as readonly unknown[])].map((one) =>
     isMap(one) ? one['groupVersion'] : undefined,
   )
-  return [...new Set(all)]
-    .filter((one): one is string => typeof one === 'string' && one.startsWith(`${group}/`))
-    .slice(0, MOST_VERSIONS)
+  const found = [...new Set(all)].filter((one): one is string => typeof one === 'string' && one.startsWith(`${group}/`))
+  if (found.length <= MOST_VERSIONS) return found
+  throw KubeError.unreachable(
+    'GET',
+    path,
+    `the group has ${found.length} versions; Pawl looks through ${MOST_VERSIONS}`,
+  )
 }
 
-const MOST_VERSIONS = 20
+const MOST_VERSIONS = 50
 
 async function readKinds(
   kube: Pick<KubeClient, 'request'>,

@@ -18,7 +18,7 @@ import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
 import { DeployError } from '../run/deployer.ts'
 import { describe } from '../objects/readiness/field-reader.ts'
 import { type AddressRule, createAddressRule } from './address-rule.ts'
-import { createDiscovery } from './discovery.ts'
+import { createTargetCluster } from './discovery.ts'
 import type { RefusedAddress } from './guarded-agent.ts'
 import { type ClusterAccess, KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
@@ -56,8 +56,9 @@ export function createTargetAccess(deps: TargetDeps): TargetAccess {
   return new KeptTargets(deps)
 }
 
-interface OpenTarget extends TargetCluster {
-  readonly kube: TargetClient
+interface OpenTarget {
+  readonly cluster: TargetCluster
+  readonly client: TargetClient
   /** When its token has to be renewed, in epoch milliseconds. */
   readonly renewAtMs: number
 }
@@ -115,18 +116,18 @@ class KeptTargets implements TargetAccess {
     this.#kept.delete(uid)
     this.#kept.set(uid, kept)
     this.#limit()
-    const cluster = await unlessAborted(kept.opened, signal)
-    const { silence } = cluster.kube
+    const { client, cluster } = await unlessAborted(kept.opened, signal)
+    const { silence } = client
     if (silence !== undefined) {
       const { operation, reason, message, codes } = toDeployError(OPERATION, silence)
       throw new DeployError(operation, reason, `${source.at}: ${message}; it is asked again soon`, codes)
     }
-    cluster.kube.touch()
+    client.touch()
     return cluster
   }
 
   async close(): Promise<void> {
-    const opened = await Promise.allSettled([...this.#kept.values()].map(async ({ opened }) => (await opened).kube))
+    const opened = await Promise.allSettled([...this.#kept.values()].map(async ({ opened }) => (await opened).client))
     const clients = [...this.#aside, ...opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))]
     this.#kept.clear()
     this.#aside = []
@@ -153,7 +154,7 @@ class KeptTargets implements TargetAccess {
     const kept = this.#kept.get(uid)
     this.#kept.delete(uid)
     kept?.opened.then(
-      ({ kube }) => this.#aside.push(kube),
+      ({ client }) => this.#aside.push(client),
       () => undefined,
     )
   }
@@ -213,8 +214,8 @@ class KeptTargets implements TargetAccess {
   }
 }
 
-function connected(kube: TargetClient, now: () => Date, renewAtMs: number): OpenTarget {
-  return { kube, servedKind: createDiscovery(kube, now), renewAtMs }
+function connected(client: TargetClient, now: () => Date, renewAtMs: number): OpenTarget {
+  return { client, cluster: createTargetCluster(client, now), renewAtMs }
 }
 
 interface Place {

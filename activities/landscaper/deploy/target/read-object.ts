@@ -21,9 +21,7 @@ export async function readObject(
   reference: ObjectReference,
   signal?: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  const { apiVersion, kind, name, namespace } = reference
-  const served = await target.servedKind(apiVersion, kind, signal)
-  return served === undefined ? undefined : await readServed(target, { served, name, namespace, signal })
+  return await readAsServed(target, reference, signal)
 }
 
 /** As readObject, of a user who may have left the namespace out. @throws also DeployError with ERR_CONFIGURATION_PROBLEM */
@@ -32,12 +30,38 @@ export async function readReferred(
   reference: ObjectReference,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  const { apiVersion, kind, namespace } = reference
-  const served = await target.servedKind(apiVersion, kind, signal)
-  if (served === undefined) return undefined
-  if (!served.namespaced || namespace !== undefined) return await readServed(target, { ...reference, served, signal })
-  const message = `${describeObject(reference)}: namespace is absent; expected one, because objects of kind ${kind} are in namespaces`
-  throw configurationProblem('ReadObject', 'InvalidConfiguration', message)
+  return await readAsServed(target, reference, signal, ({ namespaced }) => {
+    const { kind, namespace } = reference
+    if (!namespaced || namespace !== undefined) return
+    const message = `${describeObject(reference)}: namespace is absent; expected one, because objects of kind ${kind} are in namespaces`
+    throw configurationProblem('ReadObject', 'InvalidConfiguration', message)
+  })
+}
+
+const MOST_TRIES = 3
+
+/** Reads again when the path was wrong, which drops the cached kind (discovery.ts V2), and the kind is served otherwise now. */
+async function readAsServed(
+  target: TargetCluster,
+  { apiVersion, kind, name, namespace }: ObjectReference,
+  signal: AbortSignal | undefined,
+  check: (served: ServedKind) => void = () => undefined,
+): Promise<KubeObject | undefined> {
+  let tried: ServedKind | undefined
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    const served = await target.servedKind(apiVersion, kind, signal)
+    if (served === undefined || isSameKind(served, tried)) return undefined
+    check(served)
+    const object = await readServed(target, { served, name, namespace, signal })
+    if (object !== undefined) return object
+    tried = served
+  }
+  return undefined
+}
+
+/** Whether objects of the kind have the same paths. */
+export function isSameKind(one: ServedKind | undefined, other: ServedKind | undefined): boolean {
+  return one?.apiVersion === other?.apiVersion && one?.plural === other?.plural && one?.namespaced === other?.namespaced
 }
 
 interface ServedObject {

@@ -8,6 +8,11 @@ export interface ServedKind extends Resource {
   readonly namespaced: boolean
 }
 
+/** The group of `<group>/<version>`; empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+}
+
 export interface TargetCluster {
   readonly kube: KubeClient
   /**
@@ -17,6 +22,8 @@ export interface TargetCluster {
    * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are refused.
    */
   servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined>
+  /** Drops the cached kinds of the group, in all its versions: `servedKind` sends its next request after this call. */
+  forgetKinds(apiVersion: string): void
 }
 
 export interface SecretKey {

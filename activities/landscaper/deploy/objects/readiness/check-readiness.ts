@@ -2,6 +2,8 @@
 // Source: spec/landscaper.md 4.5, appendix B 27.
 //
 //   R1. A look remembers nothing: what a selector finds is asked anew each time, so an object that was replaced is not waited for.
+//   R2. A status counts only when it is of the object's current generation (generation.ts).
+//   R3. An object that runs once is ready when it is gone. Of its custom checks those count that it satisfied when it was last seen.
 
 import type { KubeObject } from '../../../../kube/client.ts'
 import { resourcePath } from '../../../../kube/resource-path.ts'
@@ -11,33 +13,72 @@ import { inParallel } from '../../../../kube/in-parallel.ts'
 import { listed, MOST_OBJECTS } from '../../target/answers.ts'
 import { describeObject, type ObjectReference, readObject, readReferred } from '../../target/read-object.ts'
 import type { TargetCluster } from '../../target/target-cluster.ts'
+import { type ManagedResource, resourceKey } from '../managed-resources.ts'
 import { notReady } from './default-checks.ts'
+import { staleStatus, withoutStaleConditions } from './generation.ts'
 import type { CustomCheck, LabelSelector, ReadinessConfig } from './readiness-config.ts'
 
 /** An object that the item deployed. */
-export type ManagedObject = ObjectReference
+export interface ManagedObject extends ObjectReference {
+  /** It runs once, and was applied: it is ready when it is gone. */
+  readonly isFinished?: boolean
+}
 
 export interface ReadinessInput {
   readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'data' | 'signal'>
   readonly objects: readonly ManagedObject[]
   readonly config: ReadinessConfig
+  /** The uids of objects that this look has changed. */
+  readonly changed?: ReadonlySet<string | undefined>
+  /** The objects of the item that run once. */
+  readonly finished?: readonly ManagedResource[]
+  /** Called with each object that the default checks read. */
+  readonly observe?: (object: KubeObject) => void
+  /** Called when an object that runs once satisfies a custom check. */
+  readonly satisfied?: (finished: ManagedResource, check: string) => void
 }
 
 const READS_AT_ONCE = 10
 
 /** @returns `done`, or `waiting` for the first object that lacks something; `hasVanished`: some are not there any more. @throws KubeError, DeployError */
-export async function checkReadiness({ work, objects, config }: ReadinessInput): Promise<Readiness> {
-  const [missing, ...others] = config.disableDefault ? [] : await defaultChecks(work, objects)
+export async function checkReadiness(input: ReadinessInput): Promise<Readiness> {
+  const { config } = input
+  await lookAtFinished(input)
+  const [missing, ...others] = config.disableDefault ? [] : await defaultChecks(input)
   if (missing !== undefined) {
     const hasVanished = [missing, ...others].some(({ isGone }) => isGone)
     return { ...waitingFor(missing), ...(hasVanished && { hasVanished }) }
   }
   for (const check of config.custom) {
-    const lack = await customCheck(work, check)
+    const lack = await customCheck(input, check)
     if (lack !== undefined) return waitingFor({ ...lack, what: `check ${check.name}: ${lack.what}` })
   }
   return { result: 'done' }
 }
+
+/** R3. An object that runs once may be gone before the others are ready. */
+async function lookAtFinished(input: ReadinessInput): Promise<void> {
+  const { work, config, finished = [], satisfied } = input
+  const pairs = finished.flatMap((one) => {
+    const open = config.custom.filter((check) => names(check, one) && !isSatisfied(one, check))
+    return open.map((check) => ({ one, check }))
+  })
+  await inParallel(pairs, READS_AT_ONCE, async ({ one, check }) => {
+    const object = await readObject(work.target, one.resource, work.signal)
+    if (object === undefined || (await lackOf(input, check, object, one.resource.kind)) !== undefined) return
+    satisfied?.(one, check.name)
+  })
+}
+
+function names({ resources, targetName }: CustomCheck, { resource }: ManagedResource): boolean {
+  return targetName === undefined && resources.some((reference) => isSameObject(reference, resource))
+}
+
+function isSameObject({ namespace, ...reference }: ObjectReference, resource: ManagedResource['resource']): boolean {
+  return resourceKey({ ...reference, ...(namespace !== undefined && { namespace }) }) === resourceKey(resource)
+}
+
+const isSatisfied = ({ applied }: ManagedResource, { name }: CustomCheck) => applied?.checks?.includes(name) === true
 
 export type Readiness = DeployStep & { readonly hasVanished?: true }
 
@@ -53,40 +94,44 @@ function waitingFor({ reference: { namespace = '', name, kind }, what }: Lack): 
   return { result: 'waiting', checkpoint, waitingFor: shortened(what) }
 }
 
-async function defaultChecks(
-  work: ReadinessInput['work'],
-  objects: readonly ManagedObject[],
-): Promise<readonly Lack[]> {
+async function defaultChecks({ work, objects, changed, observe }: ReadinessInput): Promise<readonly Lack[]> {
   const lacks = await inParallel(objects, READS_AT_ONCE, async (reference): Promise<Lack | undefined> => {
     const object = await readObject(work.target, reference, work.signal)
     const isGone = object === undefined
-    const problem = isGone ? 'it is not there' : notReady(object)
+    if (!isGone) observe?.(object)
+    else if (reference.isFinished === true) return undefined
+    const problem = isGone ? 'it is not there' : notReady(object, changed?.has(object.metadata.uid))
     return problem === undefined ? undefined : { reference, what: `${describeObject(reference)}: ${problem}`, isGone }
   })
   return lacks.filter((lack) => lack !== undefined)
 }
 
-async function customCheck(work: ReadinessInput['work'], check: CustomCheck): Promise<Lack | undefined> {
+async function customCheck(input: ReadinessInput, check: CustomCheck): Promise<Lack | undefined> {
+  const { work, finished = [] } = input
   const target = check.targetName === undefined ? work.target : await work.openTarget(check.targetName)
   const named = await inParallel(check.resources, READS_AT_ONCE, async (reference) => {
     const object = await readReferred(target, reference, work.signal)
-    if (object === undefined) return { reference, what: `${describeObject(reference)} is not there` }
-    return await lackOf(work, check, object, reference.kind)
+    if (object !== undefined) return await lackOf(input, check, object, reference.kind)
+    const known = finished.find((one) => names(check, one) && isSameObject(reference, one.resource))
+    if (known === undefined) return { reference, what: `${describeObject(reference)} is not there` }
+    return isSatisfied(known, check) ? undefined : { reference, what: `${describeObject(reference)} ${UNCHECKED}` }
   })
   const lack = named.find((one) => one !== undefined)
   if (lack !== undefined || check.labels === undefined) return lack
-  return await labelCheck(target, check, { labels: check.labels, work })
+  return await labelCheck(target, check, { labels: check.labels, input })
 }
+
+const UNCHECKED = 'is gone before it satisfied the check, and this job does not create it again'
 
 async function labelCheck(
   target: TargetCluster,
   check: CustomCheck,
-  { labels, work }: { labels: LabelSelector; work: ReadinessInput['work'] },
+  { labels, input }: { labels: LabelSelector; input: ReadinessInput },
 ): Promise<Lack | undefined> {
   let hasFound = false
-  for await (const object of selected(target, labels, work.signal)) {
+  for await (const object of selected(target, labels, input.work.signal)) {
     hasFound = true
-    const lack = await lackOf(work, check, object, labels.kind)
+    const lack = await lackOf(input, check, object, labels.kind)
     if (lack !== undefined) return lack
   }
   if (hasFound) return undefined
@@ -94,13 +139,18 @@ async function labelCheck(
 }
 
 async function lackOf(
-  { data }: ReadinessInput['work'],
-  check: CustomCheck,
+  { work: { data }, changed }: ReadinessInput,
+  { requirements }: CustomCheck,
   object: KubeObject,
   kind: string,
 ): Promise<Lack | undefined> {
-  const { name, namespace } = object.metadata
-  const problem = await data.unsatisfied(object, check.requirements)
+  const { name, namespace, uid } = object.metadata
+  const current = withoutStaleConditions(object)
+  // R2. The operator `!` looks at all conditions, the other operators at the current ones.
+  const problem =
+    staleStatus(object, changed?.has(uid) === true) ??
+    (await data.unsatisfied(object, requirements)) ??
+    (current === object ? undefined : await data.unsatisfied(current, requirements))
   return problem === undefined
     ? undefined
     : {

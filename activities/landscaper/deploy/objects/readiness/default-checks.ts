@@ -2,13 +2,18 @@
 // Source: spec/landscaper.md 4.5 and appendix B 28, 29; k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go.
 
 import type { KubeObject } from '../../../../kube/client.ts'
+import { staleStatus, withoutStaleConditions } from './generation.ts'
 
-/** What an object lacks to be ready, in words; undefined = it is ready. Kinds without a rule are ready as soon as they are there. */
-export function notReady(object: KubeObject): string | undefined {
+/**
+ * What an object lacks to be ready, in words; undefined = it is ready. Kinds without a rule are ready as soon as they are there.
+ *
+ * @param isChanged this look has changed the object.
+ */
+export function notReady(object: KubeObject, isChanged = false): string | undefined {
   const group = (object.apiVersion ?? '').split('/').slice(0, -1).join('/')
   const rule = RULES.get(`${object.kind ?? ''}.${group}`)
   if (rule === undefined) return undefined
-  return rule(object, fieldsOf(object['spec']), fieldsOf(object['status']))
+  return staleStatus(object, isChanged) ?? rule(object, fieldsOf(object['spec']), fieldsOf(object['status']))
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -31,8 +36,8 @@ function observed(rule: Rule): Rule {
       : rule(object, spec, status)
 }
 
-function podProblem(_: KubeObject, __: Fields, status: Fields): string | undefined {
-  const ready = conditionsOf(status).find(({ type }) => type === 'Ready')
+function podProblem(object: KubeObject): string | undefined {
+  const ready = conditionsOf(fieldsOf(withoutStaleConditions(object)['status'])).find(({ type }) => type === 'Ready')
   if (ready === undefined) return 'it has no condition Ready'
   return ready['status'] === 'True' || ready['reason'] === 'PodCompleted'
     ? undefined

@@ -38,6 +38,7 @@ describe('the configuration of a manifest item', () => {
         annotateBeforeDelete: {},
         patchAfterDeployment: undefined,
         patchBeforeDelete: undefined,
+        recreate: undefined,
       },
     ])
   })

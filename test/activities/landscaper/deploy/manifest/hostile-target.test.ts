@@ -124,7 +124,8 @@ describe('failures of many objects', () => {
       target: slow,
       manifests,
       marks: { brand: BRAND, item: 'item', strategy: 'update' },
-      own: new Set(),
+      remembered: [],
+      jobID: undefined,
       signal,
     })
     const names = manifests.map(({ object }) => object.metadata.name)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
 import type { ManagedResource } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
-import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import { createTargetCluster } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../../../../activities/kube/errors.ts'
@@ -75,7 +75,7 @@ export class TargetStage {
 
   /** A cluster that was just opened: it remembers no kinds. */
   cluster(): TargetCluster {
-    return { kube: this.kube, servedKind: createDiscovery(this.kube, () => new Date()) }
+    return createTargetCluster(this.kube, () => new Date())
   }
 
   item(name: string, others: Readonly<Record<string, TargetCluster>> = {}): TestItem {
@@ -124,6 +124,9 @@ export class TestItem {
   readonly #others: Readonly<Record<string, TargetCluster>>
   #config: Fields = config({})
   providerStatus: Fields | undefined
+  /** `reconcile` begins another one. */
+  jobID = 'job-0'
+  #jobs = 0
 
   constructor(stage: TargetStage, name: string, others: Readonly<Record<string, TargetCluster>>) {
     this.#stage = stage
@@ -153,6 +156,7 @@ export class TestItem {
 
   /** A whole job: install, then looks until nothing is missing. @throws when it fails or takes too long */
   async reconcile(): Promise<DeployStep & { result: 'done' }> {
+    this.jobID = `job-${++this.#jobs}`
     return await this.#until((index) => this.step(index === 0 ? 'install' : 'check'))
   }
 
@@ -172,7 +176,8 @@ export class TestItem {
   }
 
   #work(): ItemWork {
-    const status = this.providerStatus === undefined ? {} : { providerStatus: this.providerStatus }
+    const { jobID, providerStatus } = this
+    const status = { jobID, ...(providerStatus !== undefined && { providerStatus }) }
     return {
       item: storedAs(deployItemKind, {
         metadata: { name: this.#name, namespace: this.#stage.namespace },

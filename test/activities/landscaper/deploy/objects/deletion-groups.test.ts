@@ -66,7 +66,9 @@ describe('deletion groups', () => {
     [{ apiVersion: 'v1', kind: 'ConfigMap', names: ['b', 'a'], namespaces: ['n'] }, ['a']],
     [{ apiVersion: 'v1', kind: 'ConfigMap', namespaces: ['m'] }, []],
     [{ apiVersion: 'v1', kind: 'Namespace', namespaces: ['ns'] }, []],
-    [{ apiVersion: 'v2', kind: 'ConfigMap' }, []],
+    // Another version of the group shows the same objects.
+    [{ apiVersion: 'v2', kind: 'ConfigMap' }, ['a']],
+    [{ apiVersion: 'g.example/v1', kind: 'ConfigMap' }, []],
   ])('match %j', (types, names) => {
     expect(sorted(groups(custom({ resources: [types] })))).toEqual([names])
   })

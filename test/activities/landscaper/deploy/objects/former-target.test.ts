@@ -10,7 +10,7 @@ import {
 } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
 import { readManaged } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
-import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import { createTargetCluster } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient } from '../../../../../activities/kube/client.ts'
 import { TinyApi } from '../../../kube/tiny-api.ts'
@@ -37,7 +37,7 @@ class Cluster {
   /** By another Target, so another client. */
   opened(): TargetCluster {
     const kube = createKubeClient({ kubeconfig: this.api.kubeconfig })
-    return { kube, servedKind: createDiscovery(kube, () => new Date()) }
+    return createTargetCluster(kube, () => new Date())
   }
 
   get names(): string[] {

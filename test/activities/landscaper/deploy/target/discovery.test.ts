@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 
-import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import { createTargetCluster } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
+import { readObject } from '../../../../../activities/landscaper/deploy/target/read-object.ts'
+import type { KubeClient } from '../../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
 
 const DEPLOYMENT = { name: 'deployments', kind: 'Deployment', namespaced: true }
@@ -8,7 +11,8 @@ const DEPLOYMENT = { name: 'deployments', kind: 'Deployment', namespaced: true }
 let nowMs: number
 let requests: string[]
 let answer: (path: string) => unknown
-let servedKind: ReturnType<typeof createDiscovery>
+let cluster: TargetCluster
+let servedKind: TargetCluster['servedKind']
 beforeEach(() => {
   nowMs = 0
   requests = []
@@ -17,7 +21,8 @@ beforeEach(() => {
     requests.push(path)
     return Promise.resolve().then(() => answer(path) as T)
   }
-  servedKind = createDiscovery({ request }, () => new Date(nowMs))
+  cluster = createTargetCluster({ request } as KubeClient, () => new Date(nowMs))
+  servedKind = (apiVersion, kind) => cluster.servedKind(apiVersion, kind)
 })
 
 const look = (kind = 'Deployment') => servedKind('apps/v1', kind)
@@ -91,4 +96,49 @@ describe('what a cluster serves', () => {
       expect(await look()).toBeUndefined()
     },
   )
+})
+
+const GADGET = { apiVersion: 'g.example/v1', kind: 'Gadget', name: 'x', namespace: 'n' }
+const gadgets = (name: string, namespaced: boolean) => ({ resources: [{ name, kind: 'Gadget', namespaced }] })
+const noPath = () => new KubeError('GET: 404 NotFound: page not found', { status: 404, reason: 'NotFound' })
+const noObject = () =>
+  new KubeError('GET', { status: 404, reason: 'NotFound', missing: { kind: 'gadgets', name: 'x' } })
+
+describe('a kind whose definition was replaced after it was cached', () => {
+  it.each([
+    ['another plural', gadgets('gadgetries', true), '/apis/g.example/v1/namespaces/n/gadgetries/x'],
+    ['the cluster as its scope', gadgets('gadgets', false), '/apis/g.example/v1/gadgets/x'],
+  ])('is found under %s, although it was cached a moment ago', async (_, resources, path) => {
+    answer = () => gadgets('gadgets', true)
+    await servedKind(GADGET.apiVersion, GADGET.kind)
+    answer = (asked) => {
+      if (asked === '/apis/g.example/v1') return resources
+      if (asked === path) return { metadata: { name: 'x' } }
+      throw noPath()
+    }
+    expect(await readObject(cluster, GADGET)).toMatchObject({ metadata: { name: 'x' } })
+  })
+
+  it('is requested again only for a path that the server does not know, not for an object that it does not have', async () => {
+    answer = (asked) => {
+      if (asked === '/apis/g.example/v1') return gadgets('gadgets', true)
+      throw noObject()
+    }
+    for (let reads = 0; reads < 3; reads += 1) expect(await readObject(cluster, GADGET)).toBeUndefined()
+    expect(requests.filter((path) => path === '/apis/g.example/v1')).toHaveLength(1)
+    answer = (asked) => {
+      if (asked === '/apis/g.example/v1') return gadgets('gadgets', true)
+      throw noPath()
+    }
+    expect(await readObject(cluster, GADGET)).toBeUndefined()
+    expect(requests.filter((path) => path === '/apis/g.example/v1')).toHaveLength(2)
+  })
+
+  it('is requested again in all versions of its group, and in no other group, once its group is forgotten', async () => {
+    for (const one of ['g.example/v1', 'g.example/v2', 'h.example/v1']) await servedKind(one, 'Gadget')
+    cluster.forgetKinds('g.example/v9')
+    requests = []
+    for (const one of ['g.example/v1', 'g.example/v2', 'h.example/v1']) await servedKind(one, 'Deployment')
+    expect(requests).toEqual(['/apis/g.example/v1', '/apis/g.example/v2'])
+  })
 })

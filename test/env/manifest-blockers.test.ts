@@ -1,0 +1,81 @@
+// Orphans that hold what the API server rejects a new object for: they go first, every other orphan goes after the apply.
+
+import { describe, expect, inject, it } from 'vitest'
+
+import { service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
+import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
+
+const stage = useTargetStage(inject('servers').kubeconfigPath, 'manifest-blockers')
+const NODE_PORT = 31977
+const CLUSTER_IP = '10.96.0.77'
+
+const port = (name: string) =>
+  service({ type: 'NodePort', ports: [{ port: 80, nodePort: NODE_PORT }] }, name, stage.namespace)
+const address = (name: string) => service({ clusterIP: CLUSTER_IP, ports: [{ port: 80 }] }, name, stage.namespace)
+const priority = (name: string) => ({
+  apiVersion: 'scheduling.k8s.io/v1',
+  kind: 'PriorityClass',
+  metadata: { name },
+  value: 7,
+  globalDefault: true,
+})
+const quota = (hard: object) => ({
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: { name: 'full', namespace: stage.namespace },
+  spec: { hard },
+})
+const requests = () => stage.kube.writes.map(({ method, path }) => `${method} ${path.split('/').at(-1) ?? ''}`)
+
+describe('a renamed object', () => {
+  it.each([
+    ['Service keeps its node port', port],
+    ['Service keeps its cluster address', address],
+    ['PriorityClass stays the only default', priority],
+  ])('is deployed where a %s: the old object goes first, other orphans go last', async (title, object) => {
+    const item = stage
+      .item(title.toLowerCase().replaceAll(' ', '-'))
+      .configure([object('old'), stage.configMap('bystander')])
+    await item.reconcile()
+    stage.kube.requests = []
+    item.configure([object('new'), stage.configMap('beside')])
+    await item.reconcile()
+    expect(item.managed).toEqual(['beside', 'new'])
+    const sent = requests()
+    expect(sent.filter((one) => one.startsWith('DELETE'))).toEqual(['DELETE old', 'DELETE bystander'])
+    expect(sent.findLastIndex((one) => one.startsWith('POST'))).toBeLessThan(sent.indexOf('DELETE bystander'))
+    await item.uninstall()
+  })
+
+  it('is deployed under a full quota, which the old object fills', async () => {
+    const item = stage.item('full-quota').configure([stage.configMap('counted-old')])
+    await item.reconcile()
+    const used = async () => {
+      const live = await stage.get(`/api/v1/namespaces/${stage.namespace}/resourcequotas/full`)
+      return (live as { status?: { used?: Record<string, string> } } | undefined)?.status?.used?.['count/configmaps']
+    }
+    const list = await stage.get(stage.mapPath())
+    const count = String((list as unknown as { items: readonly object[] }).items.length)
+    await stage.create(quota({ 'count/configmaps': count }), `/api/v1/namespaces/${stage.namespace}/resourcequotas`)
+    await expect.poll(used, { timeout: 20_000 }).toBe(count)
+    item.configure([stage.configMap('counted-new')])
+    // The quota controller counts the deletion a moment later.
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
+    expect(item.managed).toEqual(['counted-new'])
+    expect(await stage.data('counted-old')).toBeUndefined()
+    await stage.kube.request('DELETE', `/api/v1/namespaces/${stage.namespace}/resourcequotas/full`)
+  })
+
+  it('fails where an orphan of policy keep, or an object of another item, has the port', async () => {
+    const item = stage.item('keeps').configure([{ policy: 'keep', manifest: port('kept') }])
+    await item.reconcile()
+    item.configure([port('wants')])
+    expect(await item.step('install')).toMatchObject({ result: 'failed', error: { isFinal: true } })
+    const other = stage.item('other').configure([stage.configMap('other'), port('wants-too')])
+    expect(await other.step('install')).toMatchObject({ result: 'failed' })
+    other.configure([port('wants-too')])
+    expect(await other.step('install')).toMatchObject({ result: 'failed' })
+    expect(await stage.data('other')).toEqual({ a: '1' })
+    expect(await stage.get(`/api/v1/namespaces/${stage.namespace}/services/kept`)).toBeDefined()
+  })
+})
