@@ -22,7 +22,10 @@ export const MOST_HISTORY = 5
 
 const specField = record('What is disturbed when.', {
   schedule: required(
-    text('When: five fields as in crontab, a descriptor such as @hourly, or @every 2h.', { maxLength: 1000 }),
+    text('When: five fields as in crontab, a descriptor such as @hourly, or @every 2h.', {
+      minLength: 1,
+      maxLength: 1000,
+    }),
   ),
   paused: flag('Whether no Disruptions are made.'),
   delayedStartTolerance: toleranceField,
