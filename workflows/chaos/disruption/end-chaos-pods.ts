@@ -15,6 +15,7 @@ export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) 
   const { chaosPods } = pass.state
   await letGo(pass, chaosPods)
   await tellFailures(pass)
+  await tellSimulated(pass)
   // A target that has lost its labels wakes nobody when it goes.
   return chaosPods.some((pod) => needsHealth(pod) && !wasReleased(pass, pod)) ? later(LOOK_AGAIN_MS) : done
 })
@@ -86,11 +87,22 @@ export function stuckPodsIn(pass: EndingPass): ReadonlySet<string> {
 async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
   const failed = state.chaosPods.filter(({ phase, isDeleting }) => phase === 'Failed' && !isDeleting)
   await Promise.all(
-    failed.map(async ({ metadata, target, does, reason }) => {
+    failed.map(async ({ metadata, target, does, reason, message: said }) => {
       const { namespace = '', name, uid } = metadata
       const why = reason === '' ? '' : ` (${reason})`
-      const message = `chaos pod ${namespace}/${name}, which does ${does} to ${target}, has failed${why}; its log says why`
+      const message = `chaos pod ${namespace}/${name}, which does ${does} to ${target}, has failed${why}${said === undefined ? '; its log says why' : `: ${said}`}`
       await act.event({ type: 'Warning', reason: 'ChaosPodWarningState', message, occasion: uid })
+    }),
+  )
+}
+
+/** Who reads `Injected` is told that nothing is disturbed. */
+async function tellSimulated({ act, state }: DisruptionPass): Promise<void> {
+  const simulated = state.chaosPods.filter((pod) => pod.isSimulated === true && pod.isReady && !pod.isDeleting)
+  await Promise.all(
+    simulated.map(async ({ metadata: { namespace = '', name, uid }, target, does, message = '' }) => {
+      const text = `chaos pod ${namespace}/${name}: ${does} on ${target} is ${message}`
+      await act.event({ type: 'Normal', reason: 'Simulated', message: text, occasion: uid })
     }),
   )
 }
@@ -98,7 +110,7 @@ async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
 async function tellStuck({ act }: EndingPass, pod: ChaosPod, tells: 'disruption' | 'chaosPod'): Promise<void> {
   const { target, does } = pod
   const { namespace = '', name, uid } = pod.metadata
-  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
+  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up${pod.message === undefined ? '' : ` (${pod.message})`}: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
   await act.event({
     type: 'Warning',
     reason: 'StuckOnRemoval',
