@@ -4,6 +4,7 @@
 import { action, done, later } from '../../kit/index.ts'
 import { CHAOS_POD_FINALIZER } from '../contract.ts'
 import { letGoCommand } from '../let-go-command.ts'
+import { isOnFormerNode } from './moved-targets.ts'
 import type { ChaosPod, Target } from './observed.ts'
 import { type DisruptionPass, type EndingPass, statusIn } from './pass.ts'
 import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
@@ -37,7 +38,7 @@ export async function letGo(
 ): Promise<number> {
   const { act, status } = pass
   const health = await healthOf(pass, pods.filter(needsHealth))
-  const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.target)) }))
+  const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.metadata.uid)) }))
   const released = ended.filter(({ end }) => end === 'release')
   await Promise.all(
     released.map(async ({ pod }) => {
@@ -120,34 +121,44 @@ async function tellStuck({ act }: EndingPass, pod: ChaosPod, tells: 'disruption'
   })
 }
 
-/** By name of the target; those that can be cleaned are left out. */
+/** By uid of the chaos pod; those whose target can be cleaned are left out. */
 async function healthOf(pass: EndingPass, pods: readonly ChaosPod[]): Promise<ReadonlyMap<string, TargetHealth>> {
   const names = [...new Set(pods.map(({ target }) => target))]
   if (names.length === 0) return new Map()
-  if (pods.every(({ isOfNode }) => isOfNode)) return nodeHealth(names, await pass.refresh('targetNodes', { names }))
-  const targets = await pass.refresh('targetPods', { names })
-  const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
-  const ready = new Set(nodes.filter(({ isRunning }) => isRunning).map(({ metadata }) => metadata.name))
-  const found = new Map(targets.map((target) => [target.metadata.name, target]))
+  const healthIn = pods.every(({ isOfNode }) => isOfNode)
+    ? nodeHealth(await pass.refresh('targetNodes', { names }))
+    : await podHealth(pass, names)
   return new Map(
-    names.flatMap((name): (readonly [string, TargetHealth])[] => {
-      const target = found.get(name)
-      if (target === undefined) return [[name, 'gone']]
-      // A pod that has waited for its disruption has been disturbed, though it does not run yet.
-      if (!target.isRunning && target.isStarting !== true) return [[name, 'not running']]
-      // A node that is gone has taken its containers along, and nobody is there who could clean.
-      return ready.has(target.node) ? [] : [[name, 'node not ready']]
+    pods.flatMap((pod) => {
+      const health = healthIn(pod)
+      return health === undefined ? [] : [[pod.metadata.uid, health] as const]
     }),
   )
 }
 
-function nodeHealth(names: readonly string[], nodes: readonly Target[]): ReadonlyMap<string, TargetHealth> {
+type HealthOf = (pod: ChaosPod) => TargetHealth | undefined
+
+async function podHealth(pass: EndingPass, names: readonly string[]): Promise<HealthOf> {
+  const targets = await pass.refresh('targetPods', { names })
+  const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
+  const ready = new Set(nodes.filter(({ isRunning }) => isRunning).map(({ metadata }) => metadata.name))
+  const found = new Map(targets.map((target) => [target.metadata.name, target]))
+  return (pod) => {
+    const target = found.get(pod.target)
+    // One of its name on another node is another pod.
+    if (target === undefined || isOnFormerNode(pod, target)) return 'gone'
+    // A pod that has waited for its disruption has been disturbed, though it does not run yet.
+    if (!target.isRunning && target.isStarting !== true) return 'not running'
+    // A node that is gone has taken its containers along, and nobody is there who could clean.
+    return ready.has(target.node) ? undefined : 'node not ready'
+  }
+}
+
+function nodeHealth(nodes: readonly Target[]): HealthOf {
   const found = new Map(nodes.map((node) => [node.metadata.name, node]))
-  return new Map(
-    names.flatMap((name): (readonly [string, TargetHealth])[] => {
-      const node = found.get(name)
-      if (node === undefined) return [[name, 'gone']]
-      return node.isRunning ? [] : [[name, 'node not ready']]
-    }),
-  )
+  return ({ target }) => {
+    const node = found.get(target)
+    if (node === undefined) return 'gone'
+    return node.isRunning ? undefined : 'node not ready'
+  }
 }

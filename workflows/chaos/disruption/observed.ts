@@ -87,6 +87,8 @@ export interface ChaosPod extends ObservedObject {
   readonly does: string
   /** It is the node that it runs on. */
   readonly isOfNode?: true
+  /** Where it runs. */
+  readonly node?: string
   readonly disruption: string
   readonly disruptionNamespace: string
   readonly phase: string
@@ -118,6 +120,7 @@ export function chaosPodView(pod: Pod): ChaosPod {
     ...identityOf(pod),
     ...madeAs(metadata),
     ...(isOfNode(spec) && { isOfNode: true }),
+    ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
     ...{ phase, reason, injector: injectorState(containerStatuses) },
     ...saidBy(pod),
     isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),

@@ -11,6 +11,7 @@ import {
   simulatedCount,
   targetInjectionsOf,
 } from './injection-status.ts'
+import { isReplaced } from './moved-targets.ts'
 import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
 import { instantText } from '../instant.ts'
 
@@ -26,7 +27,7 @@ export function sayInjection(pass: DisruptionPass): boolean {
   const said = statusIn(pass)
   const kinds = kindNamesOf(specOf(pass))
   const { targets = [], ignoredTargets = [], desiredTargetsCount = 0, targetInjections = {} } = said
-  const pods = chaosPodsLeft(pass)
+  const pods = chaosPodsLeft(pass).filter((pod) => !isReplaced(pass, pod))
   // What becomes of one that is lost says nothing of the others.
   const about = {
     kinds,
