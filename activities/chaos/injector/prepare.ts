@@ -48,7 +48,6 @@ export async function prepare(
   { spec, common }: Invocation,
   containers: Containers,
 ): Promise<Prepared> {
-  const { settings } = finding
   const [{ main }] = containers
   switch (spec.kind) {
     case 'network-disruption':

@@ -14,7 +14,7 @@ import { chaosPodsLeft, deleteChaosPods } from './end-chaos-pods.ts'
 import { findCloudHosts } from './find-cloud-hosts.ts'
 import type { TargetInjections } from './kind.ts'
 import { seenTargetsIn } from './observe-targets.ts'
-import { isOnFormerNode, isReplaced } from './moved-targets.ts'
+import { isOnFormerNode, isReplaced, rememberReplaced } from './moved-targets.ts'
 import type { ChaosPod, Target } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
 import { configIn, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
@@ -47,6 +47,7 @@ export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass
     status.targetInjections = planned(pass, { missing, isMoved, run })
     // M1
     await pass.save()
+    rememberReplaced(pass, moved)
     await deleteChaosPods(pass, moved)
     return await make(pass, missing)
   }

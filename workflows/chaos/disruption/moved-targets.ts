@@ -14,11 +14,20 @@ export function isOnFormerNode({ node, isOfNode, does }: ChaosPod, target: Targe
   return target?.isRunning === true && target.node !== '' && target.node !== node
 }
 
+// What this pass has deleted looks alive in what it has read.
+const replacedIn = new WeakMap<object, ReadonlySet<string>>()
+
+/** Remembers the chaos pods that this pass replaces. */
+export function rememberReplaced(pass: object, pods: readonly ChaosPod[]): void {
+  replacedIn.set(pass, new Set(pods.map(({ metadata }) => metadata.uid)))
+}
+
 /** Whether another chaos pod has its place in the status (T1). */
 export function isReplaced(
   pass: Pick<EndingPass, 'target' | 'status'>,
   { target, does, isDeleting, metadata }: Pick<ChaosPod, 'target' | 'does' | 'isDeleting' | 'metadata'>,
 ): boolean {
+  const isGoing = isDeleting || replacedIn.get(pass)?.has(metadata.uid) === true
   const name = statusIn(pass).targetInjections?.[target]?.[does]?.injectorPodName
-  return isDeleting && name !== undefined && name !== metadata.name
+  return isGoing && name !== undefined && name !== metadata.name
 }

@@ -83,7 +83,8 @@ describe('what is told of each target', () => {
     ...{ target, does, isReady },
     metadata: { name: `chaos-${target}-${does}` },
   })
-  const told = (before: TargetInjections, pods: readonly ReturnType<typeof named>[], stuck: readonly string[] = []) =>
+  type Told = ReturnType<typeof named> & { readonly message?: string; readonly isSimulated?: true }
+  const told = (before: TargetInjections, pods: readonly Told[], stuck: readonly string[] = []) =>
     targetInjectionsOf({ before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck) }, NOW)
 
   it('is in order, with the first time that it was injected', () => {

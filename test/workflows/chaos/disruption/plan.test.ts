@@ -119,16 +119,21 @@ describe('a pass over a new Disruption', () => {
     const status = injected.next.target.status as object
     const moved = await pass({ spec, state: { ...on('n2'), chaosPods: [own({})] }, status })
     expect(moved.written).toEqual([`remove Pod ${former}`, expect.stringMatching(/^create Pod chaos-slow-/)])
-    expect(moved.written).not.toContain(`create Pod ${former}`)
     expect(moved.status).toMatchObject({ runCount: 2 })
+    const planned = moved.next.target.status?.targetInjections?.['web-0']?.['network-disruption']
+    expect(planned?.injectorPodName).not.toBe(former)
+    expect(moved.written[1]).toBe(`create Pod ${planned?.injectorPodName ?? ''}`)
+    expect(planned).not.toHaveProperty('since')
     // The former one is deleted and ends, badly: nothing of it can be left.
     const going = own({ isDeleting: true, isReady: false, phase: 'Failed', injector: 'failed' })
-    const fresh = chaosPod('web-0', { node: 'n2', isReady: true })
-    const after = moved.next.target.status as { targetInjections: Record<string, Record<string, object>> }
-    const names = { injectorPodName: fresh.metadata.name }
-    after.targetInjections['web-0'] = {
-      'network-disruption': { ...after.targetInjections['web-0']?.['network-disruption'], ...names },
-    }
+    const fresh = chaosPod('web-0', {
+      ...{ node: 'n2', isReady: true },
+      metadata: {
+        ...{ namespace: 'chaos-engineering', uid: 'u-2', resourceVersion: '1' },
+        name: planned?.injectorPodName ?? '',
+      },
+    })
+    const after = moved.next.target.status as object
     const again = await pass({ spec, state: { ...on('n2'), chaosPods: [going, fresh] }, status: after })
     expect(again.written).toEqual([`release Pod ${former} finalizer.chaos.datadoghq.com/chaos-pod`])
     expect(again.status).toMatchObject({ injectionStatus: 'Injected' })
