@@ -46,7 +46,8 @@ Options:
                                   end well
   --node-level <refuse-or-allow>  whether a disruption of level node may disturb
                                   this machine (default: refuse)
-  --no-process <fail-or-simulate> what becomes of a disruption of a pod that names
+  --no-process <fail-or-simulate>
+                                  what becomes of a disruption of a pod that names
                                   no process, or of a node: it fails, or it is
                                   planned, reported and simulated (default: fail)
   --processes-annotation <key>    of target pods: which processes stand for
