@@ -17,6 +17,8 @@ export interface DevPlace {
   readonly kubeconfigPath: string
   /** Of its own. */
   readonly folder: string
+  /** Whether `pawl dev` has started the API server: its nodes and pods are simulated. */
+  readonly isServerOurs: boolean
   /** What was given of flags of wings, by name. */
   readonly flags: Readonly<Record<string, string | undefined>>
 }

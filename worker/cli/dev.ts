@@ -16,6 +16,7 @@ import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './check-controllers.ts'
+import { devFolder } from './dev-folder.ts'
 import { optionsOf, withFlags } from './flags.ts'
 import { foldFlags } from './help.ts'
 import { joined, parseOneOf, parsePort } from './usage.ts'
@@ -99,12 +100,12 @@ function fetchCommand(): Command {
 function statusCommand(): Command {
   return new Command('status')
     .description('show what runs; exit code 0 only when all is up')
-    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
     .option('-o, --output <format>', 'text or json', parseOneOf(['text', 'json']), 'text')
     .addHelpText('after', '\nExamples:\n  pawl dev status\n  pawl dev status -o json')
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<{ dataDir?: string; output: 'text' | 'json' }>()
-      const status = await readStatus(folder(flags.dataDir))
+      const status = await readStatus(await folder(flags.dataDir))
       process.stdout.write(flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status))
       process.exitCode = status.up ? 0 : 1
     })
@@ -113,10 +114,10 @@ function statusCommand(): Command {
 function stopCommand(): Command {
   return new Command('stop')
     .description('stop what pawl dev started')
-    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
     .addHelpText('after', '\nExamples:\n  pawl dev stop')
     .action(async (_flags: unknown, command: Command) => {
-      const dataDir = folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)
+      const dataDir = await folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)
       const stopped = await stopDetached(dataDir)
       process.stdout.write(stopped ? `stopped what ran for ${dataDir}\n` : `nothing runs for ${dataDir}\n`)
     })
@@ -220,8 +221,8 @@ function storeOf({ temporalStore, databaseUrl, temporalAddress, temporalUiPort }
   return temporalStore
 }
 
-function folder(dataDir: string | undefined): string {
-  return dataDir === undefined ? readConfig().dataDir : resolve(dataDir)
+async function folder(dataDir: string | undefined): Promise<string> {
+  return await devFolder(dataDir === undefined ? {} : { dataDir }, readConfig())
 }
 
 function statusText({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): string {

@@ -17,7 +17,7 @@ import { optionsOf, withFlags } from './flags.ts'
 import { foldFlags, TEMPORAL_DETAILS } from './help.ts'
 import { namespaceOf } from './kubeconfig.ts'
 import { openPerson } from './person.ts'
-import { devAddress } from './temporal-place.ts'
+import { devAddress, EXPECTED_TEMPORAL } from './temporal-place.ts'
 import { parseOneOf } from './usage.ts'
 
 const FORMATS = ['text', 'json'] as const
@@ -95,7 +95,7 @@ async function ofTemporal(
 ): Promise<readonly Finding[]> {
   const address = flags.temporalAddress ?? config.temporalAddress ?? (await devAddress(flags, config))
   if (address === undefined)
-    return [{ part: 'temporal', verdict: 'skipped', text: 'nobody said where it is: see --temporal-address' }]
+    return [{ part: 'temporal', verdict: 'skipped', text: `its address is not known; expected ${EXPECTED_TEMPORAL}` }]
   try {
     const target = temporalTarget(address, readFlags(TEMPORAL_FLAGS, given), config)
     const { temporalFindings } = await import('./doctor/temporal.ts')

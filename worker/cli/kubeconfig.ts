@@ -74,6 +74,30 @@ export function namespaceIn(files: readonly unknown[], wanted: string | undefine
   return namespace === undefined || namespace === '' ? 'default' : namespace
 }
 
+/** The file that has the context that is meant; undefined where none has. A file that cannot be read is none. */
+export async function contextFile(
+  flags: Pick<ContextFlags, 'context' | 'kubeconfig'>,
+  config: Pick<Config, 'kubeconfig'>,
+): Promise<string | undefined> {
+  const files = await readKubeconfigs(flags, config).catch(() => [])
+  const all = files.map(({ content }) => content)
+  const context = tryContextIn(all, flags.context)
+  return files.find(({ content }) => context !== undefined && contextsOf(content).includes(context))?.path
+}
+
+function contextsOf(content: unknown): readonly NamedContext[] {
+  return isRecord(content) ? ((content as Content).contexts ?? []) : []
+}
+
+function tryContextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
+  try {
+    return contextIn(files, wanted)
+  } catch (error) {
+    if (error instanceof UsageError) return undefined
+    throw error
+  }
+}
+
 function contextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
   const configs = files.filter(isRecord) as readonly Content[]
   const contexts = configs.flatMap((one) => one.contexts ?? [])

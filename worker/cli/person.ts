@@ -1,12 +1,10 @@
 // The API server as the person at the command line reaches it: with the kubeconfig, the context and the rights that kubectl would use.
 
-import { resolve } from 'node:path'
-
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
-import { readState } from '../dev/state.ts'
 import { type Config, readConfig } from '../server/config.ts'
 import { shown } from './ask/texts.ts'
+import { findDev } from './dev-folder.ts'
 import { type ContextFlags, kubeconfigText, namespaceOf, readKubeconfigs } from './kubeconfig.ts'
 
 /** Name in audit logs, and the manager of the fields that are written. */
@@ -58,7 +56,7 @@ async function filesOf(flags: PersonFlags, config: Config) {
   const isOfFolder = flags.dataDir !== undefined && flags.kubeconfig === undefined
   const found = isOfFolder ? [] : await readKubeconfigs(flags, config)
   if (found.length > 0) return found
-  const state = await readState(flags.dataDir === undefined ? config.dataDir : resolve(flags.dataDir))
+  const state = await findDev(flags, config)
   return state === undefined ? [] : await readKubeconfigs({ kubeconfig: state.kubeconfig }, config)
 }
 

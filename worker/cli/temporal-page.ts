@@ -1,14 +1,11 @@
 // The page of a run in Temporal's UI: where a person goes on from what the journal says.
 
-import { resolve } from 'node:path'
-
-import { readState } from '../dev/state.ts'
 import { readConfig } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
+import { type DevFlags, findDev } from './dev-folder.ts'
 
-export interface PageFlags {
+export interface PageFlags extends DevFlags {
   readonly temporalUi?: string
-  readonly dataDir?: string
 }
 
 export const UI_OPTION = [
@@ -25,8 +22,9 @@ export interface RunOfPage {
 /** @returns undefined where nobody said where the UI is, or there is no run. @throws UsageError for what is no http address. */
 export async function runPage(flags: PageFlags, run: RunOfPage | undefined): Promise<string | undefined> {
   if (run?.runID == null) return undefined
-  const { temporalUi, temporalNamespace, dataDir } = readConfig()
-  const base = flags.temporalUi ?? temporalUi ?? (await readState(resolve(flags.dataDir ?? dataDir)))?.temporalUi
+  const config = readConfig()
+  const { temporalUi, temporalNamespace } = config
+  const base = flags.temporalUi ?? temporalUi ?? (await findDev(flags, config))?.temporalUi
   return base == null ? undefined : pageAt(base, temporalNamespace, { workflowID: run.workflowID, runID: run.runID })
 }
 

@@ -1,18 +1,20 @@
 // Which Temporal a command of people means, and where its pages are: flags, variables, what `pawl dev` has written.
 
 import type { Command } from 'commander'
-import { resolve } from 'node:path'
 
-import { readState } from '../dev/state.ts'
 import type { Config } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget, type TemporalTarget } from '../server/temporal.ts'
+import { type DevFlags, findDev } from './dev-folder.ts'
 import { optionsOf, withFlags } from './flags.ts'
 
-export interface TemporalPlaceFlags {
+export interface TemporalPlaceFlags extends DevFlags {
   readonly temporalAddress?: string
-  readonly dataDir?: string
 }
+
+/** For messages of commands that found none. */
+export const EXPECTED_TEMPORAL =
+  '--temporal-address, $PAWL_TEMPORAL_ADDRESS, or a pawl dev that runs: by the $KUBECONFIG that it has written, or by --data-dir'
 
 export function withTemporalFlags(command: Command): Command {
   const flag = '--temporal-address <host:port>'
@@ -34,7 +36,7 @@ export async function temporalPlace(
     : temporalTarget(address, readFlags(TEMPORAL_FLAGS, optionsOf(command)), config)
 }
 
-export async function devAddress({ dataDir }: TemporalPlaceFlags, config: Config): Promise<string | undefined> {
-  const state = await readState(dataDir === undefined ? config.dataDir : resolve(dataDir))
+export async function devAddress(flags: DevFlags, config: Config): Promise<string | undefined> {
+  const state = await findDev(flags, config)
   return state?.parts.find(({ name }) => name === 'temporal')?.address ?? undefined
 }

@@ -249,7 +249,8 @@ async function startProcess(
 async function startProgram(name: string, inDev: ProgramInDev, options: PawlOptions): Promise<void> {
   const { servers, dataDir, progress, wingFlags: flags = {} } = options
   const folder = join(dataDir, name)
-  const args = [name, ...(await inDev.args({ kubeconfigPath: servers.kubeconfigPath, folder, flags }))]
+  const place = { kubeconfigPath: servers.kubeconfigPath, folder, isServerOurs: isServerOurs(servers), flags }
+  const args = [name, ...(await inDev.args(place))]
   const spec = {
     ...{ name, command: process.execPath, args: processArgs('program.ts', args) },
     logFile: join(dataDir, 'logs', `${name}.log`),

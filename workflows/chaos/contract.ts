@@ -30,6 +30,12 @@ export const DISRUPT_ON_INIT_SUCCEED_ON_TIMEOUT_ANNOTATION = `${GROUP}/disrupt-o
 export const HANDLER_CONTAINER = 'chaos-handler'
 /** The container of a chaos pod. */
 export const INJECTOR_CONTAINER = 'injector'
+/**
+ * A condition in the status of a chaos pod that only a node agent sets, never a kubelet: the message of its injector. `True` with the reason `Simulated`: the
+ * target has no process, so nothing is disturbed. `False`: it has not injected.
+ */
+export const INJECTOR_CONDITION = 'pawl.dev/injector'
+export const SIMULATED_REASON = 'Simulated'
 /** In a chaos pod: there when what it does has been done. Source: seeds/chaos-controller.txt, injection phase, step 5. */
 export const READINESS_FILE = '/tmp/readiness_probe'
 

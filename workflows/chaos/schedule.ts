@@ -1,62 +1,83 @@
-// The times of a schedule, as robfig/cron v3 reads them: five fields or a descriptor, in UTC unless a time zone stands before them. Pure: every question says
-// from when. Milliseconds since the epoch. Source: spec/chaos.md 2.12.
+// The times of a schedule, as robfig/cron v3 counts them: in UTC unless a time zone stands before the fields. Pure: every question says from when.
+// Milliseconds since the epoch. Source: spec/chaos.md 2.12; robfig/cron v3, SpecSchedule.Next and ConstantDelaySchedule.Next.
 
-import { Cron } from 'croner'
+import { type CronFields, parseCronSpec } from './cron-spec.ts'
+import { calendarDay, type ZoneDays, zoneDays } from './zone-days.ts'
 
 export interface Schedule {
-  /** The first time after this moment; undefined when there is none, as for 30 February. */
-  readonly after: (ms: number) => number | undefined
-  /** The last time that is later than the first of these moments, and not later than the second. */
+  /**
+   * The first time after this moment; undefined when there is none, as for 30 February.
+   *
+   * @param sinceMs from when an interval (`@every`) is counted: the time of the schedule before, or the beginning.
+   */
+  readonly after: (ms: number, sinceMs?: number) => number | undefined
+  /** The last time that is later than the first of these moments, and not later than the second. An interval is counted from the first. */
   readonly lastIn: (sinceMs: number, untilMs: number) => number | undefined
 }
 
-export const EXPECTED_SCHEDULE = 'five fields as in crontab, such as */15 * * * *, or @hourly'
+export const EXPECTED_SCHEDULE =
+  'five fields as in crontab, such as */15 * * * *, a descriptor such as @hourly, or @every 2h'
 
-const ZONE = /^(?:CRON_)?TZ=(\S+)\s+/
-const DESCRIPTOR = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/
-const NAMES = /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)\b/gi
-const FIELD = /^[0-9*?,/-]+$/
-const FIELD_COUNT = 5
-const LONGEST = 200
+// More than all minutes of an hour need.
+const LONGEST = 1000
 const SECOND_MS = 1000
+/** As the original, which gives up then. */
+const MOST_YEARS = 5
+const MOST_DAYS = (MOST_YEARS + 1) * 366
 
 /** Undefined for what is no schedule. */
 export function readSchedule(text: string): Schedule | undefined {
-  if (text.length > LONGEST) return undefined
-  const zone = ZONE.exec(text)
-  const pattern = text.slice(zone?.[0].length ?? 0).trim()
-  const cron = isPattern(pattern) ? cronOf(pattern, zone?.[1] ?? 'UTC') : undefined
-  if (cron === undefined) return undefined
+  const spec = text.length > LONGEST ? undefined : parseCronSpec(text)
+  if (spec === undefined) return undefined
+  if ('everyMs' in spec) return interval(spec.everyMs)
+  const zone = zoneDays(spec.zone)
+  return zone && timesIn(spec.fields, zone)
+}
+
+function interval(everyMs: number): Schedule {
+  const begin = (ms: number) => Math.floor(ms / SECOND_MS) * SECOND_MS
   return {
-    after: (ms) => cron.nextRun(dateOf(ms))?.getTime(),
+    after: (ms, sinceMs = ms) => {
+      const from = begin(sinceMs)
+      return from + Math.max(1, Math.floor((ms - from) / everyMs) + 1) * everyMs
+    },
     lastIn(sinceMs, untilMs) {
-      // croner leaves out the moment itself, and counts in whole seconds.
-      const last = cron.previousRuns(1, dateOf((Math.floor(untilMs / SECOND_MS) + 1) * SECOND_MS))[0]?.getTime()
-      return last !== undefined && last > sinceMs ? last : undefined
+      const from = begin(sinceMs)
+      const count = Math.floor((untilMs - from) / everyMs)
+      return count < 1 ? undefined : from + count * everyMs
     },
   }
 }
 
-function isPattern(pattern: string): boolean {
-  if (pattern.startsWith('@')) return DESCRIPTOR.test(pattern)
-  const fields = pattern.split(/\s+/)
-  return fields.length === FIELD_COUNT && fields.every((field) => FIELD.test(field.replaceAll(NAMES, '0')))
-}
-
-function cronOf(pattern: string, timezone: string): Cron | undefined {
-  // `?` is `*`; for croner it is the time at which it is made.
-  const text = pattern.replace('@midnight', '@daily').replaceAll('?', '*')
-  try {
-    const cron = new Cron(text, { timezone, mode: '5-part', sloppyRanges: true, paused: true })
-    // The name of a time zone is read with the first time.
-    cron.nextRun(dateOf(0))
-    return cron
-  } catch {
-    return undefined
+function timesIn(fields: CronFields, zone: ZoneDays): Schedule {
+  const minutes = [...fields.hours]
+    .flatMap((hour) => [...fields.minutes].map((minute) => hour * 60 + minute))
+    .sort((one, other) => one - other)
+  const momentsOf = (day: number) => (isDayOf(fields, day) ? zone.momentsOf(day, minutes) : [])
+  return {
+    after(ms) {
+      const first = zone.dayAt(ms)
+      const lastYear = calendarDay(first).year + MOST_YEARS
+      for (let day = first; calendarDay(day).year <= lastYear; day++) {
+        const found = momentsOf(day).find((moment) => moment > ms)
+        if (found !== undefined) return found
+      }
+      return undefined
+    },
+    lastIn(sinceMs, untilMs) {
+      const last = zone.dayAt(untilMs)
+      for (let day = last; day >= zone.dayAt(sinceMs) && day > last - MOST_DAYS; day--) {
+        const found = momentsOf(day).findLast((moment) => moment <= untilMs)
+        if (found !== undefined) return found > sinceMs ? found : undefined
+      }
+      return undefined
+    },
   }
 }
 
-function dateOf(ms: number): Date {
-  // eslint-disable-next-line no-restricted-globals -- turns a number, asks no clock
-  return new Date(ms)
+function isDayOf({ days, months, weekdays, needsBothDays }: CronFields, day: number): boolean {
+  const { month, day: ofMonth, weekday } = calendarDay(day)
+  if (!months.has(month)) return false
+  const [isDay, isWeekday] = [days.has(ofMonth), weekdays.has(weekday)]
+  return needsBothDays ? isDay && isWeekday : isDay || isWeekday
 }

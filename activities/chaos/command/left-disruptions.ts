@@ -25,6 +25,9 @@ export interface LeftDisruption {
   readonly name: string
   readonly isDeleting: boolean
   readonly injectionStatus: string | undefined
+  /** Why a target is not injected, or that targets are simulated. */
+  readonly message: string | undefined
+  readonly simulated: number
   /** Numbers of targets. */
   readonly injected: number
   readonly desired: number
@@ -67,7 +70,8 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
   const isStuck = status.isStuckOnRemoval === true
   return {
     ...{ uid, title: `${namespace}/${name}`, namespace, name, isDeleting, isStuck, stuckPods },
-    injectionStatus: status.injectionStatus,
+    ...{ injectionStatus: status.injectionStatus, message: status.message },
+    simulated: status.simulatedTargetsCount ?? 0,
     chaosNamespace: status.chaosNamespace,
     injected: status.injectedTargetsCount ?? 0,
     desired: status.desiredTargetsCount ?? 0,

@@ -20,6 +20,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
         ? [`no emergency stop holds in ${place.title}`]
         : stops.map((one) => stopLine(one, cluster))),
       ...(found.length === 0 ? [`no disruptions in ${place.title}`] : tableOf(found)),
+      ...found.flatMap(({ title, message }) => (message === undefined ? [] : [`${title}: ${message}`])),
       ...stuck.flatMap(stuckLines),
       ...(cluster.note === undefined ? [] : [cluster.note]),
     ],
@@ -57,15 +58,16 @@ function stopLine({ name, stop = '' }: NamespaceView, { names, flags: all }: Sto
   return `${title} is stopped${stop === '' ? '' : `: ${stop}`}; lift it: pawl chaos resume ${flags}`
 }
 
+function noteOf({ isStuck, isDeleting, simulated }: LeftDisruption): string {
+  if (isStuck) return 'stuck'
+  if (isDeleting) return 'being undone'
+  return simulated === 0 ? '' : `${simulated} simulated`
+}
+
 function tableOf(found: readonly LeftDisruption[]): readonly string[] {
   const rows = [
     ['DISRUPTION', 'STATUS', 'INJECTED', ''],
-    ...found.map((one) => [
-      one.title,
-      one.injectionStatus ?? '-',
-      `${one.injected} of ${one.desired}`,
-      one.isStuck ? 'stuck' : one.isDeleting ? 'being undone' : '',
-    ]),
+    ...found.map((one) => [one.title, one.injectionStatus ?? '-', `${one.injected} of ${one.desired}`, noteOf(one)]),
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) =>

@@ -20,7 +20,9 @@ import { createInjection, type Injection, type Prepared } from './one-injection.
 import { type Containers, isOncePerTarget, prepare } from './prepare.ts'
 import { releaseHandler } from './release-handler.ts'
 import { lookupName } from './resolve-hosts.ts'
+import { processRef } from './processes.ts'
 import type { Settings } from './settings.ts'
+import { createSimulation, type Simulation } from './simulation.ts'
 import { runProgram } from './shell.ts'
 import { sweepNotes } from './sweep.ts'
 import { type UndoEntry, UndoLog } from './undo-log.ts'
@@ -31,6 +33,8 @@ export interface Beginning {
   readonly invocation: Invocation
   readonly log: Log
   readonly becomeReady: () => Promise<void>
+  /** Adds a line to the termination message. */
+  readonly report: (line: string) => void
 }
 
 /** Kinds that are not done again to a target. Source: spec/chaos.md 3.4 (6). */
@@ -52,7 +56,7 @@ export async function begin(beginning: Beginning): Promise<number> {
   const undoLog = new UndoLog(settings.stateFolder)
   await rm(settings.readinessFile, { force: true })
   const sweepOwn = async (keys: readonly string[]) => {
-    if (common.dryRun) return
+    if (isDry(beginning)) return
     const isOwn = ({ owner, key }: UndoEntry) =>
       (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key)
     const { left } = await sweepNotes({ machine, undoLog, log }, isOwn)
@@ -67,10 +71,11 @@ export async function begin(beginning: Beginning): Promise<number> {
     log.error('the target was not found', { error: textOf(error) })
     return 1
   }
-  const executor = common.dryRun ? dryExecutor(log) : realExecutor(machine)
+  const simulation = settings.isSimulated ? createSimulation(log) : undefined
+  const executor = simulation?.executor ?? (common.dryRun ? dryExecutor(log) : realExecutor(machine))
   const finding = findingOf(beginning, cluster)
-  const actions = actionsOf(beginning, { target, cluster })
-  const injections = injectionsOf(beginning, { target, executor, finding, undoLog })
+  const actions = actionsOf(beginning, { target, cluster, simulation })
+  const injections = injectionsOf(beginning, { target, executor, finding, undoLog, simulation })
   await sweepOwn(injections.map(({ key }) => key))
   const sink = await openSink({ sink: common.metricsSink, kind: spec.kind, statsd: settings.statsd, log })
   try {
@@ -86,6 +91,11 @@ export async function begin(beginning: Beginning): Promise<number> {
   }
 }
 
+/** Nothing is changed, and nothing has to be undone. */
+function isDry({ settings, invocation }: Beginning): boolean {
+  return settings.isSimulated || invocation.common.dryRun
+}
+
 function momentOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text)
 }
@@ -95,6 +105,11 @@ async function findTarget({ settings, invocation, log }: Beginning, target: Targ
   const { common, spec } = invocation
   const isOfNode = common.level === 'node' || spec.kind === 'pod-replacement'
   const told = isOfNode ? [{ name: 'node', id: 'process://1' }] : target.told
+  if (settings.isSimulated) {
+    const main = await processRef(settings.proc, process.pid)
+    target.found = main === undefined ? [] : told.map(({ name }) => ({ name, main }))
+    return
+  }
   try {
     const standIns = isOfNode ? {} : await readStandIns(settings.containersFile)
     target.found = await Promise.all(told.map((one) => findContainer(settings.proc, one, standIns)))
@@ -110,10 +125,12 @@ interface Making {
   readonly executor: Executor
   readonly finding: Finding
   readonly undoLog: UndoLog
+  readonly simulation: Simulation | undefined
 }
 
 /** One for each container, or one for all where these share what is disturbed. */
-function injectionsOf(beginning: Beginning, { target, executor, finding, undoLog }: Making): readonly Injection[] {
+function injectionsOf(beginning: Beginning, making: Making): readonly Injection[] {
+  const { target, executor, undoLog } = making
   const { settings, invocation, log } = beginning
   const { common, spec } = invocation
   const names = target.found.map(({ name }) => name)
@@ -127,10 +144,10 @@ function injectionsOf(beginning: Beginning, { target, executor, finding, undoLog
         prepare: async () => {
           const [first, ...rest] = target.found.filter(({ name }) => group.includes(name))
           if (first === undefined) throw new Error(`container ${group.join(', ')} is not there any more`)
-          return await preparedFor(beginning, finding, [first, ...rest])
+          return await preparedFor(beginning, making, [first, ...rest])
         },
         ...{ executor, log, proc: settings.proc, pod: settings.pod },
-        undoLog: common.dryRun ? undefined : undoLog,
+        undoLog: isDry(beginning) ? undefined : undoLog,
         keyParts: [common.log.disruptionUid, common.log.targetName, spec.kind, ...group.map(idOf)],
       }),
     )
@@ -139,17 +156,20 @@ function injectionsOf(beginning: Beginning, { target, executor, finding, undoLog
 /** A dry run also passes where nothing can be found out, or be done. Source: spec/chaos.md 3.8, "readiness still written". */
 async function preparedFor(
   { invocation, log }: Beginning,
-  finding: Finding,
+  { finding, simulation }: Making,
   containers: Containers,
 ): Promise<Prepared> {
   try {
     const prepared = await prepare(finding, invocation, containers)
+    // Nothing is kept up to date that is not there.
+    if (simulation !== undefined) return { plan: prepared.plan }
     if (!invocation.common.dryRun || !isUnsupported(prepared.plan)) return prepared
     log.warn('dry run: this would not be injected here', { why: prepared.plan.unsupported })
     return { plan: { apply: [], undo: [] } }
   } catch (error) {
-    if (!invocation.common.dryRun) throw error
-    log.warn('dry run: the target could not be looked at', { error: textOf(error) })
+    if (!invocation.common.dryRun && simulation === undefined) throw error
+    log.warn('the target could not be looked at', { error: textOf(error) })
+    simulation?.note(textOf(error))
     return { plan: { apply: [], undo: [] } }
   }
 }
@@ -168,16 +188,22 @@ function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): 
 interface Acting {
   readonly target: Target
   readonly cluster: Cluster | undefined
+  readonly simulation: Simulation | undefined
 }
 
-function actionsOf(beginning: Beginning, { target, cluster }: Acting): LifeActions {
+function actionsOf(beginning: Beginning, { target, cluster, simulation }: Acting): LifeActions {
   const { settings, invocation, log, becomeReady } = beginning
   const { common } = invocation
   return {
-    becomeReady,
+    becomeReady: async () => {
+      // Who sees that it is ready sees that it is simulated.
+      if (simulation !== undefined) beginning.report(simulation.report())
+      await becomeReady()
+    },
     becomeUnready: async () => await rm(settings.readinessFile, { force: true }),
     releaseTarget: async (until) => {
-      const handler = common.onInit ? target.found.find(({ name }) => name === HANDLER_CONTAINER) : undefined
+      const handler =
+        common.onInit && !settings.isSimulated ? target.found.find(({ name }) => name === HANDLER_CONTAINER) : undefined
       if (handler === undefined) return
       const tell = (pid: number) => void kill(pid, 'SIGUSR1')
       await releaseHandler({ proc: settings.proc, handler: handler.main, clock: systemClock, log, until, tell })

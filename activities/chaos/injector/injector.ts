@@ -6,6 +6,7 @@ import type { ProgramStart } from '../../program.ts'
 import { systemClock } from './clock.ts'
 import { createLog, textOf } from './log.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { reportingLog, TerminationMessage } from './termination-message.ts'
 import { FULL_USAGE, USAGE } from './usage.ts'
 
 /** What the injector does beside injecting. Each is loaded for itself, as are the kinds. */
@@ -45,18 +46,32 @@ export async function run(start: ProgramStart): Promise<number> {
 async function inject(start: ProgramStart, settings: Settings): Promise<number> {
   const { readInvocation } = await import('../../../workflows/chaos/injector/read-invocation.ts')
   const invocation = readInvocation(start.args)
+  const message = new TerminationMessage(settings.terminationLog)
+  const complain = (problem: string) => {
+    start.complain(`injector: ${problem}\n`)
+    message.add(problem)
+  }
   const context = 'problems' in invocation ? {} : invocation.common.log
   const log = createLog(start.print, settings.logLevel, context, systemClock.now)
   if (log === undefined) {
-    start.complain(`injector: LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error\n`)
+    complain(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
     return NO_LOG
   }
   if ('problems' in invocation) {
-    for (const problem of invocation.problems) start.complain(`injector: ${problem}\n`)
+    for (const problem of invocation.problems) complain(problem)
     return WRONG
   }
   const { begin } = await import('./begin.ts')
-  return await begin({ start, settings, invocation, log, becomeReady: async () => await becomeReady(settings) })
+  try {
+    return await begin({
+      ...{ start, settings, invocation, log: reportingLog(log, message) },
+      becomeReady: async () => await becomeReady(settings),
+      report: (line) => message.add(line),
+    })
+  } catch (error) {
+    message.add(textOf(error))
+    throw error
+  }
 }
 
 /** Source: seeds/chaos-controller.txt, step 3: the file that the readiness probe looks for. */

@@ -16,6 +16,7 @@ import { textOf } from './log.ts'
 import { hasChain, linkFacts } from './network-facts.ts'
 import type { Prepared } from './one-injection.ts'
 import { resolveHosts } from './resolve-hosts.ts'
+import { SIMULATED_LINKS } from './simulation.ts'
 
 interface NetworkTarget {
   readonly network: NetworkRef
@@ -28,9 +29,10 @@ export async function prepareNetwork(
   common: CommonFlags,
   target: NetworkTarget,
 ): Promise<Prepared> {
-  const missing = await knownCapabilities(finding.run, finding.settings.proc, finding.settings.stateFolder)
+  const { isSimulated } = finding.settings
+  const missing = await capabilitiesOf(finding)
   const backend = finding.settings.backend ?? backendFor(missing)
-  const links = await linkFacts(finding.settings.proc, finding.run, target.network)
+  const links = isSimulated ? SIMULATED_LINKS : await linkFacts(finding.settings.proc, finding.run, target.network)
   const ask = async (): Promise<NetworkAsk> => ({
     ...{ spec, common },
     facts: { ...links, ...(await addressFacts(finding, spec)), ...fixedFacts(finding, target, missing) },
@@ -38,13 +40,18 @@ export async function prepareNetwork(
   const first = await ask()
   const lacking = [
     ...lacks(missing, neededFor(backend, first)),
-    ...(await takenBy(finding, target.network, ['mangle', NETWORK_CHAIN])),
+    ...(isSimulated ? [] : await takenBy(finding, target.network, ['mangle', NETWORK_CHAIN])),
   ]
   const plan = lacking.length > 0 ? { unsupported: lacking } : planNetwork(first, backend)
-  if (target.containers.length === 0 && common.level === 'pod')
+  if (target.containers.length === 0 && common.level === 'pod' && !isSimulated)
     finding.log.warn('containers cannot be told apart here: the whole pod is disrupted')
   if (isUnsupported(plan)) return { plan, network: target.network }
   return { plan, network: target.network, follow: following(finding, spec, ask, plan.follow) }
+}
+
+/** What is missing on this machine; a simulation is of one that lacks nothing. */
+export async function capabilitiesOf({ run, settings }: Finding): Promise<Missing> {
+  return settings.isSimulated ? {} : await knownCapabilities(run, settings.proc, settings.stateFolder)
 }
 
 /** What another injector has there: there is one chain in a network. */

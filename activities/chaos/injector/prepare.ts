@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { NetworkRef, Unsupported } from '../../../workflows/chaos/injector/command.ts'
 import type { CommonFlags, Invocation, KindSpec } from '../../../workflows/chaos/injector/invocation.ts'
 import {
+  type DiskFacts,
   planContainerFailure,
   planCpuPressure,
   planDiskPressure,
@@ -16,15 +17,16 @@ import {
   planPodReplacement,
 } from '../../../workflows/chaos/injector/plan.ts'
 import { DNS_CHAIN } from '../../../workflows/chaos/injector/marks.ts'
-import { knownCapabilities, lacks } from './capabilities.ts'
+import { lacks } from './capabilities.ts'
 import type { FoundContainer } from './containers.ts'
 import { containerMatch, groupOf, type GroupRoots } from './control-groups.ts'
 import { diskFacts } from './disk-facts.ts'
 import type { Finding } from './finding.ts'
 import type { Prepared } from './one-injection.ts'
-import { matchNeeds, prepareNetwork, takenBy } from './prepare-network.ts'
+import { capabilitiesOf, matchNeeds, prepareNetwork, takenBy } from './prepare-network.ts'
 import { bootTime, networkOf, readText } from './processes.ts'
 import { parseResolvConf } from './resolve-hosts.ts'
+import { SIMULATED_DISK, SIMULATED_GROUP, SIMULATED_LIMIT_BYTES } from './simulation.ts'
 
 /** The containers that one injection is about, at least one; a node counts as one. */
 export type Containers = readonly [FoundContainer, ...FoundContainer[]]
@@ -46,7 +48,6 @@ export async function prepare(
   { spec, common }: Invocation,
   containers: Containers,
 ): Promise<Prepared> {
-  const { settings } = finding
   const [{ main }] = containers
   switch (spec.kind) {
     case 'network-disruption':
@@ -60,17 +61,7 @@ export async function prepare(
     case 'memory-pressure':
       return await prepareMemory(finding, spec, main.pid)
     case 'disk-pressure':
-      return {
-        plan: planDiskPressure(
-          spec,
-          await diskFacts(rootsOf(finding), {
-            level: common.level,
-            host: settings.host,
-            pid: main.pid,
-            path: spec.path,
-          }),
-        ),
-      }
+      return { plan: planDiskPressure(spec, await targetDisk(finding, spec, common, main.pid)) }
     case 'dns-disruption':
       return await prepareDns(finding, spec, containers)
     case 'disk-failure':
@@ -116,13 +107,28 @@ async function preparePodReplacement(
   return { plan: planPodReplacement(spec, await replacementFacts(await cluster.client(), common)) }
 }
 
+async function targetDisk(
+  finding: Finding,
+  { path }: SpecOf<'disk-pressure'>,
+  { level }: CommonFlags,
+  pid: number,
+): Promise<DiskFacts> {
+  const { isSimulated, host } = finding.settings
+  return isSimulated ? SIMULATED_DISK : await diskFacts(rootsOf(finding), { level, host, pid, path })
+}
+
+async function targetGroup(finding: Finding, pid: number, controller: string) {
+  return finding.settings.isSimulated ? SIMULATED_GROUP : await groupOf(rootsOf(finding), pid, controller)
+}
+
 function refused(why: string): Prepared {
   const plan: Unsupported = { unsupported: [why] }
   return { plan }
 }
 
 async function networkTarget(finding: Finding, containers: Containers) {
-  const matches = await Promise.all(containers.map(({ main }) => containerMatch(rootsOf(finding), main.pid)))
+  const looked = finding.settings.isSimulated ? [] : containers
+  const matches = await Promise.all(looked.map(({ main }) => containerMatch(rootsOf(finding), main.pid)))
   return {
     network: await networkFound(finding, containers[0]),
     // When one of them cannot be told apart, none can.
@@ -139,7 +145,7 @@ async function networkFound({ settings }: Finding, { name, main }: FoundContaine
 async function prepareCpu(finding: Finding, spec: SpecOf<'cpu-pressure'>, pid: number): Promise<Prepared> {
   const status = await readText(join(finding.settings.proc, String(pid), 'status'))
   const [, list = ''] = /^Cpus_allowed_list:\s+(\S+)$/m.exec(status ?? '') ?? []
-  const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => groupOf(rootsOf(finding), pid, name)))
+  const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => targetGroup(finding, pid, name)))
   const joins = procsOf(groups)
   // Outside of it, the child would take from everybody.
   if (joins.length === 0) return refused('no control group accounts for the CPU of the target')
@@ -147,21 +153,21 @@ async function prepareCpu(finding: Finding, spec: SpecOf<'cpu-pressure'>, pid: n
 }
 
 async function prepareMemory(finding: Finding, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
-  const group = await groupOf(rootsOf(finding), pid, 'memory')
+  const group = await targetGroup(finding, pid, 'memory')
   if (group === undefined) return refused('no control group accounts for the memory of the target')
   const files =
     group.version === 1 ? ['memory.limit_in_bytes', 'memory.usage_in_bytes'] : ['memory.max', 'memory.current']
   const [limit = '', usageFile = ''] = files.map((file) => join(group.folder, file))
-  const limitBytes = readLimit(await readText(limit))
+  const limitBytes = finding.settings.isSimulated ? SIMULATED_LIMIT_BYTES : readLimit(await readText(limit))
   return { plan: planMemoryPressure(spec, { joins: procsOf([group]), limitBytes, usageFile }) }
 }
 
 async function prepareDns(finding: Finding, spec: SpecOf<'dns-disruption'>, containers: Containers): Promise<Prepared> {
   const { settings } = finding
   const target = await networkTarget(finding, containers)
-  const missing = await knownCapabilities(finding.run, settings.proc, settings.stateFolder)
+  const missing = await capabilitiesOf(finding)
   const lacking = [
-    ...(await takenBy(finding, target.network, ['nat', DNS_CHAIN])),
+    ...(settings.isSimulated ? [] : await takenBy(finding, target.network, ['nat', DNS_CHAIN])),
     ...lacks(missing, ['restore', 'redirect', ...matchNeeds(target.containers)]),
     ...(settings.podIp === undefined ? ['the address of this pod is not known: CHAOS_POD_IP is not set'] : []),
   ]

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { StatsdEnvironment } from '../../../workflows/kit/index.ts'
 import { READINESS_FILE } from '../../../workflows/chaos/contract.ts'
 import { type NetworkBackend, BACKENDS } from '../../../workflows/chaos/injector/network/plan-network.ts'
+import { TERMINATION_LOG } from './termination-message.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,6 +24,10 @@ export interface Settings {
   readonly readinessFile: string
   /** JSON: which processes stand for containers, by their names; undefined: containers have a runtime. */
   readonly containersFile: string | undefined
+  /** Where the reason of a failure is written. */
+  readonly terminationLog: string
+  /** The target has no process: the plan is made and reported, and nothing is done. Never in a pod of a cluster. */
+  readonly isSimulated: boolean
   readonly logLevel: string
   /** Undefined: that which the kernel allows. */
   readonly backend: NetworkBackend | undefined
@@ -53,12 +58,26 @@ export function readSettings(env: Environment): Settings {
     stateFolder: text('CHAOS_INJECTOR_STATE') ?? '/run/pawl-chaos',
     readinessFile: text('CHAOS_INJECTOR_READINESS_FILE') ?? READINESS_FILE,
     containersFile: text('CHAOS_INJECTOR_CONTAINERS'),
+    terminationLog: text('CHAOS_INJECTOR_TERMINATION_LOG') ?? TERMINATION_LOG,
+    isSimulated: simulatedIn(text),
     logLevel: text('LOG_LEVEL') ?? 'info',
     backend: known,
     kubeconfig: text('KUBECONFIG'),
     isInCluster: text('KUBERNETES_SERVICE_HOST') !== undefined,
     statsd: statsdIn(text),
   }
+}
+
+/** @throws in a pod of a cluster: a disruption there is real, or it fails. */
+function simulatedIn(text: (name: string) => string | undefined): boolean {
+  const value = text('CHAOS_INJECTOR_SIMULATED')
+  if (value === undefined) return false
+  if (value !== 'yes') throw new Error(`CHAOS_INJECTOR_SIMULATED: found '${value}', expected yes, or nothing`)
+  if (text('KUBERNETES_SERVICE_HOST') !== undefined)
+    throw new Error(
+      'CHAOS_INJECTOR_SIMULATED: found yes in a pod of a cluster; only the node agent of pawl dev simulates',
+    )
+  return true
 }
 
 function statsdIn(text: (name: string) => string | undefined): StatsdEnvironment {

@@ -168,7 +168,7 @@ export class NodeAgent {
     const stateFolder = join(flags.state, 'injectors')
     const settings: InjectorSettings = {
       ...{ kube, command, env, stateFolder, hostIP, podIP, processesAnnotation },
-      mayDisturbNode: flags.mayDisturbNode,
+      ...{ mayDisturbNode: flags.mayDisturbNode, simulates: flags.simulates },
     }
     return new ProcessRun({
       folder: new PodFolder(join(flags.state, 'pods', uid)),

@@ -19,6 +19,8 @@ export interface AgentFlags {
   readonly podIP: string
   /** Whether disruptions of level node are let loose on this machine. */
   readonly mayDisturbNode: boolean
+  /** Whether a disruption of a target without a process is simulated; else it fails. */
+  readonly simulates: boolean
   /** What becomes of injectors when the agent ends. */
   readonly atEnd: 'leave' | 'stop'
 }
@@ -44,6 +46,10 @@ Options:
                                   end well
   --node-level <refuse-or-allow>  whether a disruption of level node may disturb
                                   this machine (default: refuse)
+  --no-process <fail-or-simulate>
+                                  what becomes of a disruption of a pod that names
+                                  no process, or of a node: it fails, or it is
+                                  planned, reported and simulated (default: fail)
   --processes-annotation <key>    of target pods: which processes stand for
                                   their containers (default: ${PROCESSES_ANNOTATION})
   --host-ip <address>             status.hostIP of the pods (default: 127.0.0.1)
@@ -70,6 +76,7 @@ export function readFlags(args: readonly string[], env: Readonly<Record<string, 
     state: values.state ?? '/run/pawl-node-agent',
     isPlayed: oneOf('play', values.play, ['ready']) !== undefined,
     mayDisturbNode: oneOf('node-level', values['node-level'], ['refuse', 'allow']) === 'allow',
+    simulates: oneOf('no-process', values['no-process'], ['fail', 'simulate']) === 'simulate',
     processesAnnotation: values['processes-annotation'] ?? PROCESSES_ANNOTATION,
     hostIP,
     podIP: values['pod-ip'] ?? hostIP,
@@ -80,7 +87,14 @@ export function readFlags(args: readonly string[], env: Readonly<Record<string, 
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
   ...{ nodes: TEXT, namespace: TEXT, kubeconfig: TEXT, injector: TEXT, state: TEXT, play: TEXT },
-  ...{ 'node-level': TEXT, 'processes-annotation': TEXT, 'host-ip': TEXT, 'pod-ip': TEXT, 'at-end': TEXT },
+  ...{
+    'node-level': TEXT,
+    'no-process': TEXT,
+    'processes-annotation': TEXT,
+    'host-ip': TEXT,
+    'pod-ip': TEXT,
+    'at-end': TEXT,
+  },
 }
 
 function nodesIn(text: string | undefined): ReadonlySet<string> | undefined {

@@ -5,9 +5,11 @@ import { inChaosNamespace } from '../in-chaos-namespace.ts'
 import { configFor, notifiersFor } from '../wing.ts'
 
 /** The arguments of its node agent. @throws what is wrong with the configuration. */
-export function argsInDev({ kubeconfigPath, folder, flags }: DevPlace): readonly string[] {
+export function argsInDev({ kubeconfigPath, folder, isServerOurs, flags }: DevPlace): readonly string[] {
   return [
     ...['--nodes', 'all', '--kubeconfig', kubeconfigPath, '--state', folder, '--at-end', 'stop'],
+    // In a cluster of the user's own, which may be a real one, nothing is simulated.
+    ...(isServerOurs ? ['--no-process', 'simulate'] : []),
     ...['--namespace', chaosNamespace(flags)],
   ]
 }

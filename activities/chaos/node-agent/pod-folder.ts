@@ -40,12 +40,15 @@ export class PodFolder {
   readonly log: string
   /** JSON: which processes stand for containers of the target. */
   readonly containers: string
+  /** The termination message of the injector. */
+  readonly message: string
 
   constructor(path: string) {
     this.path = path
     this.files = join(path, 'files')
     this.log = join(path, 'log')
     this.containers = join(path, 'containers.json')
+    this.message = join(path, 'termination-log')
   }
 
   /** W1 */

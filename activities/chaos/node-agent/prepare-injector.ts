@@ -5,6 +5,7 @@ import {
   argumentsOutside,
   containerVariables,
   isOfNode,
+  needsProcess,
   pathOutside,
   readProcesses,
 } from '../../../workflows/chaos/node-agent/container.ts'
@@ -13,7 +14,7 @@ import { resourcePath } from '../../kube/resource-path.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { textOf } from '../injector/log.ts'
 import type { PodFolder } from './pod-folder.ts'
-import { type Prepared, Unstartable } from './process-run.ts'
+import { type Prepared, SIMULATED_VARIABLE, Unstartable } from './process-run.ts'
 import { PODS, type SeenPod } from './read-pod.ts'
 
 export interface InjectorSettings {
@@ -28,6 +29,8 @@ export interface InjectorSettings {
   readonly podIP: string
   /** Whether a disruption of level node is let loose on this machine. */
   readonly mayDisturbNode: boolean
+  /** Whether a target without a process is simulated; else its injector fails. */
+  readonly simulates: boolean
   /** Of targets: which processes stand for their containers. */
   readonly processesAnnotation: string
 }
@@ -49,9 +52,12 @@ export function inheritedVariables(
 /** @throws Unstartable for a pod that no process can stand for; KubeError when its target cannot be read now. */
 export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, folder: PodFolder): Promise<Prepared> {
   const { args, mounts, probe } = pod.container
-  if (isOfNode(args) && !settings.mayDisturbNode)
+  const isNode = isOfNode(args)
+  if (isNode && !settings.mayDisturbNode && !settings.simulates)
     throw new Unstartable('--level node: this machine itself would be disturbed, expected --node-level allow')
   const processes = await readTarget(settings, pod)
+  const isSimulated =
+    settings.simulates && (isNode ? !settings.mayDisturbNode : needsProcess(args) && processes === undefined)
   const variables = variablesOf(settings, pod)
   const files = { sysrq: folder.inside('sysrq'), trigger: folder.inside('sysrq-trigger') }
   return {
@@ -63,12 +69,14 @@ export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, 
       CHAOS_INJECTOR_STATE: settings.stateFolder,
       ...(probe !== undefined && { CHAOS_INJECTOR_READINESS_FILE: folder.inside(probe.file) }),
       ...(processes !== undefined && { CHAOS_INJECTOR_CONTAINERS: folder.containers }),
+      ...(isSimulated && { [SIMULATED_VARIABLE]: 'yes' }),
+      CHAOS_INJECTOR_TERMINATION_LOG: folder.message,
       // The machine under this agent is somebody's, not a node that may be lost: what would crash it is written into files.
       CHAOS_INJECTOR_MOUNT_SYSRQ: files.sysrq,
       CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: files.trigger,
     },
     files: {
-      ...{ [files.sysrq]: '', [files.trigger]: '' },
+      ...{ [files.sysrq]: '', [files.trigger]: '', [folder.message]: '' },
       ...(processes !== undefined && { [folder.containers]: JSON.stringify(processes) }),
     },
   }

@@ -8,11 +8,11 @@ import { open, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-import type { EndReason, Exit, Run } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
+import type { EndReason, Exit, Run, Said } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
 import type { Log } from '../injector/log.ts'
 import type { PodFolder, PodRecord, ShimTraces } from './pod-folder.ts'
 import type { PodRun } from './pod-run.ts'
-import { bootId } from '../injector/processes.ts'
+import { bootId, readText } from '../injector/processes.ts'
 import { isThere, killRestOf, signalTo } from './processes.ts'
 import { ReadinessProbe } from './readiness-probe.ts'
 import { readPod, type SeenPod } from './read-pod.ts'
@@ -46,6 +46,8 @@ const SWEEP_LIMIT_MS = 60_000
 const SHIM_LIMIT_MS = 10_000
 const LOOK_EVERY_MS = 1000
 const CLAIM_POLL_MS = 5
+/** Tells the injector that its target has no process. */
+export const SIMULATED_VARIABLE = 'CHAOS_INJECTOR_SIMULATED'
 /** No other pod's process has the same value. */
 const OWN_VARIABLE = 'TMPDIR'
 
@@ -154,13 +156,14 @@ export class ProcessRun implements PodRun {
     return record
   }
 
-  private async running({ pod, acceptedMs, ending }: PodRecord, startedMs: number, nowMs: number): Promise<Run> {
+  private async running({ pod, acceptedMs, ending, env }: PodRecord, startedMs: number, nowMs: number): Promise<Run> {
     const { folder, follow } = this.deps
     this.probe ??= new ReadinessProbe(readPod(pod).container.probe, folder)
     if (!this.isFollowing) follow(readPod(pod), folder, this.following.signal)
     this.isFollowing = true
     const isReady = await this.probe.look(startedMs, nowMs)
-    return { state: 'running', acceptedMs, startedMs, isReady, ending }
+    // What it says is there before it is ready.
+    return { state: 'running', acceptedMs, startedMs, isReady, ...(await this.said(env)), ending }
   }
 
   private async ended(record: PodRecord, traces: ShimTraces, nowMs: number): Promise<Run> {
@@ -168,7 +171,12 @@ export class ProcessRun implements PodRun {
     this.following.abort()
     // A container ends with its first process.
     if (injector !== undefined) await killRestOf(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
-    return (this.over = endedRun(record, traces, nowMs))
+    return (this.over = { ...endedRun(record, traces, nowMs), ...(await this.said(record.env)) })
+  }
+
+  private async said(env: PodRecord['env']): Promise<{ readonly said?: Said }> {
+    const message = await readText(this.deps.folder.message)
+    return message === undefined ? {} : { said: { message, isSimulated: env[SIMULATED_VARIABLE] !== undefined } }
   }
 }
 

@@ -1,5 +1,6 @@
 // What a job waits for, from object to object down to the one at the bottom, in sentences. Pure.
 
+import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
 import { isUnseen } from '../../api/unseen.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
@@ -37,9 +38,18 @@ export function reasonsOf(node: JobNode, around: Surroundings): readonly string[
     ...(hasFailed(node) ? failure(node, around) : []),
     ...(isOpen(node) ? [...retries(node, around), ...waits(node, around), ...pickup(node)] : []),
     ...blocked(node),
+    ...said(node.object),
     ...(around.wake === undefined ? [] : [`The next look at ${nameOf(node.object)} is due: ${around.wake}.`]),
   ].map((sentence) => shown(sentence, 2000))
 }
+
+/** What the status of the object says, where its kind lets the journal keep it. */
+function said(object: AskedObject): readonly string[] {
+  const message = textAt(object.projection, MESSAGE)
+  return message === undefined || message === '' ? [] : [`${nameOf(object)} says: ${message}.`]
+}
+
+const MESSAGE = path('status.message')
 
 function failure(node: JobNode, { above }: Surroundings): readonly string[] {
   const standing = `${nameOf(node.object)} is ${phaseOf(node)}`

@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 
 import type { Questions } from '../../../activities/journal/read/questions.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
@@ -12,6 +12,7 @@ import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { devFolder, findDev } from '../dev-folder.ts'
 import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { questionsOver } from './questions-over.ts'
@@ -41,7 +42,7 @@ export function withAskFlags(command: Command): Command {
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
     .option('--kubeconfig <file>', 'where the context stands (default: $KUBECONFIG)')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
-    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
     .option('--api-url <url>', 'pawl api, which is asked in place of the database (default: $PAWL_API_URL)')
     .option('--api-service <name>', 'its Service, as namespace/name (default: that of the cluster)')
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')
@@ -132,22 +133,25 @@ export async function findJournal(flags: AskFlags, config: Config): Promise<Foun
     return { url: await journalURL(flags, config) }
   const byVariable = apiNamed(config.apiUrl, config.apiService, '$')
   if (byVariable !== undefined) return { api: byVariable }
-  if ((await readState(config.dataDir)) !== undefined) return { url: await journalURL(flags, config) }
+  if ((await findDev(flags, config)) !== undefined) return { url: await journalURL(flags, config) }
   const vouched = await apiOfCluster(flags, config)
   return vouched === undefined ? { url: await journalURL(flags, config) } : { api: vouched }
 }
 
+const EXPECTED_JOURNAL =
+  'expected a pawl dev that runs, by the $KUBECONFIG that it has written or by --data-dir; else --database-url or $PAWL_DATABASE_URL; or pawl api, see --api-url'
+
 /** @throws UsageError that says where a journal was looked for. */
-export async function journalURL({ databaseUrl, dataDir }: AskFlags, config: Config): Promise<string> {
+export async function journalURL(flags: AskFlags, config: Config): Promise<string> {
+  const { databaseUrl, dataDir } = flags
   const given = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
   if (given !== undefined && given !== '') return given
-  const folder = dataDir === undefined ? config.dataDir : resolve(dataDir)
+  const folder = await devFolder(flags, config)
   const state = await readState(folder)
   const part = state?.parts.find(({ name }) => name === 'postgresql')
-  const expected = 'expected --database-url, $PAWL_DATABASE_URL, or a pawl dev that runs; or pawl api, see --api-url'
-  if (state === undefined) throw new UsageError(`no journal: nothing runs for ${folder}; ${expected}`)
+  if (state === undefined) throw new UsageError(`no journal: no pawl dev runs for ${folder}; ${EXPECTED_JOURNAL}`)
   if (part === undefined || part.address === null || part.process === null)
-    throw new UsageError(`no journal: pawl dev for ${folder} uses a PostgreSQL of your own; ${expected}`)
+    throw new UsageError(`no journal: pawl dev for ${folder} uses a PostgreSQL of your own; ${EXPECTED_JOURNAL}`)
   const url = new URL(part.address)
   url.username = 'pawl'
   url.password = (await readFile(join(folder, 'postgresql', 'password'), 'utf8')).trim()

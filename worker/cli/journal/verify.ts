@@ -8,7 +8,7 @@ import type { TemporalTarget } from '../../server/temporal.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from '../ask/open-journal.ts'
 import { exitCodeOf, type Finding, findingsText } from '../doctor/findings.ts'
 import { foldFlags, TEMPORAL_DETAILS } from '../help.ts'
-import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from '../temporal-place.ts'
+import { EXPECTED_TEMPORAL, temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from '../temporal-place.ts'
 import { parseOneOf } from '../usage.ts'
 
 interface VerifyFlags extends AskFlags, TemporalPlaceFlags {
@@ -59,7 +59,9 @@ function told({ name, verdict, expected, found, more }: BrokenRule): readonly Fi
 
 async function runsFound(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
   if (target === undefined)
-    return [{ part: 'runs', verdict: 'skipped', text: 'nobody said where Temporal is: see --temporal-address' }]
+    return [
+      { part: 'runs', verdict: 'skipped', text: `the address of Temporal is not known; expected ${EXPECTED_TEMPORAL}` },
+    ]
   const runs = await openRuns(asked, MOST_RUNS)
   const { missingRuns } = await import('./runs.ts')
   const missing = await missingRuns(

@@ -12,12 +12,12 @@ import { controllerFiles, loadControllers } from '../../server/load-controllers.
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { asking, type AskFlags } from '../ask/open-journal.ts'
+import { EXPECTED_TEMPORAL } from '../temporal-place.ts'
 import { exportedJob, jobNamed } from '../journal/exported-job.ts'
 import { jobRows, type JobRows } from './job-rows.ts'
 import type { HistoryEvent } from './history-events.ts'
 
-export const NO_TEMPORAL =
-  'no Temporal: nobody said where it is; expected --temporal-address, $PAWL_TEMPORAL_ADDRESS or a pawl dev that runs, or --file with what pawl journal export wrote'
+export const NO_TEMPORAL = `no Temporal: its address is not known; expected ${EXPECTED_TEMPORAL}; or --file with what pawl journal export wrote`
 
 /** A run with its history, as JSON has it: bytes in base64, numbers of 64 bits as text. */
 export interface RecordedRun {

@@ -4,6 +4,7 @@
 //   D2. What the children say (`scheduled-at`) heals a status that was not written any more.
 //   D3. A time at which there was a Disruption still, or no target, is passed over, and not made up for when that has changed: who deletes a Disruption has
 //       peace until the next time.
+//   D4. Times before the last edit of the schedule start nothing, and an interval is counted from the edit.
 
 import type { Schedule } from '../schedule.ts'
 import { type DisruptionCronStatus, MOST_HISTORY } from './kind.ts'
@@ -11,6 +12,8 @@ import { type DisruptionCronStatus, MOST_HISTORY } from './kind.ts'
 export interface CronState {
   readonly schedule: Schedule
   readonly createdMs: number
+  /** When the schedule was edited last; undefined: never (D4). */
+  readonly editedMs: number | undefined
   /** `status.lastScheduleTime` */
   readonly lastMs: number | undefined
   /** `status.lastSkippedTime` (D3) */
@@ -34,12 +37,12 @@ export type CronDecision = {
 )
 
 export function cronDecision(state: CronState): CronDecision {
-  const { schedule, createdMs, skippedMs, children, nowMs, toleranceMs } = state
+  const { schedule, createdMs, editedMs, skippedMs, children, nowMs, toleranceMs } = state
   const lastMs = latest([state.lastMs, ...children])
   if (state.isPaused) return { run: 'paused', lastMs, nextMs: undefined }
-  const sinceMs = Math.max(lastMs ?? createdMs, skippedMs ?? 0)
+  const sinceMs = Math.max(lastMs ?? createdMs, skippedMs ?? 0, editedMs ?? 0)
   const forMs = schedule.lastIn(sinceMs, nowMs)
-  const rest = { lastMs, nextMs: schedule.after(nowMs) }
+  const rest = { lastMs, nextMs: schedule.after(nowMs, Math.min(sinceMs, nowMs)) }
   if (forMs === undefined) return { run: 'not due', ...rest }
   if (!state.isTargetThere) return { run: 'target missing', forMs, ...rest }
   if (children.length > 0) return { run: 'still there', forMs, ...rest }

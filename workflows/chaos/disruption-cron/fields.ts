@@ -14,6 +14,8 @@ export const disruptionCronFields: OwnedFields = {
       path('status.nextScheduleTime'),
       path('status.pausedSince'),
       path('status.observedGeneration'),
+      path('status.observedSchedule'),
+      path('status.scheduleEditedTime'),
       path('status.targetResourcePreviouslyMissing'),
       path('status.history'),
     ],

@@ -21,7 +21,12 @@ import { targetResourceField, toleranceField } from '../target-resource.ts'
 export const MOST_HISTORY = 5
 
 const specField = record('What is disturbed when.', {
-  schedule: required(text('When, in five fields as in crontab.', { minLength: 1, maxLength: 200 })),
+  schedule: required(
+    text('When: five fields as in crontab, a descriptor such as @hourly, or @every 2h.', {
+      minLength: 1,
+      maxLength: 1000,
+    }),
+  ),
   paused: flag('Whether no Disruptions are made.'),
   delayedStartTolerance: toleranceField,
   targetResource: required(targetResourceField),
@@ -40,6 +45,10 @@ const statusField = record('What was made.', {
   nextScheduleTime: timestamp('The next time of the schedule; absent while it is paused.'),
   pausedSince: timestamp('Since when it is seen to be paused; absent while it is not.'),
   observedGeneration: integer('The generation of the spec that was looked at last.'),
+  observedSchedule: text('The schedule that was looked at last.'),
+  scheduleEditedTime: timestamp(
+    'When the schedule was seen to be edited last; no Disruption is made for times before. Absent when it never was.',
+  ),
   targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
   history: list(
     'The last Disruptions, the newest last.',

@@ -28,6 +28,18 @@ const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): P
   return done
 })
 
+/** Remembers when the schedule was edited (due.ts, D4). A former version has remembered no schedule: where it has seen this generation, there was no edit. */
+const keepSchedule = action<CronPass>('keepSchedule', ({ target, status, now }): Outcome => {
+  const { observedSchedule, observedGeneration } = target.status ?? {}
+  const { schedule } = target.spec
+  if (observedSchedule === schedule) return done
+  status.observedSchedule = schedule
+  const isNew = observedGeneration === undefined
+  const isSeen = observedSchedule === undefined && observedGeneration === target.metadata.generation
+  if (!isNew && !isSeen) status.scheduleEditedTime = instantText(now.getTime())
+  return done
+})
+
 const mindTarget = action<CronPass>('mindTarget', async (pass): Promise<Outcome> => {
   const { target, status, act, now } = pass
   const { targetResourceMissingThresholdMs: thresholdMs } = configOf(pass).controller
@@ -96,11 +108,12 @@ function passOver({ target, status, log }: CronPass, forMs: number, why: keyof t
 function decisionIn(pass: CronPass): CronDecision | undefined {
   const { target, state, now } = pass
   const schedule = readSchedule(target.spec.schedule)
-  const { lastScheduleTime, lastSkippedTime } = target.status ?? {}
+  const { lastScheduleTime, lastSkippedTime, scheduleEditedTime } = { ...target.status, ...pass.status }
   if (schedule === undefined) return undefined
   return cronDecision({
     schedule,
     createdMs: instantMs(target.metadata.creationTimestamp) ?? now.getTime(),
+    editedMs: instantMs(scheduleEditedTime),
     lastMs: instantMs(lastScheduleTime),
     skippedMs: instantMs(lastSkippedTime),
     children: state.children.map(scheduledAtMs),
@@ -126,7 +139,7 @@ function rememberChildren({ target, status }: Pick<CronPass, 'target' | 'status'
 
 const obeyCronSwitch = obeySwitch<CronPass>('disruptionCronEnabled')
 
-export const followSchedule = sequential(obeyCronSwitch, tellSpec, mindTarget, checkSpec, runDue)
+export const followSchedule = sequential(obeyCronSwitch, tellSpec, keepSchedule, mindTarget, checkSpec, runDue)
 
 const tellEnd = action<CronPass>('tellEnd', async ({ target, act, state }): Promise<Outcome> => {
   const rest = state.children.length === 0 ? '' : '; its Disruption goes first'

@@ -28,7 +28,7 @@ export const disruptionAdmission: Admission = {
     const spec = fieldsOf(fieldsOf(object)['spec'])
     yield* networkWarnings(spec, 'spec')
     // Source: spec/chaos.md 1.2.
-    if (spec['count'] === 100) yield 'spec.count is 100, which means 100 targets; "100%" means all'
+    if (String(spec['count']) === '100') yield 'spec.count is 100, which means 100 targets; "100%" means all'
   },
   // While no webhook answers the controller goes by its own default.
   mutations: [

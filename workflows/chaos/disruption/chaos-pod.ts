@@ -116,6 +116,8 @@ function containerOf(args: readonly string[], { injector, controller }: PassConf
   const statsdURL = controller.metricsSink === 'datadog' ? controller.statsdURL : undefined
   return {
     ...{ name: INJECTOR_CONTAINER, image, imagePullPolicy: 'IfNotPresent', args },
+    // An image that starts something else than the injector writes no termination message.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: { privileged: true },
     resources: { limits: NOTHING, requests: NOTHING },
     // Source: seeds/chaos-controller.txt "Injection phase", step 5.

@@ -4,6 +4,7 @@
 import { action, done, later } from '../../kit/index.ts'
 import { CHAOS_POD_FINALIZER } from '../contract.ts'
 import { letGoCommand } from '../let-go-command.ts'
+import { isOnFormerNode } from './moved-targets.ts'
 import type { ChaosPod, Target } from './observed.ts'
 import { type DisruptionPass, type EndingPass, statusIn } from './pass.ts'
 import { needsHealth, type TargetHealth, terminationOf } from './termination.ts'
@@ -15,6 +16,7 @@ export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) 
   const { chaosPods } = pass.state
   await letGo(pass, chaosPods)
   await tellFailures(pass)
+  await tellSimulated(pass)
   // A target that has lost its labels wakes nobody when it goes.
   return chaosPods.some((pod) => needsHealth(pod) && !wasReleased(pass, pod)) ? later(LOOK_AGAIN_MS) : done
 })
@@ -36,7 +38,7 @@ export async function letGo(
 ): Promise<number> {
   const { act, status } = pass
   const health = await healthOf(pass, pods.filter(needsHealth))
-  const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.target)) }))
+  const ended = pods.map((pod) => ({ pod, end: terminationOf(pod, health.get(pod.metadata.uid)) }))
   const released = ended.filter(({ end }) => end === 'release')
   await Promise.all(
     released.map(async ({ pod }) => {
@@ -86,11 +88,22 @@ export function stuckPodsIn(pass: EndingPass): ReadonlySet<string> {
 async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
   const failed = state.chaosPods.filter(({ phase, isDeleting }) => phase === 'Failed' && !isDeleting)
   await Promise.all(
-    failed.map(async ({ metadata, target, does, reason }) => {
+    failed.map(async ({ metadata, target, does, reason, message: said }) => {
       const { namespace = '', name, uid } = metadata
       const why = reason === '' ? '' : ` (${reason})`
-      const message = `chaos pod ${namespace}/${name}, which does ${does} to ${target}, has failed${why}; its log says why`
+      const message = `chaos pod ${namespace}/${name}, which does ${does} to ${target}, has failed${why}${said === undefined ? '; its log says why' : `: ${said}`}`
       await act.event({ type: 'Warning', reason: 'ChaosPodWarningState', message, occasion: uid })
+    }),
+  )
+}
+
+/** Who reads `Injected` is told that nothing is disturbed. */
+async function tellSimulated({ act, state }: DisruptionPass): Promise<void> {
+  const simulated = state.chaosPods.filter((pod) => pod.isSimulated === true && pod.isReady && !pod.isDeleting)
+  await Promise.all(
+    simulated.map(async ({ metadata: { namespace = '', name, uid }, target, does, message = '' }) => {
+      const text = `chaos pod ${namespace}/${name}: ${does} on ${target} is ${message}`
+      await act.event({ type: 'Normal', reason: 'Simulated', message: text, occasion: uid })
     }),
   )
 }
@@ -98,7 +111,7 @@ async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
 async function tellStuck({ act }: EndingPass, pod: ChaosPod, tells: 'disruption' | 'chaosPod'): Promise<void> {
   const { target, does } = pod
   const { namespace = '', name, uid } = pod.metadata
-  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
+  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up${pod.message === undefined ? '' : ` (${pod.message})`}: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
   await act.event({
     type: 'Warning',
     reason: 'StuckOnRemoval',
@@ -108,34 +121,44 @@ async function tellStuck({ act }: EndingPass, pod: ChaosPod, tells: 'disruption'
   })
 }
 
-/** By name of the target; those that can be cleaned are left out. */
+/** By uid of the chaos pod; those whose target can be cleaned are left out. */
 async function healthOf(pass: EndingPass, pods: readonly ChaosPod[]): Promise<ReadonlyMap<string, TargetHealth>> {
   const names = [...new Set(pods.map(({ target }) => target))]
   if (names.length === 0) return new Map()
-  if (pods.every(({ isOfNode }) => isOfNode)) return nodeHealth(names, await pass.refresh('targetNodes', { names }))
-  const targets = await pass.refresh('targetPods', { names })
-  const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
-  const ready = new Set(nodes.filter(({ isRunning }) => isRunning).map(({ metadata }) => metadata.name))
-  const found = new Map(targets.map((target) => [target.metadata.name, target]))
+  const healthIn = pods.every(({ isOfNode }) => isOfNode)
+    ? nodeHealth(await pass.refresh('targetNodes', { names }))
+    : await podHealth(pass, names)
   return new Map(
-    names.flatMap((name): (readonly [string, TargetHealth])[] => {
-      const target = found.get(name)
-      if (target === undefined) return [[name, 'gone']]
-      // A pod that has waited for its disruption has been disturbed, though it does not run yet.
-      if (!target.isRunning && target.isStarting !== true) return [[name, 'not running']]
-      // A node that is gone has taken its containers along, and nobody is there who could clean.
-      return ready.has(target.node) ? [] : [[name, 'node not ready']]
+    pods.flatMap((pod) => {
+      const health = healthIn(pod)
+      return health === undefined ? [] : [[pod.metadata.uid, health] as const]
     }),
   )
 }
 
-function nodeHealth(names: readonly string[], nodes: readonly Target[]): ReadonlyMap<string, TargetHealth> {
+type HealthOf = (pod: ChaosPod) => TargetHealth | undefined
+
+async function podHealth(pass: EndingPass, names: readonly string[]): Promise<HealthOf> {
+  const targets = await pass.refresh('targetPods', { names })
+  const nodes = await pass.refresh('targetNodes', { names: targets.flatMap(({ node }) => (node === '' ? [] : [node])) })
+  const ready = new Set(nodes.filter(({ isRunning }) => isRunning).map(({ metadata }) => metadata.name))
+  const found = new Map(targets.map((target) => [target.metadata.name, target]))
+  return (pod) => {
+    const target = found.get(pod.target)
+    // One of its name on another node is another pod.
+    if (target === undefined || isOnFormerNode(pod, target)) return 'gone'
+    // A pod that has waited for its disruption has been disturbed, though it does not run yet.
+    if (!target.isRunning && target.isStarting !== true) return 'not running'
+    // A node that is gone has taken its containers along, and nobody is there who could clean.
+    return ready.has(target.node) ? undefined : 'node not ready'
+  }
+}
+
+function nodeHealth(nodes: readonly Target[]): HealthOf {
   const found = new Map(nodes.map((node) => [node.metadata.name, node]))
-  return new Map(
-    names.flatMap((name): (readonly [string, TargetHealth])[] => {
-      const node = found.get(name)
-      if (node === undefined) return [[name, 'gone']]
-      return node.isRunning ? [] : [[name, 'node not ready']]
-    }),
-  )
+  return ({ target }) => {
+    const node = found.get(target)
+    if (node === undefined) return 'gone'
+    return node.isRunning ? undefined : 'node not ready'
+  }
 }

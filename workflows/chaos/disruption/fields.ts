@@ -16,6 +16,8 @@ export const disruptionFields: OwnedFields = {
       path('status.sparedNodes'),
       path('status.ignoredTargets'),
       path('status.targetInjections'),
+      path('status.simulatedTargetsCount'),
+      path('status.message'),
       path('status.targetStates'),
       path('status.selectedTargetsCount'),
       path('status.ignoredTargetsCount'),

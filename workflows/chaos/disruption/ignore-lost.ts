@@ -10,6 +10,7 @@
 import { action, done } from '../../kit/index.ts'
 import { isExpired } from './expire.ts'
 import { isInjectedOnce } from './make-chaos-pods.ts'
+import { isReplaced } from './moved-targets.ts'
 import { type DisruptionPass, specOf, statusIn } from './pass.ts'
 
 export const ignoreLost = action<DisruptionPass>('ignoreLost', async (pass) => {
@@ -32,7 +33,7 @@ export const ignoreLost = action<DisruptionPass>('ignoreLost', async (pass) => {
 
 function lostIn(pass: DisruptionPass, targets: readonly string[]): readonly string[] {
   const { chaosPods } = pass.state
-  const going = new Set(chaosPods.filter(({ isDeleting }) => isDeleting).map(keyOf))
+  const going = new Set(chaosPods.filter((pod) => pod.isDeleting && !isReplaced(pass, pod)).map(keyOf))
   const there = new Set(chaosPods.map(keyOf))
   const { targetInjections = {} } = statusIn(pass)
   // I4

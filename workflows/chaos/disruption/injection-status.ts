@@ -77,7 +77,7 @@ export function targetInjectionsOf(
     readonly before: TargetInjections
     readonly targets: readonly string[]
     readonly kinds: readonly string[]
-    readonly pods: readonly (Pick<ChaosPod, 'target' | 'does' | 'isReady'> & {
+    readonly pods: readonly (Pick<ChaosPod, 'target' | 'does' | 'isReady' | 'message' | 'isSimulated'> & {
       readonly metadata: { readonly name: string }
     })[]
     readonly stuck: ReadonlySet<string>
@@ -95,7 +95,9 @@ export function targetInjectionsOf(
 
 function injectionOf(
   known: TargetInjection | undefined,
-  pod: { readonly isReady: boolean; readonly metadata: { readonly name: string } } | undefined,
+  pod:
+    | (Pick<ChaosPod, 'isReady' | 'message' | 'isSimulated'> & { readonly metadata: { readonly name: string } })
+    | undefined,
   { isStuck, at }: { readonly isStuck: boolean; readonly at: string },
 ): TargetInjection {
   const isReady = pod?.isReady === true
@@ -106,5 +108,41 @@ function injectionOf(
     injectionStatus,
     ...(name !== undefined && { injectorPodName: name }),
     ...(since !== undefined && { since }),
+    ...saidOf(pod),
   }
+}
+
+/** Of one that is injected for real there is nothing to say. */
+function saidOf(
+  pod: Pick<ChaosPod, 'isReady' | 'message' | 'isSimulated'> | undefined,
+): Pick<TargetInjection, 'simulated' | 'message'> {
+  if (pod === undefined || (pod.isReady && pod.isSimulated !== true)) return {}
+  return {
+    ...(pod.isSimulated === true && { simulated: true }),
+    ...(pod.message !== undefined && { message: pod.message }),
+  }
+}
+
+/** How many targets are only simulated. */
+export function simulatedCount(injections: TargetInjections): number {
+  const isSimulated = (kinds: TargetInjections[string]) =>
+    Object.values(kinds).some(({ simulated }) => simulated === true)
+  return Object.values(injections).filter(isSimulated).length
+}
+
+/** In one sentence, of the first target that is not injected, or else of those that are simulated; undefined: nothing is to be said. */
+export function messageOf(injections: TargetInjections): string | undefined {
+  const all = Object.entries(injections).flatMap(([target, kinds]) =>
+    Object.entries(kinds).map(([kind, injection]) => ({ target, kind, ...injection })),
+  )
+  const failed = all.filter(
+    ({ injectionStatus, simulated, message }) =>
+      injectionStatus !== 'Injected' && simulated !== true && message !== undefined,
+  )
+  const [first] = failed
+  const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : ''
+  if (first !== undefined) return `${first.kind} on ${first.target}: ${first.message ?? ''}${more}`
+  const count = simulatedCount(injections)
+  if (count === 0) return undefined
+  return `simulated: nothing is disturbed on ${count} of ${Object.keys(injections).length} targets, because they have no process`
 }

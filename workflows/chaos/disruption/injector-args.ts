@@ -9,6 +9,7 @@ import type { ChaosConfig } from '../config.ts'
 import { goDurationOfMs, normalGoDuration } from '../go-duration.ts'
 import type { MetricsSink } from '../metrics.ts'
 import type { DisruptionSpec } from './kind.ts'
+import { countText, readCount, readPercent } from './rules/share.ts'
 import type { NetworkDisruption, NetworkHost } from './schema/network.ts'
 import { instantText } from '../instant.ts'
 import type { DisruptionTimes } from './times.ts'
@@ -62,12 +63,16 @@ const OF_KINDS: Readonly<Record<InjectorKindName, Spelling>> = {
   'network-disruption': ({ network = {} }) => ['network-disruption', ...networkArgs(network)],
   'node-failure': ({ nodeFailure }) => ['node-failure', 'inject', ...given('--shutdown', nodeFailure?.shutdown)],
   'container-failure': ({ containerFailure }) => ['container-failure', ...given('--forced', containerFailure?.forced)],
-  'cpu-pressure': ({ cpuPressure }) => ['cpu-pressure', '--count', text(cpuPressure?.count, '100%')],
+  'cpu-pressure': ({ cpuPressure }) => [
+    'cpu-pressure',
+    '--count',
+    countText(readCount(cpuPressure?.count) ?? { percent: 100 }),
+  ],
   'memory-pressure'({ memoryPressure }) {
     const ramp = normalGoDuration(memoryPressure?.rampDuration)
     const isRamped = ramp !== undefined && ramp !== '0s'
     return [
-      ...['memory-pressure', '--target-percent', text(memoryPressure?.targetPercent, '').replace('%', '')],
+      ...['memory-pressure', '--target-percent', String(readPercent(memoryPressure?.targetPercent) ?? '')],
       ...(isRamped ? ['--ramp-duration', ramp] : []),
     ]
   },

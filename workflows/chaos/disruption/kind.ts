@@ -20,6 +20,7 @@ export const disruptionKind = defineKind({
     { name: 'Status', type: 'string', jsonPath: '.status.injectionStatus' },
     { name: 'Injected', type: 'integer', jsonPath: '.status.injectedTargetsCount' },
     { name: 'Desired', type: 'integer', jsonPath: '.status.desiredTargetsCount' },
+    { name: 'Simulated', type: 'integer', jsonPath: '.status.simulatedTargetsCount' },
     { name: 'Targets', type: 'string', jsonPath: '.status.targets', priority: 1 },
     { name: 'Stuck', type: 'boolean', jsonPath: '.status.isStuckOnRemoval', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
@@ -30,6 +31,7 @@ export const disruptionKind = defineKind({
   projection: [
     ...[path('metadata.creationTimestamp'), path('status.chaosNamespace')],
     ...[path('status.injectionStatus'), path('status.isStuckOnRemoval')],
+    path('status.message'),
   ],
   hashed: [path('spec')],
   workerVerbs: [],

@@ -14,7 +14,8 @@ import { chaosPodsLeft, deleteChaosPods } from './end-chaos-pods.ts'
 import { findCloudHosts } from './find-cloud-hosts.ts'
 import type { TargetInjections } from './kind.ts'
 import { seenTargetsIn } from './observe-targets.ts'
-import type { Target } from './observed.ts'
+import { isOnFormerNode, isReplaced, rememberReplaced } from './moved-targets.ts'
+import type { ChaosPod, Target } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
 import { configIn, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
 
@@ -26,11 +27,15 @@ export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass
   await removeSurplus(pass)
   const { status, latest } = pass
   const left = timesIn(pass).end - latest.getTime()
-  const missing = missingIn(pass)
+  const moved = await movedIn(pass)
+  const missing = missingIn(pass, moved)
+  const isMoved = new Set(moved.map(keyOf))
   const { runCount = 0, targetInjections = {} } = statusIn(pass)
   const isNewRun = missing.some(({ target, kind }) => {
     const known = targetInjections[target]?.[kind]
-    return known?.injectorPodName === undefined || known.since !== undefined
+    return (
+      known?.injectorPodName === undefined || known.since !== undefined || isMoved.has(keyOf({ target, does: kind }))
+    )
   })
   const mayRun = left >= LEAST_MS && (!isNewRun || runCount < (specOf(pass).maxRuns ?? Infinity))
   if (missing.length > 0 && mayRun) {
@@ -39,11 +44,14 @@ export const makeChaosPods = action<DisruptionPass>('makeChaosPods', async (pass
     status.injectionStatus = statusIn(pass).injectionStatus ?? 'NotInjected'
     // What this pass will say anyway is said in the same write.
     status.injectedTargetsCount = statusIn(pass).injectedTargetsCount ?? 0
-    status.targetInjections = planned(pass, missing, run)
+    status.targetInjections = planned(pass, { missing, isMoved, run })
     // M1
     await pass.save()
+    rememberReplaced(pass, moved)
+    await deleteChaosPods(pass, moved)
     return await make(pass, missing)
   }
+  await deleteChaosPods(pass, moved)
   return done
 })
 
@@ -60,10 +68,26 @@ async function removeSurplus(pass: DisruptionPass): Promise<void> {
   await deleteChaosPods(pass, surplus)
 }
 
-function missingIn(pass: DisruptionPass): readonly Wanted[] {
+/** Chaos pods of targets that are on another node by now. */
+async function movedIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
+  const pods = chaosPodsLeft(pass).filter((pod) => pod.isOfNode !== true && !isReplaced(pass, pod))
+  const { targets = [], ignoredTargets = [] } = statusIn(pass)
+  const names = new Set(targets.filter((name) => !ignoredTargets.includes(name)))
+  const own = pods.filter(({ target }) => names.has(target))
+  if (own.length === 0) return []
+  const found = seenTargetsIn(pass) ?? (await targetsOf(pass, [...new Set(own.map(({ target }) => target))]))
+  return own.filter((pod) => isOnFormerNode(pod, found.get(pod.target)))
+}
+
+function keyOf({ target, does }: Pick<ChaosPod, 'target' | 'does'>): string {
+  return `${does} ${target}`
+}
+
+function missingIn(pass: DisruptionPass, moved: readonly ChaosPod[]): readonly Wanted[] {
   const spec = specOf(pass)
   const { targets = [], ignoredTargets = [] } = statusIn(pass)
-  const there = new Set(chaosPodsLeft(pass).map(({ target, does }) => `${does} ${target}`))
+  const stays = (pod: ChaosPod) => !moved.includes(pod) && !isReplaced(pass, pod)
+  const there = new Set(chaosPodsLeft(pass).filter(stays).map(keyOf))
   return targets
     .filter((target) => !ignoredTargets.includes(target))
     .flatMap((target) =>
@@ -80,7 +104,14 @@ export function isInjectedOnce(pass: DisruptionPass, target: string, kind: strin
 }
 
 /** What the status has of the targets, with the names of what is about to be made. */
-function planned(pass: DisruptionPass, missing: readonly Wanted[], run: number): TargetInjections {
+function planned(
+  pass: DisruptionPass,
+  {
+    missing,
+    isMoved,
+    run,
+  }: { readonly missing: readonly Wanted[]; readonly isMoved: ReadonlySet<string>; readonly run: number },
+): TargetInjections {
   const { targets = [], targetInjections = {} } = statusIn(pass)
   const { name, uid } = pass.target.metadata
   const isMissing = new Set(missing.map(({ target, kind }) => `${kind} ${target}`))
@@ -88,7 +119,8 @@ function planned(pass: DisruptionPass, missing: readonly Wanted[], run: number):
     const kinds = kindNamesOf(specOf(pass)).map((kind) => {
       const known = targetInjections[target]?.[kind]
       if (!isMissing.has(`${kind} ${target}`)) return [kind, known ?? { injectionStatus: 'NotInjected' }] as const
-      const keeps = known?.injectorPodName !== undefined && known.since === undefined
+      const isElsewhere = isMoved.has(keyOf({ target, does: kind }))
+      const keeps = known?.injectorPodName !== undefined && known.since === undefined && !isElsewhere
       const injectorPodName = keeps ? known.injectorPodName : chaosPodName({ name, uid, target, kind, run })
       return [kind, { injectionStatus: 'NotInjected', injectorPodName }] as const
     })

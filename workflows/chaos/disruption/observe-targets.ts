@@ -82,7 +82,7 @@ function keptStates(states: TargetStates, targets: readonly string[]): TargetSta
 }
 
 async function foundIn(pass: DisruptionPass, ofNodes: boolean): Promise<readonly Target[]> {
-  return seenIn.get(pass) ?? (await pass.refresh(ofNodes ? 'candidateNodes' : 'candidatePods'))
+  return seenIn.get(pass) ?? sawTargets(pass, await pass.refresh(ofNodes ? 'candidateNodes' : 'candidatePods'))
 }
 
 /** With a chaos pod of each kind that is ready. */

@@ -9,7 +9,9 @@ import {
   DISRUPTION_NAMESPACE_LABEL,
   DISRUPT_ON_INIT_LABEL,
   HANDLER_CONTAINER,
+  INJECTOR_CONDITION,
   INJECTOR_CONTAINER,
+  SIMULATED_REASON,
   TARGET_LABEL,
 } from '../contract.ts'
 import { nodeTrouble, podTrouble, type Trouble } from './trouble.ts'
@@ -85,6 +87,8 @@ export interface ChaosPod extends ObservedObject {
   readonly does: string
   /** It is the node that it runs on. */
   readonly isOfNode?: true
+  /** Where it runs. */
+  readonly node?: string
   readonly disruption: string
   readonly disruptionNamespace: string
   readonly phase: string
@@ -95,6 +99,10 @@ export interface ChaosPod extends ObservedObject {
   /** `DeadlineExceeded`, `Evicted`; of the pod. */
   readonly reason: string
   readonly injector: InjectorState
+  /** Why it has failed or not injected, or what is simulated, by its injector or its node; absent: nothing is known. */
+  readonly message?: string
+  /** Its target has no process, and nothing is disturbed (in `pawl dev` alone). */
+  readonly isSimulated?: true
   /** All containers have ended with exit code 0. */
   readonly hasCompleted: boolean
   /** One container runs, or has ended otherwise than well. */
@@ -112,13 +120,34 @@ export function chaosPodView(pod: Pod): ChaosPod {
     ...identityOf(pod),
     ...madeAs(metadata),
     ...(isOfNode(spec) && { isOfNode: true }),
+    ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
     ...{ phase, reason, injector: injectorState(containerStatuses) },
+    ...saidBy(pod),
     isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
     isDeleting: metadata.deletionTimestamp !== undefined,
     isHeld: (metadata.finalizers ?? []).includes(CHAOS_POD_FINALIZER),
     hasCompleted: codes.length > 0 && codes.every((code) => code === 0),
     isDisturbing: codes.length === 0 || codes.some((code) => code !== 0),
   }
+}
+
+/** What stands in the status travels with every pass. */
+const LONGEST_MESSAGE = 500
+
+function saidBy({ status = {} }: Pod): Pick<ChaosPod, 'message' | 'isSimulated'> {
+  const { conditions = [], containerStatuses = [], phase } = status
+  const condition = conditions.find(({ type }) => type === INJECTOR_CONDITION)
+  const ended = containerStatuses.find(({ name }) => name === INJECTOR_CONTAINER)?.state?.terminated
+  const isSimulated = condition?.status === 'True' && condition.reason === SIMULATED_REASON
+  const message = ended?.message ?? condition?.message ?? (phase === 'Failed' ? status.message : undefined) ?? ''
+  return {
+    ...(message.trim() !== '' && { message: shortened(message.trim()) }),
+    ...(isSimulated && { isSimulated }),
+  }
+}
+
+function shortened(text: string): string {
+  return text.length <= LONGEST_MESSAGE ? text : `${text.slice(0, LONGEST_MESSAGE - 1)}…`
 }
 
 /** As its injector is called. */

@@ -30,7 +30,7 @@ const checkSpec = action<DisruptionPass>('checkSpec', async (pass): Promise<Outc
   if (ofSelectors.length > 0)
     await pass.act.event({ type: 'Warning', reason: 'InvalidLabelSelector', message: specProblemsText(ofSelectors) })
   if (problems.length > 0) return fail('InvalidSpec', specProblemsText(problems))
-  if (spec.count === 100)
+  if (String(spec.count) === '100')
     await pass.act.event({
       ...{ type: 'Warning', reason: 'InvalidSpec' },
       message: 'spec.count: found 100, which means 100 targets; for all of them it is "100%"',

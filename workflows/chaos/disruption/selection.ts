@@ -6,21 +6,21 @@
 
 import type { DisruptionSpec } from './kind.ts'
 import type { Target } from './observed.ts'
+import { readCount } from './rules/share.ts'
 
 /** Uniform in [0, 1); the same in every replay. */
 export type Die = () => number
 
 /** How many targets there should be of so many that match: never more, and none is rounded down to. */
 export function desiredCount(count: DisruptionSpec['count'], matching: number): number {
-  const share = typeof count === 'string' && count.endsWith('%') ? Number(count.slice(0, -1)) : undefined
-  const wanted = share === undefined ? Number(count) : Math.ceil((matching * share) / 100)
-  return Number.isFinite(wanted) ? Math.max(0, Math.min(Math.trunc(wanted), matching)) : 0
+  return Math.min(wantedCount(count, matching), matching)
 }
 
 /** What the count asks for, whether so many match or not: what `Injected` is measured by. */
 export function wantedCount(count: DisruptionSpec['count'], matching: number): number {
-  const isShare = typeof count === 'string' && count.endsWith('%')
-  return isShare ? desiredCount(count, matching) : Math.max(0, Math.trunc(Number(count)) || 0)
+  const read = readCount(count)
+  if (read === undefined) return 0
+  return 'percent' in read ? Math.ceil((matching * read.percent) / 100) : read.number
 }
 
 type Asked = Pick<DisruptionSpec, 'filter' | 'level' | 'onInit' | 'nodeFailure'>

@@ -4,7 +4,14 @@
 import { action, done, later } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
 import { chaosPodsLeft, stuckPodsIn } from './end-chaos-pods.ts'
-import { injectedTargets, injectionStatusOf, targetInjectionsOf } from './injection-status.ts'
+import {
+  injectedTargets,
+  injectionStatusOf,
+  messageOf,
+  simulatedCount,
+  targetInjectionsOf,
+} from './injection-status.ts'
+import { isReplaced } from './moved-targets.ts'
 import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
 import { instantText } from '../instant.ts'
 
@@ -20,7 +27,7 @@ export function sayInjection(pass: DisruptionPass): boolean {
   const said = statusIn(pass)
   const kinds = kindNamesOf(specOf(pass))
   const { targets = [], ignoredTargets = [], desiredTargetsCount = 0, targetInjections = {} } = said
-  const pods = chaosPodsLeft(pass)
+  const pods = chaosPodsLeft(pass).filter((pod) => !isReplaced(pass, pod))
   // What becomes of one that is lost says nothing of the others.
   const about = {
     kinds,
@@ -30,10 +37,15 @@ export function sayInjection(pass: DisruptionPass): boolean {
   const current = injectionStatusIn(pass)
   status.injectionStatus = injectionStatusOf({ ...about, current, desired: desiredTargetsCount, isOver })
   status.injectedTargetsCount = injectedTargets(about).length
-  if (targets.length > 0 || Object.keys(targetInjections).length > 0)
-    status.targetInjections = targetInjectionsOf(
+  if (targets.length > 0 || Object.keys(targetInjections).length > 0) {
+    const injections = targetInjectionsOf(
       { kinds, pods, targets, before: targetInjections, stuck: stuckPodsIn(pass) },
       instantText(now.getTime()),
     )
+    status.targetInjections = injections
+    const [message, simulated] = [messageOf(injections), simulatedCount(injections)]
+    if (message !== said.message) status.message = message ?? null
+    if (simulated !== (said.simulatedTargetsCount ?? 0)) status.simulatedTargetsCount = simulated
+  }
   return isOver
 }

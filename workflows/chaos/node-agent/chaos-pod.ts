@@ -18,6 +18,14 @@ export interface ChaosPod {
 /** Why a process is told to end. */
 export type EndReason = 'deadline' | 'deleted' | 'gone'
 
+/** What the injector has written as its termination message. */
+export interface Said {
+  /** Empty: nothing. */
+  readonly message: string
+  /** It was started for a target without a process. */
+  readonly isSimulated: boolean
+}
+
 /** How a process has ended. */
 export type Exit =
   | { readonly how: 'exited'; readonly code: number }
@@ -45,6 +53,7 @@ export type Run =
       readonly acceptedMs: number
       readonly startedMs: number
       readonly isReady: boolean
+      readonly said?: Said
       readonly ending: Ending | undefined
     }
   | {
@@ -53,5 +62,6 @@ export type Run =
       readonly startedMs: number | undefined
       readonly finishedMs: number
       readonly exit: Exit
+      readonly said?: Said
       readonly ending: Ending | undefined
     }

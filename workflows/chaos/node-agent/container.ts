@@ -1,6 +1,8 @@
 // What the process of a chaos pod is started with where there is no container: its arguments and variables, with the paths of this machine for those of
 // the container's file system. Source: spec/chaos.md 2.5.
 
+import type { InjectorKindName } from '../contract.ts'
+
 export interface EnvVar {
   readonly name: string
   readonly value?: string
@@ -55,6 +57,11 @@ export function argumentsOutside(args: readonly string[], mounts: readonly Mount
 /** Whether they ask for the node itself to be disturbed. */
 export function isOfNode(args: readonly string[]): boolean {
   return args.some((arg, index) => arg === '--level=node' || (arg === 'node' && args[index - 1] === '--level'))
+}
+
+/** Whether they disturb processes of the target: what replaces a pod works through the API server alone. */
+export function needsProcess([kind]: readonly string[]): boolean {
+  return kind !== ('pod-replacement' satisfies InjectorKindName)
 }
 
 /** The numbers of an annotation such as `{"app": 1234}`. @throws with what was found. */

@@ -6,16 +6,23 @@
 //   D4. A pod that is to go is let go after it has told how it ended. Finalizers of others hold it as long as they want.
 //   D5. Where the pod is gone, its process is ended, and what it may have left is swept.
 
-import type { ChaosPod, EndReason, Exit, Run } from './chaos-pod.ts'
+import type { ChaosPod, EndReason, Exit, Run, Said } from './chaos-pod.ts'
 
 /** What the pod's status is to say. Times are milliseconds since 1970. */
 export type Report =
-  | { readonly phase: 'Running'; readonly acceptedMs: number; readonly startedMs: number; readonly isReady: boolean }
+  | {
+      readonly phase: 'Running'
+      readonly acceptedMs: number
+      readonly startedMs: number
+      readonly isReady: boolean
+      readonly said?: Said
+    }
   | {
       readonly phase: 'Succeeded' | 'Failed'
       readonly acceptedMs: number
       readonly startedMs: number | undefined
       readonly finishedMs: number
+      readonly said?: Said
       /** Of the pod; absent: its container's says enough. */
       readonly reason?: string
       readonly message?: string
@@ -67,8 +74,9 @@ function forNewPod(pod: ChaosPod, nowMs: number): Decision {
 }
 
 function forRunningPod(pod: ChaosPod, run: Extract<Run, { state: 'running' }>, nowMs: number): Decision {
-  const { acceptedMs, startedMs, isReady, ending } = run
-  const report: Report | undefined = isOver(pod) ? undefined : { phase: 'Running', acceptedMs, startedMs, isReady }
+  const { acceptedMs, startedMs, isReady, said, ending } = run
+  const running = { phase: 'Running' as const, acceptedMs, startedMs, isReady, ...(said && { said }) }
+  const report: Report | undefined = isOver(pod) ? undefined : running
   if (ending !== undefined) return { ...NOTHING, report, ...whileEnding(ending, nowMs) }
   const deadlineMs = pod.activeDeadlineMs === undefined ? undefined : acceptedMs + pod.activeDeadlineMs
   if (deadlineMs !== undefined && deadlineMs <= nowMs)
@@ -135,10 +143,13 @@ function reportOf({
   startedMs,
   finishedMs,
   exit,
-}: Pick<Ended, 'acceptedMs' | 'startedMs' | 'finishedMs' | 'exit'>) {
-  const { isWell, ...container } = containerEnd(exit)
+  said,
+}: Pick<Ended, 'acceptedMs' | 'startedMs' | 'finishedMs' | 'exit' | 'said'>) {
+  const { isWell, ...end } = containerEnd(exit)
+  // As the kubelet does it: the message of the process is that of the container.
+  const container = said === undefined || said.message === '' ? end : { ...end, message: said.message }
   const phase = isWell ? ('Succeeded' as const) : ('Failed' as const)
-  return { phase, acceptedMs, startedMs, finishedMs, container } satisfies Report
+  return { phase, acceptedMs, startedMs, finishedMs, container, ...(said && { said }) } satisfies Report
 }
 
 /** In the words, and with the numbers, of the kubelet. */

@@ -1,6 +1,6 @@
 // The status of a chaos pod in the form that Kubernetes has for it, and whether a pod shows it already.
 
-import { INJECTOR_CONTAINER } from '../contract.ts'
+import { INJECTOR_CONDITION, INJECTOR_CONTAINER, SIMULATED_REASON } from '../contract.ts'
 import type { Report } from './decide.ts'
 
 /** The fields of a pod's status that an agent writes, as they travel. */
@@ -19,6 +19,7 @@ export interface PodCondition {
   readonly type: string
   readonly status: string
   readonly reason?: string
+  readonly message?: string
   readonly lastTransitionTime?: string
 }
 
@@ -71,7 +72,11 @@ export function statusPatch(
 /** The same words, whatever the times: those were said when it began. */
 function isShown(current: PodStatus, report: Report): boolean {
   const ready = current.conditions?.find(({ type }) => type === 'Ready')?.status
-  return current.phase === report.phase && ready === (isReady(report) ? 'True' : 'False') && isEndShown(current, report)
+  const injector = current.conditions?.find(({ type }) => type === INJECTOR_CONDITION)
+  const [told] = injectorCondition(report)
+  const isTold = injector?.status === told?.status && injector?.message === told?.message
+  const isSame = current.phase === report.phase && ready === (isReady(report) ? 'True' : 'False')
+  return isSame && isTold && isEndShown(current, report)
 }
 
 function isEndShown({ containerStatuses = [], reason }: PodStatus, report: Report): boolean {
@@ -84,6 +89,22 @@ function isReady(report: Report): boolean {
   return report.phase === 'Running' && report.isReady
 }
 
+/** None where the injector has said nothing. */
+function injectorCondition(report: Report): readonly PodCondition[] {
+  const { said, phase } = report
+  if (said === undefined || said.message === '') return []
+  // A condition is no place for a book.
+  const message = said.message.slice(0, LONGEST_MESSAGE)
+  // What fails in a simulation is not simulated.
+  const state =
+    said.isSimulated && (isReady(report) || phase === 'Succeeded')
+      ? { status: 'True', reason: SIMULATED_REASON }
+      : { status: 'False', reason: 'NotInjected' }
+  return [{ type: INJECTOR_CONDITION, ...state, message }]
+}
+
+const LONGEST_MESSAGE = 2000
+
 /** Source: Kubernetes, as the kubelet has it. */
 const UNREADY = {
   Running: { reason: 'ContainersNotReady' },
@@ -94,12 +115,13 @@ const UNREADY = {
 function conditionsOf(current: readonly PodCondition[], report: Report, now: string): readonly PodCondition[] {
   const ready = isReady(report) ? { status: 'True' } : { status: 'False', ...UNREADY[report.phase] }
   const initialized = { status: 'True', ...(report.phase === 'Succeeded' && UNREADY.Succeeded) }
-  const wanted = [
+  const wanted: readonly PodCondition[] = [
     { type: 'Initialized', ...initialized },
     { type: 'Ready', ...ready },
     { type: 'ContainersReady', ...ready },
+    ...injectorCondition(report),
   ]
-  const others = current.filter(({ type }) => wanted.every((one) => one.type !== type))
+  const others = current.filter(({ type }) => type !== INJECTOR_CONDITION && wanted.every((one) => one.type !== type))
   return [
     ...others,
     ...wanted.map((one) => {

@@ -8,6 +8,7 @@ describe('the flags of the node agent', () => {
       ...{ nodes: undefined, namespace: 'chaos-engineering', kubeconfig: undefined, injector: undefined },
       ...{ state: '/run/pawl-node-agent', isPlayed: false, processesAnnotation: 'pawl.dev/processes' },
       ...{ hostIP: '127.0.0.1', podIP: '127.0.0.1', atEnd: 'leave', mayDisturbNode: false },
+      simulates: false,
     })
   })
 
@@ -15,7 +16,7 @@ describe('the flags of the node agent', () => {
     const args = [
       ...['--nodes', 'a,b', '--namespace', 'n', '--injector', 'node  injector.js', '--state', '/s', '--play', 'ready'],
       ...['--processes-annotation', 'p', '--host-ip', '1.2.3.4', '--at-end', 'stop'],
-      ...['--node-level', 'allow'],
+      ...['--node-level', 'allow', '--no-process', 'simulate'],
     ]
     expect(readFlags(args, { KUBECONFIG: '/k' })).toEqual({
       ...{ nodes: new Set(['a', 'b']), namespace: 'n', kubeconfig: '/k', injector: ['node', 'injector.js'] },
@@ -27,6 +28,7 @@ describe('the flags of the node agent', () => {
         podIP: '1.2.3.4',
         atEnd: 'stop',
         mayDisturbNode: true,
+        simulates: true,
       },
     })
   })
@@ -46,8 +48,13 @@ describe('the flags of the node agent', () => {
     const told = [...USAGE.matchAll(/^ {2}--([a-z-]+)/gm)].flatMap(([, name]) => name ?? [])
     const known = told.filter((name) => name !== 'nodes').flatMap((name) => [`--${name}`, VALUES[name] ?? 'x'])
     expect(() => readFlags(['--nodes', 'all', ...known], {})).not.toThrow()
-    expect(told).toHaveLength(11)
+    expect(told).toHaveLength(12)
   })
 })
 
-const VALUES: Readonly<Record<string, string>> = { play: 'ready', 'at-end': 'stop', 'node-level': 'allow' }
+const VALUES: Readonly<Record<string, string>> = {
+  play: 'ready',
+  'at-end': 'stop',
+  'node-level': 'allow',
+  'no-process': 'fail',
+}

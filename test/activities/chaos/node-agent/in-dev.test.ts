@@ -12,7 +12,10 @@ afterAll(() => {
 })
 const inDev = chaosPrograms.find(({ name }) => name === 'node-agent')?.inDev
 const config = configFile(folder, { injector: { chaosNamespace: 'disturbers' } })
-const given = (path: string | undefined) => ({ kubeconfigPath: 'k', folder: 'f', flags: { 'chaos-config': path } })
+const given = (path: string | undefined) => ({
+  ...{ kubeconfigPath: 'k', folder: 'f', isServerOurs: true },
+  flags: { 'chaos-config': path },
+})
 
 describe('the node agent of `pawl dev`, and what it needs in the cluster,', () => {
   it('are where the configuration has chaos pods', async () => {
@@ -32,6 +35,12 @@ describe('the node agent of `pawl dev`, and what it needs in the cluster,', () =
     await expect(inDev?.setUp?.('', given(wrong).flags)).rejects.toThrow(
       /controller\.notifiers\.slack\.enabled: found "maybe", expected true or false/,
     )
+  })
+
+  it('simulate disruptions of pods without a process, and never in a cluster of the user', async () => {
+    expect((await inDev?.args(given(undefined)))?.join(' ')).toContain('--no-process simulate')
+    const args = await inDev?.args({ ...given(undefined), isServerOurs: false })
+    expect(args?.join(' ')).not.toContain('simulate')
   })
 
   it('say what is wrong with it', async () => {

@@ -24,7 +24,8 @@ function settings(target: KubeObject | KubeError, more: Partial<InjectorSettings
   const kube: Pick<KubeClient, 'request'> = { request }
   const of: InjectorSettings = {
     ...{ kube, command: ['pawl', 'injector'], env: { PATH: '/bin' }, stateFolder: '/state/injectors' },
-    ...{ hostIP: '10.0.0.1', podIP: '10.0.0.2', mayDisturbNode: false, processesAnnotation: 'pawl.dev/processes' },
+    ...{ hostIP: '10.0.0.1', podIP: '10.0.0.2', mayDisturbNode: false, simulates: false },
+    processesAnnotation: 'pawl.dev/processes',
     ...more,
   }
   return { of, asked }
@@ -45,10 +46,14 @@ describe('what an injector is started with', () => {
         ...{ CHAOS_INJECTOR_MOUNT_HOST: '/', TMPDIR: '/state/pods/uid-1/files/tmp' },
         CHAOS_INJECTOR_STATE: '/state/injectors',
         CHAOS_INJECTOR_READINESS_FILE: '/state/pods/uid-1/files/tmp/readiness_probe',
+        CHAOS_INJECTOR_TERMINATION_LOG: '/state/pods/uid-1/termination-log',
         CHAOS_INJECTOR_MOUNT_SYSRQ: '/state/pods/uid-1/files/sysrq',
         CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/state/pods/uid-1/files/sysrq-trigger',
       },
-      files: { '/state/pods/uid-1/files/sysrq': '', '/state/pods/uid-1/files/sysrq-trigger': '' },
+      files: {
+        ...{ '/state/pods/uid-1/files/sysrq': '', '/state/pods/uid-1/files/sysrq-trigger': '' },
+        '/state/pods/uid-1/termination-log': '',
+      },
     })
   })
 
@@ -58,6 +63,27 @@ describe('what an injector is started with', () => {
     expect(env['CHAOS_INJECTOR_CONTAINERS']).toBe('/state/pods/uid-1/containers.json')
     expect(files['/state/pods/uid-1/containers.json']).toBe('{"app":12}')
     expect(asked).toEqual(['/api/v1/namespaces/chaos-engineering/pods/app'])
+  })
+
+  it.each([
+    [
+      'is told that a target without a process is simulated, where that is asked for',
+      ['cpu-pressure'],
+      undefined,
+      'yes',
+    ],
+    ['is real where the target names a process', ['cpu-pressure'], '{"app": 12}', undefined],
+    ['is told that a node is simulated', ['cpu-pressure', '--level', 'node'], undefined, 'yes'],
+    [
+      'is real for the replacement of a pod, which needs no process',
+      ['pod-replacement', 'inject'],
+      undefined,
+      undefined,
+    ],
+  ] as const)('%s', async (_, args, processes, simulated) => {
+    const { of } = settings(target(processes), { simulates: true })
+    const { env } = await prepareInjector(of, readPod(storedPod({ args })), folder)
+    expect(env['CHAOS_INJECTOR_SIMULATED']).toBe(simulated)
   })
 
   it('names the target by its annotation where the name is too long for a label', async () => {

@@ -40,7 +40,7 @@ describe('the journal', () => {
   it('is asked for by name where none is found', async () => {
     const nothing = await scratchFolder()
     await expect(journalURL({ cluster: 'local', dataDir: nothing }, config)).rejects.toThrow(
-      `no journal: nothing runs for ${nothing}; expected --database-url, $PAWL_DATABASE_URL, or a pawl dev that runs`,
+      `no journal: no pawl dev runs for ${nothing}; expected a pawl dev that runs, by the $KUBECONFIG`,
     )
     const ofOthers = await devFolder({ process: null })
     await expect(journalURL({ cluster: 'local', dataDir: ofOthers }, config)).rejects.toThrow('PostgreSQL of your own')
@@ -49,7 +49,11 @@ describe('the journal', () => {
 
 describe('the commands that ask', () => {
   it.each([
-    [['get', '--data-dir', '/nonexistent/pawl'], 2, 'no journal: nothing runs for /nonexistent/pawl; expected --data'],
+    [
+      ['get', '--data-dir', '/nonexistent/pawl'],
+      2,
+      'no journal: no pawl dev runs for /nonexistent/pawl; expected a pawl dev that runs, by',
+    ],
     [['get', '-o', 'xml'], 2, "found 'xml', expected one of table, wide, json, yaml, name"],
     [
       ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],

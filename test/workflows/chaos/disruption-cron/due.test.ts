@@ -12,6 +12,7 @@ const state = (more: Partial<CronState> = {}): CronState => ({
   ...{
     schedule,
     createdMs: at('00:01:00'),
+    editedMs: undefined,
     lastMs: undefined,
     skippedMs: undefined,
     children: [],
@@ -38,8 +39,19 @@ describe('a cron', () => {
     ['still there', { children: [undefined] }],
     ['too late', { nowMs: at('00:20:01') }],
     ['not due', { skippedMs: at('00:15:00') }],
+    ['not due', { editedMs: at('00:15:30') }],
+    ['not due', { editedMs: at('00:15:00'), lastMs: at('00:00:00') }],
   ])('makes none: %s', (run, more) => {
     expect(cronDecision(state(more)).run).toBe(run)
+  })
+
+  it('counts an interval from the edit of its schedule, then from each time for which it made one', () => {
+    const every = { schedule: readSchedule('@every 2h') ?? expect.fail('no schedule'), editedMs: at('00:10:00') }
+    expect(cronDecision(state(every))).toMatchObject({ run: 'not due', nextMs: at('02:10:00') })
+    const nowMs = at('02:10:01')
+    expect(cronDecision(state({ ...every, nowMs }))).toMatchObject({ run: 'now', forMs: at('02:10:00') })
+    const made = state({ ...every, nowMs, lastMs: at('02:10:00') })
+    expect(cronDecision(made)).toMatchObject({ run: 'not due', nextMs: at('04:10:00') })
   })
 
   it('makes one as late as it is tolerated (C4)', () => {

@@ -34,7 +34,7 @@ interface Given {
 }
 
 const SHOP = { selector: { matchLabels: { app: 'shop' } } }
-const TOLD = { observedGeneration: 1 }
+const TOLD = { observedGeneration: 1, observedSchedule: '* * * * *' }
 
 async function pass({ spec = {}, status = TOLD, metadata, state, settings }: Given = {}) {
   const target = {
@@ -70,7 +70,7 @@ describe('a pass over a DisruptionCron', () => {
     const { written, outcome, events, status } = await pass({ status: {} })
     expect([written, outcome.laterMs]).toEqual([[], 29_000])
     expect(events).toMatchObject([{ type: 'Normal', reason: 'DisruptionCronCreated', occasion: '1' }])
-    expect(status).toEqual({ observedGeneration: 1, nextScheduleTime: '2026-01-02T03:01:00Z' })
+    expect(status).toEqual({ ...TOLD, nextScheduleTime: '2026-01-02T03:01:00Z' })
     expect(manifestOf(events)).toEqual({
       ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'DisruptionCron' },
       metadata: { name: 'game', namespace: 'shop', uid: 'uid-game' },
@@ -99,6 +99,16 @@ describe('a pass over a DisruptionCron', () => {
       history: [{ name: 'disruption-cron-game', kind: 'Disruption' }],
     })
     expect(outcome.laterMs).toBe(58_000)
+  })
+
+  it.each([
+    ['whose schedule was edited starts nothing for times before', { observedSchedule: '0 0 1 1 *' }, []],
+    ['of an earlier version that has seen the edit starts the time that is due', { observedGeneration: 1 }, ['create']],
+  ])('%s', async (_, status, verbs) => {
+    clock('03:02:02')
+    const made = await pass({ status: { observedGeneration: 1, lastScheduleTime: CREATED, ...status } })
+    expect(made.writes.map(({ verb }) => verb)).toEqual(verbs)
+    expect(made.status).toMatchObject({ observedSchedule: '* * * * *', nextScheduleTime: '2026-01-02T03:03:00Z' })
   })
 
   it('owns what it makes, and makes nothing more of the same time', async () => {
@@ -140,8 +150,8 @@ describe('a pass over a DisruptionCron', () => {
 
   it('makes nothing while it is paused, and then makes up for the last time alone, if it is not too late (C3)', async () => {
     clock('03:10:10')
-    const before = await pass({ spec: { schedule: '0 0 1 2 *' } })
-    const paused = await pass({ spec: { paused: true }, status: before.next.target.status as object })
+    const before = { ...TOLD, nextScheduleTime: '2026-01-02T03:01:00Z' }
+    const paused = await pass({ spec: { paused: true }, status: before })
     expect([paused.written, paused.ended]).toEqual([[], 'Converged'])
     expect(paused.status).toEqual({ pausedSince: '2026-01-02T03:10:10Z', nextScheduleTime: null })
     clock('03:10:20')
@@ -158,26 +168,19 @@ describe('a pass over a DisruptionCron', () => {
 
   it('makes none that is later than is tolerated, and says so in the log, once (C4)', async () => {
     clock('03:10:10')
-    const late = await pass({
-      spec: { schedule: '0 * * * *' },
-      metadata: { creationTimestamp: '2026-01-02T02:59:00Z' },
-    })
+    const status = { ...TOLD, observedSchedule: '0 * * * *' }
+    const hourly = { spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' }, status }
+    const late = await pass(hourly)
     expect(late.written).toEqual([])
     expect(late.logged).toEqual([expect.stringContaining('"why":"too late"')])
     expect(late.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:00:00Z', lastSkippedReason: 'TooLate' })
-    const again = await pass({
-      ...{ spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' } },
-      status: late.next.target.status as object,
-    })
+    const again = await pass({ ...hourly, status: late.next.target.status as object })
     expect([again.written, again.logged]).toEqual([[], []])
     const patient = {
       ...DEFAULT_CONFIG,
       controller: { ...DEFAULT_CONFIG.controller, defaultCronDelayedStartToleranceMs: 900_000 },
     }
-    const tolerated = await pass({
-      ...{ spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' } },
-      settings: patient,
-    })
+    const tolerated = await pass({ ...hourly, settings: patient })
     expect(tolerated.written).toEqual(MAKES)
   })
 

@@ -5,6 +5,8 @@ import type { TargetInjections } from '../../../../workflows/chaos/disruption/ki
 import {
   injectedTargets,
   injectionStatusOf,
+  messageOf,
+  simulatedCount,
   type StatusInput,
   targetInjectionsOf,
 } from '../../../../workflows/chaos/disruption/injection-status.ts'
@@ -81,7 +83,8 @@ describe('what is told of each target', () => {
     ...{ target, does, isReady },
     metadata: { name: `chaos-${target}-${does}` },
   })
-  const told = (before: TargetInjections, pods: readonly ReturnType<typeof named>[], stuck: readonly string[] = []) =>
+  type Told = ReturnType<typeof named> & { readonly message?: string; readonly isSimulated?: true }
+  const told = (before: TargetInjections, pods: readonly Told[], stuck: readonly string[] = []) =>
     targetInjectionsOf({ before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck) }, NOW)
 
   it('is in order, with the first time that it was injected', () => {
@@ -100,6 +103,23 @@ describe('what is told of each target', () => {
     expect(told(before, [])).toMatchObject({
       a: { 'dns-disruption': { injectionStatus: 'NotInjected', injectorPodName: 'x', since } },
     })
+  })
+
+  it('has the message of what is not injected, and of what is simulated, and says it in one sentence', () => {
+    const pods = [
+      { ...named('a', 'dns-disruption', false), message: 'not injected: no iptables' },
+      { ...named('b', 'dns-disruption', true), isSimulated: true as const, message: 'simulated: x' },
+    ]
+    const injections = told({}, pods)
+    expect(injections).toMatchObject({
+      a: { 'dns-disruption': { injectionStatus: 'NotInjected', message: 'not injected: no iptables' } },
+      b: { 'dns-disruption': { injectionStatus: 'Injected', simulated: true, message: 'simulated: x' } },
+    })
+    expect(messageOf(injections)).toBe('dns-disruption on a: not injected: no iptables')
+    expect(simulatedCount(injections)).toBe(1)
+    const simulated = told({}, pods.slice(1))
+    expect(messageOf(simulated)).toBe('simulated: nothing is disturbed on 1 of 2 targets, because they have no process')
+    expect(messageOf(told({}, [{ ...named('a', 'dns-disruption', true), message: 'old' }]))).toBeUndefined()
   })
 
   it('says which could not be undone', () => {

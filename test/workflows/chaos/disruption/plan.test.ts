@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
+import type { ChaosPod } from '../../../../workflows/chaos/disruption/observed.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
 import { at, chaosPod, collecting, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
 
@@ -90,6 +91,68 @@ describe('a pass over a new Disruption', () => {
       status: { ...injected.next.target.status, originalSpec: { ...SPEC, maxRuns: 1 } },
     })
     expect(limited.written).toEqual([])
+  })
+
+  it.each([
+    ['follows its selectors', {}],
+    ['is static', { staticTargeting: true }],
+  ])('replaces the chaos pod of a target that was recreated on another node, where it %s', async (_, more) => {
+    const spec = { ...SPEC, ...more }
+    const on = (name: string) => {
+      const targets = [pod('web-0', { node: name })]
+      return { pods: targets, candidatePods: targets, targetPods: targets, targetNodes: [node(name)] }
+    }
+    const first = await pass({ spec, state: on('n1') })
+    const name = first.status['targetInjections'] as Record<string, Record<string, { injectorPodName: string }>>
+    const former = name['web-0']?.['network-disruption']?.injectorPodName ?? ''
+    const own = (is: Partial<ChaosPod>) =>
+      chaosPod('web-0', {
+        ...{ node: 'n1', isReady: true },
+        ...is,
+        metadata: { name: former, namespace: 'chaos-engineering', uid: 'u-1', resourceVersion: '1' },
+      })
+    const injected = await pass({
+      ...{ spec, state: { ...on('n1'), chaosPods: [own({})] } },
+      status: first.next.target.status as object,
+    })
+    expect(injected.status).toMatchObject({ injectionStatus: 'Injected' })
+    const status = injected.next.target.status as object
+    const moved = await pass({ spec, state: { ...on('n2'), chaosPods: [own({})] }, status })
+    expect(moved.written).toEqual([`remove Pod ${former}`, expect.stringMatching(/^create Pod chaos-slow-/)])
+    expect(moved.status).toMatchObject({ runCount: 2 })
+    const planned = moved.next.target.status?.targetInjections?.['web-0']?.['network-disruption']
+    expect(planned?.injectorPodName).not.toBe(former)
+    expect(moved.written[1]).toBe(`create Pod ${planned?.injectorPodName ?? ''}`)
+    expect(planned).not.toHaveProperty('since')
+    // The former one is deleted and ends, badly: nothing of it can be left.
+    const going = own({ isDeleting: true, isReady: false, phase: 'Failed', injector: 'failed' })
+    const fresh = chaosPod('web-0', {
+      ...{ node: 'n2', isReady: true },
+      metadata: {
+        ...{ namespace: 'chaos-engineering', uid: 'u-2', resourceVersion: '1' },
+        name: planned?.injectorPodName ?? '',
+      },
+    })
+    const after = moved.next.target.status as object
+    const again = await pass({ spec, state: { ...on('n2'), chaosPods: [going, fresh] }, status: after })
+    expect(again.written).toEqual([`release Pod ${former} finalizer.chaos.datadoghq.com/chaos-pod`])
+    expect(again.status).toMatchObject({ injectionStatus: 'Injected' })
+    expect(again.next.target.status).not.toHaveProperty('isStuckOnRemoval', true)
+    expect(again.next.target.status).not.toHaveProperty('ignoredTargets')
+  })
+
+  it('leaves the chaos pod of a kind that is done once where its target was', async () => {
+    const spec = { ...SPEC, network: undefined, podReplacement: {} }
+    const targets = [pod('web-0', { node: 'n2' })]
+    const replaced = chaosPod('web-0', { node: 'n1', does: 'pod-replacement', isReady: true })
+    const status = {
+      ...{ specHash: 'x', originalSpec: spec, targets: ['web-0'], runCount: 1, injectionStatus: 'Injected' },
+      targetInjections: {
+        'web-0': { 'pod-replacement': { injectionStatus: 'Injected', since: '2026-01-02T03:00:01Z' } },
+      },
+    }
+    const { written } = await pass({ spec, status, state: { pods: targets, chaosPods: [replaced] } })
+    expect(written).toEqual([])
   })
 
   it('B15: fails a node that it was to choose once not a second time, though its chaos pod has vanished', async () => {

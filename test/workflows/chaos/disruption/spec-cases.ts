@@ -22,6 +22,11 @@ export const TAKEN: readonly object[] = [
   DROP,
   { ...DROP, count: '100%', duration: '1h0m0s' },
   { ...DROP, count: '1%', duration: 60_000_000_000 },
+  // Forms of intstr.IntOrString and time.ParseDuration, as chaos-controller reads them.
+  ...[1, 100, '2', '+2', '02', '100', '05%', '+5%'].map((count) => ({ ...DROP, count })),
+  ...['0.5h', '1h30m', '1.5m', '90s', '1000ms', '1s1ms1us1ns', '1µs', '+1m', 1_500_000_000].map((duration) => ({
+    ...{ ...DROP, duration },
+  })),
   { ...DROP, level: '', duration: '' },
   { ...DROP, selector: {}, advancedSelector: [{ key: 'example.com/app', operator: 'In', values: ['a', ''] }] },
   { ...DROP, advancedSelector: [{ key: 'app', operator: 'Exists' }] },
@@ -44,6 +49,10 @@ export const TAKEN: readonly object[] = [
   http({ methods: ['get'], paths: ['/a', '/b'] }),
   { cpuPressure: {}, memoryPressure: { targetPercent: '76%', rampDuration: '10m' } },
   { cpuPressure: { count: 2 }, memoryPressure: { targetPercent: 76 } },
+  ...['2', '+2', '02', '05%'].map((count) => ({ cpuPressure: { count } })),
+  ...['+76', '076%', ' 76% '].map((targetPercent) => ({ memoryPressure: { targetPercent } })),
+  hosts({ port: 0, protocol: '', flow: '', connState: '', dnsResolver: '', host: '' }),
+  hosts({ host: 'a.example', port: 65_535, protocol: 'udp', connState: 'Est', percentage: 1 }),
   { cpuPressure: { count: '50%' }, memoryPressure: { targetPercent: '76', rampDuration: 0 } },
   { diskPressure: { path: '/data', throttling: { readBytesPerSec: 1024 } } },
   { diskFailure: { paths: ['/a', ` ${'x'.repeat(62)} `], probability: '50%', openat: { exitCode: 'ENOSPC' } } },
@@ -93,7 +102,9 @@ export const REFUSED: readonly RefusedCase[] = [
   refused({ ...DROP, advancedSelector: [{ key: 'app', operator: 'Has' }] }, 'spec.advancedSelector[0].operator'),
   unseen({ ...DROP, advancedSelector: [{ key: '/', operator: 'Exists' }] }, 'spec.advancedSelector[0].key'),
   // A3
-  ...[0, -1, '0%', '101%', 'abc', '5', ''].map((count) => refused({ ...DROP, count }, 'spec.count')),
+  ...[0, -1, '0%', '101%', 'abc', '-5', '5.5', '5 %', '%', ''].map((count) =>
+    refused({ ...DROP, count }, 'spec.count'),
+  ),
   refused({ ...DROP, count: undefined }, 'spec.count'),
   // A4
   refused({ ...DROP, level: 'node', containers: ['app'] }, 'spec.containers'),
@@ -182,11 +193,12 @@ export const REFUSED: readonly RefusedCase[] = [
   refused(grpc(alteration({ queryPercent: 101 })), 'spec.grpc.endpoints[0].queryPercent', 'spec.grpc.endpoints'),
   refused({ grpc: { port: 0, endpoints: [alteration({})] } }, 'spec.grpc.port'),
   // A12
-  ...['0%', '0', '101', '', 'most', 101].map((targetPercent) =>
+  ...['0%', '0', '101', '', 'most', '5.5', '7 6', '-5', 101].map((targetPercent) =>
     refused({ memoryPressure: { targetPercent } }, 'spec.memoryPressure.targetPercent'),
   ),
   unseen({ memoryPressure: { targetPercent: '5', rampDuration: '-1s' } }, 'spec.memoryPressure.rampDuration'),
   unseen({ cpuPressure: { count: '101%' } }, 'spec.cpuPressure.count'),
+  unseen({ cpuPressure: { count: '0' } }, 'spec.cpuPressure.count'),
   refused({ cpuPressure: { count: 0 } }, 'spec.cpuPressure.count'),
   unseen({ diskPressure: { path: ' ', throttling: { readBytesPerSec: 1 } } }, 'spec.diskPressure.path'),
   unseen({ diskPressure: { path: '/a', throttling: {} } }, 'spec.diskPressure.throttling'),

@@ -55,6 +55,21 @@ describe('the status of a chaos pod', () => {
     })
   })
 
+  it('has the message of the injector: what is simulated when it is ready, else why it has not injected', () => {
+    const said = (isSimulated: boolean, message: string) => ({ said: { isSimulated, message } })
+    const condition = (report: Report) =>
+      merged({ phase: 'Pending' }, report).conditions?.find(({ type }) => type === 'pawl.dev/injector')
+    expect(condition({ ...ready, ...said(true, 'simulated: x') })).toMatchObject({
+      ...{ status: 'True', reason: 'Simulated', message: 'simulated: x' },
+    })
+    const failing = { ...runs, ...said(true, 'not injected: y') }
+    expect(condition(failing)).toMatchObject({ status: 'False', reason: 'NotInjected', message: 'not injected: y' })
+    expect(condition({ ...ready, ...said(false, '') })).toBeUndefined()
+    const told = merged({ phase: 'Pending' }, failing)
+    expect(patch(told, failing)).toBeUndefined()
+    expect(patch(told, { ...failing, ...said(true, 'not injected: z') })).toBeDefined()
+  })
+
   it('says how it has ended', () => {
     const after = patch(merged({ phase: 'Pending' }, ready), done)
     expect(after).toMatchObject({ phase: 'Succeeded', startTime: 't1' })

@@ -73,7 +73,7 @@ function pauseProblems(
   const lasts = says(template, 'duration') ? durationMs(template['duration']) : defaultDurationMs
   if (next === undefined || lasts === undefined) return []
   const end = next + lasts
-  const following = schedule?.after(end)
+  const following = schedule?.after(end, next)
   if (following === undefined) return []
   const pauseMs = following - end
   if (pauseMs >= minimumCronFrequencyMs) return []

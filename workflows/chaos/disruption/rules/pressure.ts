@@ -2,33 +2,24 @@
 
 import type { Problem } from '../../../kit/index.ts'
 import { fieldsOf, has, type JsonFields, rangeProblems, says, shown, textOf } from '../../json-fields.ts'
-import { EXPECTED_SHARE, isShare } from './share.ts'
+import { EXPECTED_SHARE, readCount, readPercent } from './share.ts'
 import { durationProblems } from './timing.ts'
 
 export function cpuPressureProblems(pressure: JsonFields, at: string): readonly Problem[] {
   const { count } = pressure
-  const isNumber =
-    (typeof count === 'number' && Number.isInteger(count) && count >= 1) || /^[1-9]\d*$/.test(textOf(count))
-  if (!says(pressure, 'count') || isNumber || isShare(count)) return []
+  if (!says(pressure, 'count') || readCount(count) !== undefined) return []
   const expected = `a whole number of CPUs, or ${EXPECTED_SHARE}`
   return [{ field: `${at}.count`, found: shown(count), expected }]
 }
 
 export function memoryPressureProblems(pressure: JsonFields, at: string): readonly Problem[] {
   const { targetPercent } = pressure
-  const isPercent = memoryPercent(targetPercent) !== undefined
+  const isPercent = readPercent(targetPercent) !== undefined
   const expected = 'a whole number from 1 to 100, with or without %'
   return [
     ...(isPercent ? [] : [{ field: `${at}.targetPercent`, found: shown(targetPercent), expected }]),
     ...durationProblems(pressure, 'rampDuration', at, '0 or more'),
   ]
-}
-
-/** `76` and `76%` alike; undefined for what is neither. */
-export function memoryPercent(value: unknown): number | undefined {
-  const text = typeof value === 'number' ? String(value) : textOf(value)
-  const percent = text.endsWith('%') ? text : `${text}%`
-  return isShare(percent) ? Number(percent.slice(0, -1)) : undefined
 }
 
 const THROTTLES = ['readBytesPerSec', 'writeBytesPerSec']

@@ -1,8 +1,39 @@
-// Shares, as people write them: 30%.
+// Numbers and shares, as people write them: 2, "2", 30%. Source: spec/chaos.md 1.2; Go's intstr.IntOrString and strconv.Atoi, with which chaos-controller
+// reads them.
 
 export const EXPECTED_SHARE = 'a share from 1% to 100%'
 
+/** So many, or so many of a hundred; both are at least 1. */
+export type Count = { readonly number: number } | { readonly percent: number }
+
+const COUNT = /^\+?0*([1-9]\d{0,8})(%?)$/
+const ALL = 100
+
+/** A whole number, also as text, or a text such as 30%; undefined for anything else. */
+export function readCount(value: unknown): Count | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  const [, digits, sign] = COUNT.exec(String(value)) ?? []
+  if (digits === undefined) return undefined
+  const number = Number(digits)
+  if (sign !== '%') return { number }
+  return number <= ALL ? { percent: number } : undefined
+}
+
 /** Whether a value is a text from 1% to 100%. */
 export function isShare(value: unknown): boolean {
-  return typeof value === 'string' && /^(?:100|[1-9][0-9]?)%$/.test(value)
+  const count = readCount(value)
+  return count !== undefined && 'percent' in count
+}
+
+/** The same as texts of the injector's flags have it. */
+export function countText(count: Count): string {
+  return 'percent' in count ? `${count.percent}%` : String(count.number)
+}
+
+/** `76`, `76%` and ` 76% ` alike; undefined for what is neither. */
+export function readPercent(value: unknown): number | undefined {
+  const count = readCount(typeof value === 'string' ? value.trim() : value)
+  if (count === undefined) return undefined
+  if ('percent' in count) return count.percent
+  return count.number <= ALL ? count.number : undefined
 }

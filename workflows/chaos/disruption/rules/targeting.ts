@@ -2,7 +2,7 @@
 
 import type { Problem } from '../../../kit/index.ts'
 import { fieldsOf, has, type JsonFields, listOf, shown, textOf } from '../../json-fields.ts'
-import { EXPECTED_SHARE, isShare } from './share.ts'
+import { EXPECTED_SHARE, readCount } from './share.ts'
 
 // Source: k8s.io/apimachinery, validation of qualified names and of label values.
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
@@ -80,7 +80,6 @@ function valueProblems(value: unknown, field: string): readonly Problem[] {
 
 function countProblems(spec: JsonFields, at: string): readonly Problem[] {
   const { count } = spec
-  if (has(spec, 'count') && ((typeof count === 'number' && Number.isInteger(count) && count >= 1) || isShare(count)))
-    return []
+  if (has(spec, 'count') && readCount(count) !== undefined) return []
   return [{ field: `${at}.count`, found: shown(count), expected: `a whole number of at least 1, or ${EXPECTED_SHARE}` }]
 }

@@ -6,7 +6,7 @@ import { durationField } from '../../go-duration.ts'
 export const cpuPressureField = record('Keeps CPUs busy.', {
   count: intOrString('How many CPUs, or a share of them such as 50%; default 100%.', {
     minimum: 1,
-    pattern: '^([0-9]+%?)?$',
+    pattern: '^([+]?[0-9]+%?)?$',
     maxLength: 16,
   }),
 })
@@ -14,8 +14,8 @@ export const cpuPressureField = record('Keeps CPUs busy.', {
 export const memoryPressureField = record('Fills the memory.', {
   targetPercent: required(
     intOrString('How full the memory shall be, in percent of its limit, such as 76 or 76%.', {
-      ...{ minimum: 1, maximum: 100, maxLength: 4 },
-      pattern: '^(100|[1-9][0-9]?)%?$',
+      ...{ minimum: 1, maximum: 100, maxLength: 16 },
+      pattern: '^\\s*[+]?0*(100|[1-9][0-9]?)%?\\s*$',
     }),
   ),
   rampDuration: durationField('How long it takes to fill; default: at once.'),

@@ -19,6 +19,8 @@ const targetInjection = record('One kind on one target.', {
   injectorPodName: text('The chaos pod.'),
   injectionStatus: oneOf('What became of it.', TARGET_INJECTION_STATUSES),
   since: timestamp('When it was injected first.'),
+  simulated: flag('Whether nothing is disturbed, because the target has no process; only in pawl dev.'),
+  message: text('Why it is not injected, or what is simulated, as its injector says.'),
 })
 
 const targetState = record('One target.', {
@@ -47,6 +49,8 @@ export const statusField = record('What came of it.', {
   selectedTargetsCount: counter('How many targets are chosen and not lost.'),
   ignoredTargetsCount: counter('How many match and are not chosen, or were lost.'),
   injectedTargetsCount: counter('How many targets are disturbed in every way that is asked for.'),
+  simulatedTargetsCount: counter('How many of the targets are only simulated; absent: none. Only in pawl dev.'),
+  message: text('Why a target is not injected, or that targets are simulated.'),
   desiredTargetsCount: counter('How many targets there should be.'),
   runCount: counter('How many times chaos pods were made.'),
   isStuckOnRemoval: flag('Whether a chaos pod could not clean up, which somebody has to do by hand.'),

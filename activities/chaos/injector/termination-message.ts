@@ -1,0 +1,70 @@
+// The termination message of the injector: why it has failed, in a file that the kubelet, or a node agent, copies into the status of the pod.
+//
+//   T1. A reason is in the file as soon as it is known: an injector that is killed after that has given it.
+//   T2. Where the file does not exist, the injector is in no pod: nothing is written.
+
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+
+import { isGone } from './processes.ts'
+import { type Log, textOf } from './log.ts'
+
+/** Where the kubelet looks by default. Source: Kubernetes, terminationMessagePath. */
+export const TERMINATION_LOG = '/dev/termination-log'
+
+// The kubelet keeps 4096 bytes.
+const MOST_BYTES = 4096
+
+export class TerminationMessage {
+  private readonly file: string
+  private readonly lines: string[] = []
+
+  constructor(file: string) {
+    this.file = file
+  }
+
+  /** Adds a line, once (T1). @throws where the file exists and cannot be written. */
+  add(line: string): void {
+    if (this.lines.includes(line)) return
+    this.lines.push(line)
+    this.write()
+  }
+
+  private write(): void {
+    const text = Buffer.from(this.lines.join('\n')).subarray(0, MOST_BYTES)
+    try {
+      const file = openSync(this.file, 'r+')
+      try {
+        ftruncateSync(file)
+        writeSync(file, text, 0, text.length, 0)
+      } finally {
+        closeSync(file)
+      }
+    } catch (error) {
+      // T2
+      if (!isGone(error)) throw error
+    }
+  }
+}
+
+/** A log whose errors are reasons of the termination message as well. */
+export function reportingLog(log: Log, message: TerminationMessage): Log {
+  return {
+    ...log,
+    error: (text, fields) => {
+      log.error(text, fields)
+      try {
+        message.add(reasonText(text, fields))
+      } catch (error) {
+        log.warn('the termination message could not be written', { error: textOf(error) })
+      }
+    },
+  }
+}
+
+/** Such as `not injected: network-disruption of app: Unsupported: ...`. */
+function reasonText(text: string, { what, error, left }: Readonly<Record<string, unknown>> = {}): string {
+  const more = [what, error, left].flatMap((one) =>
+    one === undefined ? [] : [typeof one === 'string' ? one : JSON.stringify(one)],
+  )
+  return [text, ...more].join(': ')
+}

@@ -1,0 +1,48 @@
+// Finds the `pawl dev` that a command means, by one rule for all commands:
+//
+//   F1. The folder is that of --data-dir; else that of the `pawl dev` that wrote the kubeconfig in use; else $PAWL_DATA_DIR, or `dev` in the cache folder.
+//   F2. The kubeconfig in use is the file that has the context: of --kubeconfig, $KUBECONFIG or ~/.kube/config, as for kubectl.
+//   F3. Where the `pawl dev` that wrote the kubeconfig does not run, no other one takes its place.
+
+import { existsSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+
+import { type DevState, readState } from '../dev/state.ts'
+import type { Config } from '../server/config.ts'
+import { type ContextFlags, contextFile } from './kubeconfig.ts'
+
+export interface DevFlags extends Pick<ContextFlags, 'context' | 'kubeconfig'> {
+  readonly dataDir?: string
+}
+
+type DevConfig = Pick<Config, 'dataDir' | 'kubeconfig'>
+
+/** Undefined where no `pawl dev` runs for the folder. */
+export async function findDev(flags: DevFlags, config: DevConfig): Promise<DevState | undefined> {
+  return await readState(await devFolder(flags, config))
+}
+
+/** F1 */
+export async function devFolder(flags: DevFlags, config: DevConfig): Promise<string> {
+  if (flags.dataDir !== undefined) return resolve(flags.dataDir)
+  return (await folderOfKubeconfig(flags, config)) ?? config.dataDir
+}
+
+/** What `pawl dev` writes beside its kubeconfig, and leaves there when it stops. */
+const COMMAND = join('bin', 'kubectl-pawl')
+
+/** F2, F3 */
+async function folderOfKubeconfig(flags: DevFlags, config: DevConfig): Promise<string | undefined> {
+  const file = await contextFile(flags, config)
+  if (file === undefined) return undefined
+  const path = await realpath(file)
+  const folder = dirname(path)
+  const state = await readState(folder)
+  if (state !== undefined) return (await isSame(state.kubeconfig, path)) ? folder : undefined
+  return basename(path) === 'kubeconfig' && existsSync(join(folder, COMMAND)) ? folder : undefined
+}
+
+async function isSame(kubeconfig: string, path: string): Promise<boolean> {
+  return (await realpath(kubeconfig).catch(() => undefined)) === path
+}

@@ -1,0 +1,117 @@
+// Reads a cron specification into the minutes, hours, days and months that it names. Pure.
+// Source: robfig/cron v3, ParseStandard, with which chaos-controller reads `spec.schedule`.
+
+import { parseGoDuration } from './go-duration.ts'
+
+/** The times that five fields name, in the local time of a zone. */
+export interface CronFields {
+  readonly minutes: ReadonlySet<number>
+  readonly hours: ReadonlySet<number>
+  readonly days: ReadonlySet<number>
+  readonly months: ReadonlySet<number>
+  readonly weekdays: ReadonlySet<number>
+  /** Whether a day must match both `days` and `weekdays`: one of the two fields is `*`. Otherwise one match is enough. */
+  readonly needsBothDays: boolean
+}
+
+/** `@every 2h`: an interval, or times in a zone. */
+export type CronSpec =
+  { readonly everyMs: number } | { readonly fields: CronFields; /** UTC without a prefix. */ readonly zone: string }
+
+const ZONE = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s
+const EVERY = '@every '
+const [SECOND_MS, SECOND_NS] = [1000, 1_000_000_000n]
+const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+])
+const MONTHS = ['', 'jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+
+/** Undefined for a text that ParseStandard refuses. The zone is not looked up. */
+export function parseCronSpec(text: string): CronSpec | undefined {
+  const [, prefix, rest] = ZONE.exec(text) ?? []
+  const spec = rest === undefined ? text : rest.trim()
+  if (spec.startsWith(EVERY)) return everyOf(spec.slice(EVERY.length))
+  const fields = fieldsIn(DESCRIPTORS.get(spec) ?? spec)
+  // Go reads both as its local time, which is UTC in a container.
+  const zone = prefix === undefined || prefix === '' || prefix === 'Local' ? 'UTC' : prefix
+  return fields === undefined ? undefined : { fields, zone }
+}
+
+/** Whole seconds, at least one. */
+function everyOf(duration: string): CronSpec | undefined {
+  const ns = parseGoDuration(duration)
+  return ns === undefined ? undefined : { everyMs: Math.max(1, Number(ns / SECOND_NS)) * SECOND_MS }
+}
+
+function fieldsIn(spec: string): CronFields | undefined {
+  const words = spec.split(/\s+/).filter((word) => word !== '')
+  const [minutes, hours, days, months, weekdays] = [
+    valuesOf(words[0], { least: 0, most: 59 }),
+    valuesOf(words[1], { least: 0, most: 23 }),
+    valuesOf(words[2], { least: 1, most: 31 }),
+    valuesOf(words[3], { least: 1, most: 12, names: MONTHS }),
+    valuesOf(words[4], { least: 0, most: 6, names: WEEKDAYS }),
+  ]
+  if (words.length !== 5 || !minutes || !hours || !days || !months || !weekdays) return undefined
+  return {
+    ...{ minutes: minutes.values, hours: hours.values, days: days.values, months: months.values },
+    ...{ weekdays: weekdays.values, needsBothDays: days.isStar || weekdays.isStar },
+  }
+}
+
+interface Bounds {
+  readonly least: number
+  readonly most: number
+  /** Names of numbers, by the number. */
+  readonly names?: readonly string[]
+}
+
+interface Values {
+  readonly values: ReadonlySet<number>
+  readonly isStar: boolean
+}
+
+function valuesOf(word: string | undefined, bounds: Bounds): Values | undefined {
+  const ranges = word?.split(',').filter((range) => range !== '') ?? []
+  const parsed = ranges.map((range) => rangeOf(range, bounds))
+  if (word === undefined || parsed.includes(undefined)) return undefined
+  const known = parsed.filter((one) => one !== undefined)
+  return { values: new Set(known.flatMap(({ values }) => [...values])), isStar: known.some(({ isStar }) => isStar) }
+}
+
+/** `*`, `?`, `3`, `3-5` or `mon-fri`, each perhaps with `/step`; `3/15` ends with the field. */
+function rangeOf(text: string, bounds: Bounds): Values | undefined {
+  const [range = '', stepText, ...moreSteps] = text.split('/')
+  const [first = '', last, ...moreEnds] = range.split('-')
+  const step = stepText === undefined ? 1 : numberOf(stepText)
+  if (moreSteps.length > 0 || step === undefined || step === 0) return undefined
+  const isStar = first === '*' || first === '?'
+  const isSingle = last === undefined && !isStar
+  // The original looks at nothing behind a star but the step.
+  if (!isStar && moreEnds.length > 0) return undefined
+  const start = isStar ? bounds.least : valueOf(first, bounds)
+  const openEnd = isStar || (isSingle && stepText !== undefined)
+  const end = openEnd ? bounds.most : valueOf(last ?? first, bounds)
+  if (start === undefined || end === undefined) return undefined
+  if (start < bounds.least || end > bounds.most || start > end) return undefined
+  const values = new Set<number>()
+  for (let value = start; value <= end; value += step) values.add(value)
+  return { values, isStar: isStar && step === 1 }
+}
+
+function valueOf(text: string, { names = [] }: Bounds): number | undefined {
+  const named = text === '' ? -1 : names.indexOf(text.toLowerCase())
+  return named === -1 ? numberOf(text) : named
+}
+
+/** As Go's strconv.Atoi reads it, without negative numbers. */
+function numberOf(text: string): number | undefined {
+  return /^\+?\d{1,18}$/.test(text) ? Number(text) : undefined
+}
