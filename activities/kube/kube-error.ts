@@ -155,9 +155,11 @@ function parseStatus(status: number, text: string, sent: string): ReadStatus {
   }
 }
 
+// Proxies may answer with anything.
 function causesIn({ details }: ApiStatus): readonly string[] {
-  const { causes } = details ?? {}
-  return Array.isArray(causes) ? causes.flatMap(({ reason }) => reason ?? []) : []
+  const causes: unknown = details?.causes
+  if (!Array.isArray(causes)) return []
+  return (causes as readonly { readonly reason?: string }[]).flatMap(({ reason }) => reason ?? [])
 }
 
 function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
