@@ -100,7 +100,7 @@ export function release<Watched extends WatchedKind>(
 }
 
 /**
- * Deletes a child; its finalizer holds it until its own job has taken away what is its. A child that has lost its owner reference since the pass observed
+ * Deletes a child; its finalizer holds it until its job has uninstalled it. A child that has lost its owner reference since the pass observed
  * it supersedes the write: `kubectl delete --cascade=orphan` of the parent keeps the children.
  */
 export function remove<Watched extends WatchedKind>(child: Observed<Watched>): Write<Watched> {

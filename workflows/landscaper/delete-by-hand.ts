@@ -1,6 +1,6 @@
-// What the deletion of an idle Execution or DeployItem asks for. A job ID that comes from its owner, or from the hand that deletes it: what it deployed
-// goes with a job that somebody has asked for. Three need none: an object whose owner is gone, an object that lost its owner reference
-// (`kubectl delete --cascade=orphan` of the owner), and an object that no job has touched. Source: spec/landscaper.md 2.2, 2.4, 2.8.
+// What the deletion of an idle Execution or DeployItem asks for. A job ID comes from the owner, or from the user who deletes the object. Three kinds of objects
+// need none: an object whose owner is gone, an object that lost its owner reference (`kubectl delete --cascade=orphan` of the owner), and an object that no
+// job has touched. Source: spec/landscaper.md 2.2, 2.4, 2.8.
 
 import { ownerReferenceOf, type Path, path, textAt, type WantedRun } from '../kit/index.ts'
 

@@ -83,7 +83,7 @@ export async function applySubInstallations(
 
 /**
  * Takes over the sub-installations that `kubectl delete --cascade=orphan` of an earlier Installation of this name has kept: the parent's label and the
- * template's annotation are on them, and nobody owns them.
+ * template's annotation are on them, and they have no owner reference.
  *
  * @returns them, owned by the parent.
  */

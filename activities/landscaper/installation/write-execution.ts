@@ -108,7 +108,7 @@ async function bringUpToDate(
   return { result: 'applied', execution: await childExecution(deps, answer.object, subject) }
 }
 
-/** An Installation wrote it, and nobody owns it: `kubectl delete --cascade=orphan` of that Installation has kept it. */
+/** An Installation wrote the Execution, and it has no owner reference: `kubectl delete --cascade=orphan` of that Installation has kept it. */
 function isOrphan({ metadata: { annotations, deletionTimestamp, ownerReferences = [] } }: Execution): boolean {
   const isWritten = annotations?.[RENDERED_FROM_ANNOTATION] !== undefined
   return isWritten && deletionTimestamp === undefined && ownerReferences.length === 0
