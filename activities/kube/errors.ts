@@ -11,6 +11,7 @@ export {
   isAlreadyExists,
   isConflict,
   isFinal,
+  isNamespaceTerminating,
   isRefusal,
   isRefusalReason,
 } from './kube-error.ts'

@@ -66,7 +66,7 @@ export class KubeError extends Error {
       const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
       return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
     }
-    const reason = WEBHOOK_AWAY.test(answer.message) ? 'WebhookUnavailable' : answer.reason
+    const reason = reasonOf(response.statusCode, answer)
     const seconds = Number(response.headers['retry-after'])
     const message = [`${request}: ${response.statusCode} ${reason}`, answer.message].filter((part) => part !== '')
     return new KubeError(message.join(': '), {
@@ -90,6 +90,15 @@ const TOO_LARGE = /request is too large|trying to send message larger than max/
 // The server's reason is InternalError, as for its own faults. Source: k8s.io/apiserver, webhook errors ("failed calling webhook").
 const WEBHOOK_AWAY = /^Internal error occurred: failed calling webhook /
 
+/** The cause of an HTTP 403 for a create in a namespace that has a deletionTimestamp. Source: k8s.io/api/core/v1, NamespaceTerminatingCause. */
+const NAMESPACE_TERMINATING = 'NamespaceTerminating'
+
+// The server's reason for a terminating namespace is Forbidden, as for missing rights; only the cause tells them apart.
+function reasonOf(status: number, { reason, message, isDenial, causes }: ReadStatus): string {
+  if (WEBHOOK_AWAY.test(message)) return 'WebhookUnavailable'
+  return status === 403 && !isDenial && causes.includes(NAMESPACE_TERMINATING) ? NAMESPACE_TERMINATING : reason
+}
+
 interface ApiStatus {
   readonly reason?: string
   readonly message?: string
@@ -105,6 +114,8 @@ interface ReadStatus {
   readonly message: string
   readonly missing?: MissingObject | undefined
   readonly isDenial: boolean
+  /** The reasons of the causes in the status' details. */
+  readonly causes: readonly string[]
 }
 
 // The server's own words before those of a webhook, whose status may have any code and any reason, and before those of a policy.
@@ -134,14 +145,21 @@ function parseStatus(status: number, text: string, sent: string): ReadStatus {
     const { reason = 'Unknown', message: told = '' } = body
     const denied = denial(told)
     if (denied !== undefined)
-      return { reason: denialReason(body), message: status === 422 ? denied : told, isDenial: true }
+      return { reason: denialReason(body), message: status === 422 ? denied : told, isDenial: true, causes: [] }
     const message = status === 422 ? refusal(body, sent) : told
-    return { reason, message, missing: missingIn(body), isDenial: false }
+    return { reason, message, missing: missingIn(body), isDenial: false, causes: causesIn(body) }
   } catch {
-    if (status === 422) return { reason: 'Unknown', message: '', isDenial: false }
+    if (status === 422) return { reason: 'Unknown', message: '', isDenial: false, causes: [] }
     // Proxies answer with text; its beginning is all a person needs.
-    return { reason: 'Unknown', message: text.slice(0, 200), isDenial: false }
+    return { reason: 'Unknown', message: text.slice(0, 200), isDenial: false, causes: [] }
   }
+}
+
+// Proxies may answer with anything.
+function causesIn({ details }: ApiStatus): readonly string[] {
+  const causes: unknown = details?.causes
+  if (!Array.isArray(causes)) return []
+  return (causes as readonly { readonly reason?: string }[]).flatMap(({ reason }) => reason ?? [])
 }
 
 function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
@@ -187,6 +205,10 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
   isAnswered(error, 409) && error.reason === 'AlreadyExists'
 export const isConflict = (error: unknown): error is KubeError => isAnswered(error, 409) && error.reason === 'Conflict'
 
+/** Whether the server refuses to create an object because its namespace is being deleted. The same request succeeds in a new namespace of that name. */
+export const isNamespaceTerminating = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.reason === NAMESPACE_TERMINATING
+
 // Trying again cannot help: what we send is wrong. Not so 401 and 403: tokens rotate, a restarted server learns its roles late,
 // and a quota may be raised.
 const FINAL_STATUS = new Set([400, 405, 413, 415, 422])
@@ -202,7 +224,7 @@ export const isRefusal = (error: KubeError): boolean => !PASSING_STATUS.has(erro
 
 const REFUSALS: ReadonlySet<string> = new Set([
   ...['Invalid', 'BadRequest', 'Forbidden', 'MethodNotAllowed', 'RequestEntityTooLarge'],
-  ...['WebhookDenied', 'WebhookUnavailable'],
+  ...['WebhookDenied', 'WebhookUnavailable', NAMESPACE_TERMINATING],
 ])
 
 /** The same, of the reason that a failure has kept. */

@@ -8,6 +8,7 @@ import { createKubeClient } from '../../../activities/kube/client.ts'
 import {
   isAlreadyExists,
   isConflict,
+  isNamespaceTerminating,
   isNotFound,
   KubeError,
   toApplicationFailure,
@@ -139,5 +140,30 @@ describe('what is not there', () => {
     ['nothing', 404, 'null'],
   ])('is no object in an answer about %s', (_, status, body) => {
     expect(answer(status, body).missing).toBeUndefined()
+  })
+})
+
+describe('a create in a namespace that is being deleted', () => {
+  const message =
+    'configmaps "a" is forbidden: unable to create new content in namespace x because it is being terminated'
+  const causes = [
+    { reason: 'NamespaceTerminating', message: 'namespace x is being terminated', field: 'metadata.namespace' },
+  ]
+
+  it('fails with the reason NamespaceTerminating, and a later try in a new namespace can succeed', () => {
+    const error = answer(403, { reason: 'Forbidden', message, details: { kind: 'configmaps', name: 'a', causes } })
+    expect(isNamespaceTerminating(error)).toBe(true)
+    expect(toApplicationFailure(error)).toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
+  })
+
+  it.each([
+    ['the account lacks the right', { reason: 'Forbidden', details: { kind: 'configmaps', name: 'a' } }],
+    ['the causes are malformed', { reason: 'Forbidden', details: { causes: 'NamespaceTerminating' } }],
+    [
+      'a webhook denies it with the same cause',
+      { reason: 'Forbidden', message: 'admission webhook "w.example" denied the request: no', details: { causes } },
+    ],
+  ])('is told apart from a create that fails because %s', (_, body) => {
+    expect(isNamespaceTerminating(answer(403, body))).toBe(false)
   })
 })
