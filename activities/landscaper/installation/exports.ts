@@ -38,7 +38,7 @@ import { blueprintOf } from './installation-blueprint.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
-import type { InstallationSpec } from './spec.ts'
+import { checkSpec, type InstallationSpec } from './spec.ts'
 import { loadStates, stateSecrets } from './states.ts'
 
 export interface ExportInput {
@@ -78,6 +78,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
     try {
       const installation = await readInstallation(deps, input)
       const spec = installation.spec
+      checkSpec(installation)
       const blueprint = await blueprintOf(deps, installation, input.jobID)
       const imports = await unchangedImports(deps, input, installation, blueprint)
       const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
@@ -184,7 +185,9 @@ async function publish(
     {
       ...common,
       ...{ watched: targetKind, condition: TARGETS_REFUSED },
-      objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(deps, name, exports[name]))),
+      objects: targets.map(({ name, target = '' }) =>
+        withTarget(place(target), targetContent(deps, name, exports[name])),
+      ),
     },
   )
 }
