@@ -16,6 +16,7 @@ import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { reportFurtherDocuments } from '../further-documents.ts'
 import { askDependents } from './dependents.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
@@ -94,6 +95,8 @@ export const exportActivities = (all: LandscaperDeps) => ({
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw userMistake(error)
+    } finally {
+      await reportFurtherDocuments(deps, { ...input, apiVersion: installationKind.apiVersion })
     }
   },
 })

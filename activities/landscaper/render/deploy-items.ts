@@ -5,7 +5,7 @@ import { type NodeDefect, nodeDefects } from '../../../workflows/kit/index.ts'
 import { itemProblems, shownName } from '../item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 import type { TargetShape } from './target-shape.ts'
-import type { YamlPath } from './yaml.ts'
+import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 export interface TargetReference {
   readonly name: string
