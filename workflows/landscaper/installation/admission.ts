@@ -8,6 +8,7 @@ import { PAUSED_ANNOTATION } from '../contract.ts'
 import { cronProblem } from '../cron-spec.ts'
 import { shownName } from '../item-rules.ts'
 import { fieldsOf, type JsonFields, textOf } from '../json-fields.ts'
+import { operationRules } from '../operation-warnings.ts'
 import { steeredByMutations } from '../steered-by.ts'
 import { installationKind } from './kind.ts'
 import { exportProblems, importProblems, sourceProblems } from './rules/spec-problems.ts'
@@ -32,6 +33,7 @@ export const installationAdmission: Admission = {
     ]
   },
   further: () => import('../../../activities/landscaper/further-rules.ts'),
+  metadata: operationRules(['reconcile', 'interrupt']),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }
 
