@@ -2,8 +2,6 @@
 
 import { readFileSync } from 'node:fs'
 
-import { parse, YAMLParseError } from 'yaml'
-
 import { type ChaosConfig, passConfig } from '../../workflows/chaos/config.ts'
 import { withConfigFlags } from '../../workflows/chaos/config-flags.ts'
 import { type NotifierConfig, readNotifierConfig } from '../../workflows/chaos/notifier-config.ts'
@@ -12,6 +10,7 @@ import type { chaosWing } from '../../workflows/chaos/wing.ts'
 import { type JsonValue, type Problem, problemText, type StatsdEnvironment } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { ActivityWing, OpenWing } from '../wing.ts'
+import { FILE_LIMITS, readYaml, YamlError } from '../yaml/read-yaml.ts'
 import type { CloudParts } from './cloud/find-hosts.ts'
 import { PublishedRanges } from './cloud/published-ranges.ts'
 import type { DatadogClient } from './datadog-client.ts'
@@ -110,11 +109,11 @@ function readBy<Config>(
 
 function documentIn(path: string): unknown {
   try {
-    return parse(readFileSync(path, 'utf8'))
+    return readYaml(readFileSync(path, 'utf8'), { limits: FILE_LIMITS })
   } catch (error) {
-    if (!(error instanceof YAMLParseError) && !(error instanceof Error && 'code' in error)) throw error
-    // Behind its first line such an error quotes the file, which may have secrets.
-    const [found] = error.message.split('\n')
-    throw new Error(`--chaos-config ${path}: found ${found ?? ''}, expected a file of YAML`)
+    if (!(error instanceof YamlError) && !(error instanceof Error && 'code' in error)) throw error
+    // The message of a YamlError may quote the file, which may have secrets.
+    const found = error instanceof YamlError ? `${error.reason} in line ${error.line}` : error.message
+    throw new Error(`--chaos-config ${path}: found ${found}, expected a file of YAML`)
   }
 }

@@ -121,7 +121,7 @@ export class HttpKubeClient implements KubeClient {
       throw KubeError.unreachable(method, path, cause)
     })
     if (response.statusCode < 200 || response.statusCode >= 300)
-      throw KubeError.fromResponse(`${method} ${path}`, response, text, nameIn(options.body))
+      throw KubeError.fromResponse(`${method} ${path}`, response, text, options.body)
     if (text === '') return {} as T
     try {
       const answer: unknown = JSON.parse(text)
@@ -193,11 +193,6 @@ function tokenAgain(headers: Readonly<Record<string, string>>, { tokenHeader }: 
 const JSON_FORM = 'application/json'
 
 /** Of an object that is sent; the path of one that is made has no name. */
-function nameIn(body: unknown): string {
-  const name = (body as { readonly metadata?: { readonly name?: unknown } } | undefined)?.metadata?.name
-  return typeof name === 'string' ? name : ''
-}
-
 async function textOf(body: Dispatcher.ResponseData['body'], most: number): Promise<string> {
   if (most === Infinity) return await body.text()
   return (await wholeBody(body, most, () => tooLong(most))).toString('utf8')

@@ -2,6 +2,7 @@
 // what they fail with.
 
 import { blankValues } from './blank-values.ts'
+import { refusedField } from './refused-field.ts'
 
 interface ErrorResponse {
   readonly statusCode: number
@@ -58,8 +59,8 @@ export class KubeError extends Error {
     return new KubeError(message, { status, reason, retryAfterMs, isDenial })
   }
 
-  /** @param sent the name of the object in the request's body: of one that is made, the server's answer has none where it has no name for it. */
-  static fromResponse(request: string, response: ErrorResponse, text: string, sent = ''): KubeError {
+  /** @param sent the body of the request: its texts are taken out of the server's words, and its name is used where the answer has none. */
+  static fromResponse(request: string, response: ErrorResponse, text: string, sent?: unknown): KubeError {
     const answer = parseStatus(response.statusCode, text, sent)
     const { isDenial } = answer
     if (!isDenial && TOO_LARGE.test(answer.message)) {
@@ -139,7 +140,7 @@ function denialReason({ reason }: ApiStatus): string {
   return typeof reason === 'string' && /^[A-Za-z]{1,64}$/.test(reason) ? reason : 'WebhookDenied'
 }
 
-function parseStatus(status: number, text: string, sent: string): ReadStatus {
+function parseStatus(status: number, text: string, sent: unknown): ReadStatus {
   try {
     const body = JSON.parse(text) as ApiStatus
     const { reason = 'Unknown', message: told = '' } = body
@@ -167,15 +168,12 @@ function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
   return reason === 'NotFound' && typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
 }
 
-/** Words of the server that quote nothing. */
-const LIMIT = /^Too long: may not be more than \d+ \w+$/
-
 // The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
-function refusal({ details = {} }: ApiStatus, sent: string): string {
+function refusal({ details = {} }: ApiStatus, sent: unknown): string {
   const { kind = 'object', name = '', causes = [] } = details
   const what = [
     kind,
-    ...[name, sent]
+    ...[name, nameIn(sent)]
       .filter((one) => one !== '')
       .slice(0, 1)
       .map((one) => `"${one}"`),
@@ -183,11 +181,16 @@ function refusal({ details = {} }: ApiStatus, sent: string): string {
   const where = causes.map(({ field = '', reason = '', message = '' }) => {
     const unknown = unknownFields(message)
     if (unknown.length > 0) return `the kind has no field ${unknown.join(', ')}`
-    const [kindOfMistake = ''] = LIMIT.exec(message) ?? message.split(/[:"]/)
+    const [kindOfMistake = ''] = message.split(/[:"]/)
     const place = field === '[]' || field === '' ? 'the whole' : field
-    return `${place}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
+    return `${place}: ${refusedField(message, sent) ?? (kindOfMistake.trim() === '' ? reason : kindOfMistake.trim())}`
   })
-  return [`${what} is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
+  return [`${what} is refused`, ...(where.length === 0 ? [] : [where.join('; ')])].join(': ')
+}
+
+function nameIn(body: unknown): string {
+  const name = (body as { readonly metadata?: { readonly name?: unknown } } | undefined)?.metadata?.name
+  return typeof name === 'string' ? name : ''
 }
 
 // A patch that was asked for strictly is refused as a whole, and quoted; the names of the fields come last.

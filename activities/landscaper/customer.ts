@@ -5,6 +5,7 @@ import type { TenantData } from './bounded/tenant-data.ts'
 import type { Customer } from './bounded/thread-pool.ts'
 import { kubeconfigIssuer } from './kubeconfigs/issue-kubeconfigs.ts'
 import type { LandscaperDeps } from './deps.ts'
+import { withPlaces } from './further-documents.ts'
 
 interface JobName {
   readonly subject: { readonly uid: string }
@@ -22,8 +23,11 @@ export function forNamespace(deps: LandscaperDeps, namespace: string, job: JobNa
   const customer = customerIn(namespace)
   const issuer = { now: deps.now, targets: landscaper.targets, lately: landscaper.kubeconfigs }
   const kubeconfigs = kubeconfigIssuer(issuer, customer, JSON.stringify([job.subject.uid, job.jobID]))
-  const templates = { ...landscaper.templates, ...landscaper.templates.of(customer), kubeconfigs }
-  return { ...deps, landscaper: { ...landscaper, templates } }
+  const furtherDocuments = new Set<string>()
+  const engine = landscaper.templates.of(customer)
+  const data = withPlaces(engine.data, furtherDocuments)
+  const templates = { ...landscaper.templates, ...engine, data, kubeconfigs }
+  return { ...deps, landscaper: { ...landscaper, templates, furtherDocuments } }
 }
 
 /** Data of one namespace, read for as long as the call at work is waited for. */

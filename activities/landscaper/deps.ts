@@ -31,6 +31,8 @@ export interface LandscaperParts {
   readonly defaultContexts?: DefaultContexts | undefined
   /** True: what is nobody's is not taken, and ServiceAccounts only where they allow it. Source: docs/security.md. */
   readonly strictTenancy: boolean
+  /** Places of YAML texts with more than one document, as an activity finds them (further-documents.ts). */
+  readonly furtherDocuments?: ReadonlySet<string>
   /** What is believed of the webhook's records; absent: nothing. */
   readonly trust?: () => Promise<Trust>
 }

@@ -150,7 +150,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: "activities' index imports the engine's activities, and of wings the list that is generated",
     of: /^activities\/index\.ts$/,
-    may: ['^activities/(?:run|kube|journal)/', '^activities/(?:wing|wings\\.gen)\\.ts$', DEPS, KIT],
+    may: ['^activities/(?:run|kube|journal|yaml)/', '^activities/(?:wing|wings\\.gen)\\.ts$', DEPS, KIT],
     packages: ANY,
   },
   {
@@ -212,7 +212,7 @@ export const TABLE: readonly Row[] = [
     may: [
       '^activities/$1/(?:admission/|[^/]+\\.ts$)',
       '^workflows/$1/[^/]+/(?:observed|selection)\\.ts$',
-      ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+      ...['^activities/(?:run|kube|journal|yaml)/', DEPS, KIT, WING],
     ],
     mayType: ['^workflows/kit/kind/kubernetes/'],
     packages: ANY,
@@ -224,14 +224,14 @@ export const TABLE: readonly Row[] = [
     may: [
       '^activities/$1/(?:metrics/|[^/]+\\.ts$)',
       '^workflows/$1/[^/]+/times\\.ts$',
-      ...['^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+      ...['^activities/(?:run|kube|journal|yaml)/', DEPS, KIT, WING],
     ],
     packages: ANY,
   },
   {
     sentence: "a wing's value imports the wing, what a wing is, and the engine",
     of: /^activities\/([^/]+)\/wing\.ts$/,
-    may: ['^activities/$1/', '^activities/(?:run|kube|journal)/', '^activities/wing\\.ts$', DEPS, KIT, WING],
+    may: ['^activities/$1/', '^activities/(?:run|kube|journal|yaml)/', '^activities/wing\\.ts$', DEPS, KIT, WING],
     packages: ANY,
   },
   {
@@ -239,6 +239,12 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/journal\/migrate\.ts$/,
     may: ['^activities/(?:kube|journal)/', '^migrations/', DEPS, KIT],
     packages: ANY,
+  },
+  {
+    sentence: 'the reader and the writer of YAML import nothing but each other',
+    of: /^activities\/yaml\//,
+    may: ['^activities/yaml/'],
+    packages: /^(?:yaml|node:buffer)$/,
   },
   {
     sentence: 'kube and the journal import each other and the kit: no wing',
@@ -249,13 +255,18 @@ export const TABLE: readonly Row[] = [
   {
     sentence: "what every controller's pass does imports kube, the journal and the kit: no wing",
     of: /^activities\/run\//,
-    may: ['^activities/(?:run|kube|journal)/', DEPS, KIT],
+    may: ['^activities/(?:run|kube|journal|yaml)/', DEPS, KIT],
     packages: ANY,
   },
   {
     sentence: "what bounds the work on tenants' data imports what does the work, which is pure",
     of: /^activities\/([^/]+)\/bounded\//,
-    may: ['^activities/$1/(?:bounded|render|deploy/(?:objects|target))/', '^activities/kube/client\\.ts$', KIT, WING],
+    may: [
+      '^activities/$1/(?:bounded|render|deploy/(?:objects|target))/',
+      '^activities/(?:kube/client\\.ts$|yaml/)',
+      KIT,
+      WING,
+    ],
     packages: ANY,
   },
   {
@@ -270,7 +281,7 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/([^/]+)\/deploy\/(?:run|target|objects)\//,
     may: [
       '^activities/$1/(?:bounded/|deploy/(?:run|target|objects)/|[^/]+\\.ts$)',
-      '^activities/(?:run|kube|journal)/',
+      '^activities/(?:run|kube|journal|yaml)/',
       ...[DEPS, KIT, WING],
     ],
     packages: ANY,
@@ -281,7 +292,7 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/([^/]+)\/deploy\/([^/]+)\//,
     may: [
       '^activities/$1/(?:bounded/|deploy/(?:run|target|objects|$2)/|[^/]+\\.ts$)',
-      '^activities/(?:run|kube|journal)/',
+      '^activities/(?:run|kube|journal|yaml)/',
       ...[DEPS, KIT, WING],
     ],
     packages: ANY,
@@ -290,13 +301,13 @@ export const TABLE: readonly Row[] = [
     sentence:
       'rendering imports of its wing what lies at its top, bounded work, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', KIT, WING],
+    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/yaml/', KIT, WING],
     packages: ANY,
   },
   {
     sentence: "a wing's activities import their wing and the engine: no other wing",
     of: /^activities\/([^/]+)\//,
-    may: ['^activities/$1/', '^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    may: ['^activities/$1/', '^activities/(?:run|kube|journal|yaml)/', DEPS, KIT, WING],
     packages: ANY,
   },
   {
@@ -309,7 +320,7 @@ export const TABLE: readonly Row[] = [
     sentence:
       "what tells the effect of files runs activities: it imports what the command line does, and the activities' index",
     of: /^worker\/cli\/plan\//,
-    may: ['^worker/', '^activities/(?:index\\.ts$|(?:journal|kube|run)/)', KIT],
+    may: ['^worker/', '^activities/(?:index\\.ts$|(?:journal|kube|run|yaml)/)', KIT],
     packages: ANY,
   },
   {
@@ -317,7 +328,7 @@ export const TABLE: readonly Row[] = [
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [
       '^worker/',
-      '^activities/(?:(?:journal|kube|run)/|programs\\.gen\\.ts$|command\\.ts$|commands\\.gen\\.ts$)',
+      '^activities/(?:(?:journal|kube|run|yaml)/|programs\\.gen\\.ts$|command\\.ts$|commands\\.gen\\.ts$)',
       KIT,
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],
@@ -346,7 +357,7 @@ export const TABLE: readonly Row[] = [
       '^worker/$1/',
       '^worker/$1\\.(?:ts|js)$',
       '^worker/server/',
-      '^activities/(?:index\\.ts$|(?:journal|kube|run)/)',
+      '^activities/(?:index\\.ts$|(?:journal|kube|run|yaml)/)',
       KIT,
       '^workflows/kit/dsl/index\\.ts$',
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',

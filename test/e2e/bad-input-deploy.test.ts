@@ -51,6 +51,9 @@ const EXECUTIONS: readonly (readonly [string, object, Ending])[] = [
     plain({ labels: { 'a b': 'c' } }),
     unfit('deploy item a: labels.a b: found no key of a label'),
   ],
+  ['no name and no type', plain({ name: '' }, { name: 'b', type: '' }), unfit('spec.deployItems[0].name is empty')],
+  ['an empty type', plain({ type: '' }), unfit('deploy item a: type: found nothing')],
+  ['a target without a name', plain({ target: { name: '' } }), unfit('deploy item a: target: found no name in it')],
   ['a time-out that is none', plain({ timeout: 'soon' }), unfit('deploy item a: timeout: found no duration')],
   ['a negative time-out', plain({ timeout: '-1s' }), unfit('deploy item a: timeout: found no duration')],
   [

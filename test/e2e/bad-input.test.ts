@@ -188,6 +188,35 @@ const IMPORTS: Rows = {
   ],
 }
 
+// The CRDs accept these, as Landscaper's do; without a webhook the job reports them.
+const SPECS: Rows = {
+  'exports without names': [
+    (name) =>
+      importing(name, { spec: { exports: { data: [{ name: '', dataRef: '' }], targets: [{ name: 'made' }] } } }),
+    wrong('spec.exports.data[0].name: found nothing', 'spec.exports.data[0].dataRef', 'spec.exports.targets[0].target'),
+  ],
+  'an import without a name and a source': [
+    (name) => importing(name, { spec: { imports: { data: [{ name: '', dataRef: '' }] } } }),
+    wrong('spec.imports.data[0]: found no name', 'found no source, expected exactly one of dataRef'),
+  ],
+  'an import of a Target without a name': [
+    (name) => importing(name, { spec: { imports: { targets: [{ name: 'places', targets: [''] }] } } }),
+    wrong('spec.imports.targets[0] "places": targets[0]: found nothing, expected the name of an object'),
+  ],
+  'a component without a name': [
+    (name) => importing(name, { spec: { componentDescriptor: { ref: { componentName: '', version: '' } } } }),
+    wrong('spec.componentDescriptor.ref.componentName: found nothing', 'spec.componentDescriptor.ref.version'),
+  ],
+  'two sources of its blueprint': [
+    (name) => {
+      const root = importing(name, {})
+      const { blueprint } = root.spec
+      return { ...root, spec: { ...root.spec, blueprint: { ...blueprint, ref: { resourceName: '' } } } } as Root
+    },
+    wrong('spec.blueprint: found ref and inline, expected one of ref, inline'),
+  ],
+}
+
 const mock = (name: string, more: object = {}) => ({ ...item({ name }), ...more })
 
 const ITEMS: Rows = {
@@ -197,7 +226,7 @@ const ITEMS: Rows = {
     items(...Array.from({ length: 400 }, () => mock('twin'))),
     wrong('deploy item twin', /and 3\d\d more$/),
   ],
-  'without a type': [items({ ...mock('a'), type: '' }), wrong('deploy item a: found no type')],
+  'without a type': [items({ ...mock('a'), type: '' }), wrong('deploy item a: type: found nothing')],
   'without a configuration': [items({ name: 'a', type: mock('a').type }), wrong('deploy item a: found no config')],
   'with a text for a configuration': [
     items({ ...mock('a'), config: 'none' }),
@@ -284,6 +313,7 @@ const kinds = [
   ['a blueprint that', 'blueprint', BLUEPRINTS],
   ['a template that', 'template', TEMPLATES],
   ['an import of', 'import', IMPORTS],
+  ['a spec that has', 'spec', SPECS],
   ['items', 'items', ITEMS],
   ['an object:', 'size', SIZES],
 ] as const

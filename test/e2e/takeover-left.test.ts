@@ -55,6 +55,28 @@ async function there(plural: string, name: string): Promise<LsObject> {
 const each = (objects: ReadonlyMap<string, LsObject>, field: 'uid' | 'resourceVersion') =>
   Object.fromEntries([...objects].map(([name, { metadata }]) => [name, metadata[field]]))
 
+/** Fields and conditions of statuses that Landscaper had written and that are missing after Pawl's job. */
+function unwritten(before: ReadonlyMap<string, LsObject>, after: ReadonlyMap<string, LsObject>): readonly string[] {
+  const missing = [...before].flatMap(([name, { kind, status }]) => {
+    const now = new Set(statusPaths(after.get(name)?.status))
+    return statusPaths(status).flatMap((path) => (now.has(path) ? [] : [`${kind ?? ''} ${path}`]))
+  })
+  return [...new Set(missing)].sort()
+}
+
+function statusPaths(status: unknown, at = 'status'): readonly string[] {
+  if (at === 'status.conditions')
+    return (status as readonly { type: string; status: string }[]).map((one) => `${at} ${one.type}=${one.status}`)
+  if (typeof status !== 'object' || status === null) return [at]
+  const fields = Array.isArray(status) ? status.map((one) => ['[]', one] as const) : Object.entries(status)
+  return fields.length === 0
+    ? [at]
+    : fields.flatMap(([name, value]) => statusPaths(value, `${at}${name === '[]' ? '' : '.'}${name}`))
+}
+
+// Of the mock deployer, which both have for their own tests only.
+const NOT_WRITTEN = ['DeployItem status.conditions DeployItemValidation=True']
+
 describe('what Landscaper 0.127.0 left in the middle', () => {
   it('of a deletion goes away, with what was exported', async () => {
     for (const name of ['real-going', 'inner-k4tfm']) await stage.cluster.gone(name)
@@ -106,6 +128,7 @@ describe('what Landscaper 0.127.0 left idle', () => {
       expect(after.status).toMatchObject({ phase: 'Succeeded' })
     }
     expect(each(await idle(), 'uid')).toEqual(each(left, 'uid'))
+    expect(unwritten(left, await idle())).toEqual(NOT_WRITTEN)
     expect((await there('dataobjects', 'real-out'))['data']).toBe(3)
     for (const [plural, name] of [
       ['secrets', EXPORT_SECRET],

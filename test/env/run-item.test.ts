@@ -174,6 +174,7 @@ describe('an item that fails', () => {
 
   it.each([
     ['has no target', { target: undefined }, 'spec.target is absent'],
+    ['has a target without a name', { target: { name: '' } }, 'spec.target.name is empty'],
     ['names a target that is not there', { target: { name: 'nowhere' } }, 'target n/nowhere: there is none'],
     ['names a target elsewhere', { target: { name: 'here', namespace: 'other' } }, 'spec.target.namespace is other'],
     ['has a time-out that is none', { timeout: 'soon' }, 'spec.timeout is another text'],

@@ -49,7 +49,8 @@ export async function mend(cluster: Cluster, failed: LsObject): Promise<LsObject
       imports: null,
       exports: null,
       importDataMappings: null,
-      blueprint: { inline: { filesystem: files } },
+      componentDescriptor: null,
+      blueprint: { ref: null, inline: { filesystem: files } },
     },
     metadata: { annotations: { [OPERATION]: 'reconcile' } },
   })

@@ -59,9 +59,9 @@ async function readKubeconfig(file: string): Promise<unknown> {
 }
 
 async function parsed(file: string, text: string): Promise<unknown> {
-  const { parse } = await import('yaml')
+  const { FILE_LIMITS, readYaml } = await import('../../activities/yaml/read-yaml.ts')
   try {
-    return parse(text) as unknown
+    return readYaml(text, { limits: FILE_LIMITS })
   } catch {
     // The parser quotes what it read, which may be a key.
     throw new UsageError(`the kubeconfig ${file} is no YAML, expected a kubeconfig`)

@@ -1,7 +1,6 @@
-// Answers as YAML, whose library is loaded where somebody wants it only.
+// Answers as YAML, whose library is loaded only when a user asks for YAML.
 
-/** Of what JSON keeps of a value: times are texts, and what is undefined is not there. */
 export async function yamlText(value: unknown): Promise<string> {
-  const { stringify } = await import('yaml')
-  return stringify(JSON.parse(JSON.stringify(value)))
+  const { writeYaml } = await import('../../activities/yaml/write-yaml.ts')
+  return writeYaml(value)
 }

@@ -1,6 +1,6 @@
 // Writes the CustomResourceDefinition of a kind. Everything in it comes from kind.ts.
 
-import { stringify } from 'yaml'
+import { writeYaml } from '../../activities/yaml/write-yaml.ts'
 
 import { type Kind, versionsOf } from '../../workflows/kit/index.ts'
 
@@ -12,8 +12,7 @@ export function crdYaml(kind: Kind, folder: string): string {
 
 /** The CRD as text, without a header. */
 export function crdDocument(kind: Kind): string {
-  // Without anchors: some readers of CRDs do not know them. Without folding: diffs stay line by line.
-  return stringify(crd(kind), { lineWidth: 0, aliasDuplicateObjects: false })
+  return writeYaml(crd(kind))
 }
 
 /** `group_plural.yaml`, as controller-gen names them. */

@@ -1,6 +1,6 @@
 // The roles that hold such rights, as manifests: ClusterRoles, or in given namespaces Roles and what has to be a ClusterRole all the same. Pure.
 
-import { stringify } from 'yaml'
+import { writeYaml } from '../../activities/yaml/write-yaml.ts'
 
 import type { AccessRule, LevelController } from '../../workflows/kit/index.ts'
 import { merged } from './access-rules.ts'
@@ -41,7 +41,7 @@ export function rolesOf(rights: readonly Right[], options: RoleOptions): string 
     })
   })
   const documents = roles.flatMap((role) => [manifest(role, options), ...binding(role, options)])
-  return documents.map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
+  return documents.map((one) => writeYaml(one)).join('---\n')
 }
 
 /** Empty: everywhere. */

@@ -99,13 +99,15 @@ async function verdictOn(
   const atOnce = isOfMetadata ? first(metadata.validate(asked)) : []
   const ofMetadata =
     isOfMetadata && atOnce.length === 0 ? first((await further(admission, furtherAsked, 'metadata')).problems) : atOnce
-  if (ofMetadata.length > 0 || !isNewOrChanged(asked.object, asked.old)) return { problems: ofMetadata }
+  if (ofMetadata.length > 0) return { problems: ofMetadata }
+  const early = isOfMetadata ? first(metadata.warnings?.(asked) ?? []) : []
+  if (!isNewOrChanged(asked.object, asked.old)) return { problems: [], warnings: early.slice(0, WARNINGS_SHOWN) }
   const problems = first(admission.validate(asked))
   if (problems.length > 0) return { problems }
   const more = await further(admission, furtherAsked)
   if (more.problems.length > 0) return { problems: first(more.problems) }
   const told = admission.warnings === undefined ? [] : first(admission.warnings(asked))
-  return { problems: [], warnings: [...told, ...more.warnings].slice(0, WARNINGS_SHOWN) }
+  return { problems: [], warnings: [...early, ...told, ...more.warnings].slice(0, WARNINGS_SHOWN) }
 }
 
 /** R3. */

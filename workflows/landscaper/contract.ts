@@ -146,7 +146,7 @@ export function objectReference(description: string) {
 
 // The webhook asks for the namespace, too; it is not asked for here, where it means that of the object.
 export const targetReference = record('The target to deploy to; some types need none.', {
-  name: required(text('Name of the object.', { minLength: 1 })),
+  name: required(text('Name of the object.')),
   namespace: text('Namespace of the object; must be that of the referring object.'),
 })
 

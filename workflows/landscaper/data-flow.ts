@@ -21,8 +21,8 @@ export interface DataFlow {
     })[]
   }
   readonly exports?: {
-    readonly data?: readonly (Named & { readonly dataRef: string })[]
-    readonly targets?: readonly (Named & { readonly target: string })[]
+    readonly data?: readonly (Named & { readonly dataRef?: string })[]
+    readonly targets?: readonly (Named & { readonly target?: string })[]
   }
 }
 
@@ -62,10 +62,14 @@ export function importedNames({ imports = {} }: DataFlow): readonly SharedName[]
   return [...data, ...targets]
 }
 
-/** The names that a spec exports. */
+/** The names that a spec exports; an empty name is none. */
 export function exportedNames({ exports = {} }: DataFlow): readonly SharedName[] {
-  const data = (exports.data ?? []).map(({ dataRef }): SharedName => `data ${dataRef}`)
-  const targets = (exports.targets ?? []).map(({ target }): SharedName => `target ${target}`)
+  const data = (exports.data ?? []).flatMap(({ dataRef = '' }): SharedName[] =>
+    dataRef === '' ? [] : [`data ${dataRef}`],
+  )
+  const targets = (exports.targets ?? []).flatMap(({ target = '' }): SharedName[] =>
+    target === '' ? [] : [`target ${target}`],
+  )
   return [...data, ...targets]
 }
 

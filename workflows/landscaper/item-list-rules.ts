@@ -55,14 +55,9 @@ function nodeProblem(
 
 /** @param at the item's path. */
 function itemProblems(item: JsonFields, at: string): readonly Problem[] {
-  const own: readonly Problem[] =
-    textOf(item['type']) === ''
-      ? [{ field: 'type', found: 'nothing', expected: 'the type, which selects the deployer' }]
-      : []
-  const { config, labels, timeout } = item
+  const { type, config, labels, timeout } = item
   return [
-    ...own,
-    ...itemDefects({ name: textOf(item['name']), config, labels, timeout }),
+    ...itemDefects({ name: textOf(item['name']), type, config, labels, timeout }),
     ...targetReferenceDefects(item['target']),
   ].map((one) => ({ ...one, field: `${at}${one.field === '' ? '' : `.${one.field}`}` }))
 }

@@ -8,6 +8,7 @@ import { fieldsOf, textOf } from './json-fields.ts'
 /** An item as somebody wrote it; only what the rules look at. */
 export interface WrittenItem {
   readonly name?: string
+  readonly type?: unknown
   readonly config?: unknown
   readonly labels?: unknown
   readonly target?: unknown
@@ -59,8 +60,9 @@ export function itemProblems(item: WrittenItem): string[] {
 }
 
 /** The same without its target, fields as paths from the item; an empty one is the item itself. */
-export function itemDefects({ name = '', config, labels, timeout }: WrittenItem): Problem[] {
+export function itemDefects({ name = '', type, config, labels, timeout }: WrittenItem): Problem[] {
   return [
+    ...(textOf(type) === '' ? [NO_TYPE] : []),
     ...(name === '' ? [] : nameProblems(name)),
     ...configProblems(config),
     ...labelsProblems(labels),
@@ -80,6 +82,8 @@ function nameProblems(name: string): Problem[] {
     },
   ]
 }
+
+const NO_TYPE: Problem = { field: 'type', found: 'nothing', expected: 'the type, which selects the deployer' }
 
 // The API server takes an embedded object only with both.
 function configProblems(config: unknown): Problem[] {

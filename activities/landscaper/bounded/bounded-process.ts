@@ -10,7 +10,7 @@ import { boundedBy, clock, HEAP_LIMIT_MIB, type BoundedThread } from './bounded-
 import { modulePaths } from './module-paths.ts'
 
 /** Of the wing: what runs in the process imports nothing of ours from elsewhere. */
-const CODE = fileURLToPath(new URL('../', import.meta.url))
+const FOLDERS = ['../', '../../yaml/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
 
 /** So that schemas may be as deep as they may be in a thread; most systems give a program 8 MiB. */
 const STACK_KIB = 3800
@@ -33,7 +33,7 @@ export function startProcess(file: URL, packages: readonly string[]): BoundedThr
     const child = fork(path, [], {
       cwd: '/',
       env: {},
-      execArgv: [...FLAGS, ...modulePaths(path, CODE, packages).map((each) => `--allow-fs-read=${each}`)],
+      execArgv: [...FLAGS, ...modulePaths(path, FOLDERS, packages).map((each) => `--allow-fs-read=${each}`)],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'json',
     })

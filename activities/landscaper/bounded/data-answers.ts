@@ -3,14 +3,13 @@
 //   A1. What comes out is bounded, however little text it was made of: it has to come back to where it was asked for.
 
 import { readDefinition } from '../render/blueprint-definition.ts'
-import { YamlError, readYaml } from '../render/yaml.ts'
+import { readYaml } from '../../yaml/read-yaml.ts'
 import { unsatisfied } from '../deploy/objects/readiness/custom-checks.ts'
 import type { Requirement } from '../deploy/objects/readiness/requirement.ts'
 import { type JsonPath, JsonPathError } from '../deploy/objects/json-path.ts'
 import { readYamlDocument } from '../deploy/target/yaml-document.ts'
-import { Allowance, isLarger, type Size } from './size.ts'
+import { Allowance, type Size } from './size.ts'
 
-const MOST_YAML = { nodes: 250_000, characters: 8 * 1024 * 1024 }
 /** Of all paths of a look together. More than a Secret holds, so that whoever exports too much is told of that as his mistake. */
 const MOST_FOUND = { nodes: 100_000, characters: 2 * 1024 * 1024 }
 const TOO_MUCH_FOUND = { problem: 'one of those that find more than 2 MiB, or 100,000 values, together' }
@@ -18,23 +17,14 @@ const TOO_MUCH_FOUND = { problem: 'one of those that find more than 2 MiB, or 10
 /** What a path has found; `problem` says in words why that cannot be told. */
 export type FoundValues = { readonly values: readonly unknown[] } | { readonly problem: string }
 
-/** @throws YamlError */
-export function yamlValue(text: string): unknown {
-  const value = readYaml(text)
-  if (isLarger(value, MOST_YAML))
-    throw new YamlError({ line: 1, col: 1 }, 'found too many or unknown aliases, expected fewer')
-  return value
-}
-
 export type DocumentValue = ReturnType<typeof readYamlDocument>
 
-export function documentValue(text: string): DocumentValue {
-  const read = readYamlDocument(text)
-  if ('value' in read && isLarger(read.value, MOST_YAML)) return { problem: 'a text with too many aliases or levels' }
-  return read
+/** @throws YamlError */
+export function yamlValue(text: string): unknown {
+  return readYaml(text)
 }
 
-export { readDefinition as definitionOf, unsatisfied as lackOf }
+export { readDefinition as definitionOf, readYamlDocument as documentValue, unsatisfied as lackOf }
 
 /** For each path what it finds, in one look at the object; undefined: together it is more than `most`, where that is less than it may be. */
 export function foundValues(

@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { unpackArchive } from '../render/blueprint-archive.ts'
-import { YamlError, YamlSyntaxError } from '../render/yaml.ts'
+import { YamlError, YamlSyntaxError } from '../../yaml/read-yaml.ts'
 import { unpackedItems } from './packed-items.ts'
 import { compileJsonPath } from '../deploy/objects/json-path.ts'
 import { definitionOf, documentValue, foundValues, lackOf, yamlValue } from './data-answers.ts'

@@ -4,14 +4,14 @@
 //   E1. To estimate costs no more than what it says is cheap.
 
 import { claimedBytes } from './packed-items.ts'
-import { excessOf } from './yaml-effort.ts'
+import { excessOf } from '../../yaml/yaml-effort.ts'
 
 /** About ten milliseconds. */
 export const MOST_EFFORT = 150_000
 
 const PER_TOKEN = 150
 const CHEAP_TEXT = 64 * 1024
-const CHEAP_YAML = { maxTokens: MOST_EFFORT / PER_TOKEN, maxOpenBrackets: 100, maxLooks: 20_000 }
+const CHEAP_YAML = { maxTokens: MOST_EFFORT / PER_TOKEN, maxOpenBrackets: 100, maxAliases: 3 }
 
 /** What reading a YAML text costs; `Infinity` is more than is done where it is asked for. */
 export function yamlEffort(text: string): number {

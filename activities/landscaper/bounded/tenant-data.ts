@@ -9,7 +9,7 @@ import { unpackArchive } from '../render/blueprint-archive.ts'
 import type { BlueprintDefinition } from '../render/blueprint-definition.ts'
 import type { BlueprintFiles } from '../render/blueprint-files.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { YamlError, YamlSyntaxError } from '../render/yaml.ts'
+import { YamlError, YamlSyntaxError } from '../../yaml/read-yaml.ts'
 import { type DecodedItems, unpackedItems, unreadable } from './packed-items.ts'
 import type { JsonPath } from '../deploy/objects/json-path.ts'
 import type { Requirement } from '../deploy/objects/readiness/requirement.ts'
@@ -30,8 +30,8 @@ import { LoopShare } from './loop-share.ts'
 import { createThreadPool, type Customer } from './thread-pool.ts'
 
 export interface TenantData {
-  /** The value of a YAML text. @throws YamlError */
-  yaml(text: string): Promise<unknown>
+  /** The value of a YAML text. @param place where it stands, for reports about it. @throws YamlError */
+  yaml(text: string, place?: string): Promise<unknown>
   /** The value of a YAML text of a Target, or in words what is wrong with it. */
   document(text: string): Promise<DocumentValue>
   /** What a blueprint.yaml says; `json`: as which Go reads the text. @throws BlueprintError */

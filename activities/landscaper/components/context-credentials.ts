@@ -11,7 +11,7 @@ import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 import { jsonOf } from './registry-client.ts'
 import { readDockerConfig, readOcmConfig, type CredentialEntry } from './registry-credentials.ts'
 

@@ -8,7 +8,7 @@ import { MOST_BYTES, MOST_LEVELS } from '../render/blueprint-files.ts'
 import { readComponent, titleOfComponent, type Component } from '../render/component-descriptor.ts'
 import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
 import { typeName } from '../render/field-reader.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 import {
   MOST_DESCRIPTOR_BYTES,
   MOST_DESCRIPTORS_BYTES,

@@ -6,7 +6,7 @@ import { readComponent, titleOfComponent } from '../render/component-descriptor.
 import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
 import { isText, notText } from '../render/file-content.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 import type { ComponentRepository, ComponentData, FoundComponent } from './component-repository.ts'
 import { MOST_DESCRIPTOR_BYTES, MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { isDigest, readOciReference, repositoryOf, tagOf, type OciContext, type OciRepository } from './oci-names.ts'

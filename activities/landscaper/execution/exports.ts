@@ -4,6 +4,7 @@ import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.t
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { forNamespace } from '../customer.ts'
+import { reportFurtherDocuments } from '../further-documents.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { PARALLEL_READS, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -14,7 +15,7 @@ import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { type Writer, writeAll } from '../../kube/write.ts'
 import { remove } from '../../run/children.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 
 export interface CollectInput {
@@ -36,6 +37,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
    */
   async collectExports({ by, subject, jobID, items }: CollectInput): Promise<ExportRef | null> {
     const deps = forNamespace(all, subject.namespace, { subject, jobID })
+    const { apiVersion } = executionKind
     const writer = { ...by, step: 'collectExports', fieldManager: 'pawl-execution' }
     const context = executionContext(subject.name)
     const name = dataObjectName(context, '')
@@ -46,6 +48,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
     const exports = await inParallel(items, PARALLEL_READS, async (item) => {
       return [item.item, await readExport(deps, subject, item)] as const
     })
+    await reportFurtherDocuments(deps, { subject, apiVersion, jobID })
     const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })
     await writeDataObjects(deps, writer, {
       ...{
@@ -110,7 +113,7 @@ async function parseExport(deps: LandscaperDeps, content: string, where: string)
 
 async function valueIn(deps: LandscaperDeps, content: string, where: string): Promise<unknown> {
   try {
-    return await deps.landscaper.templates.data.yaml(Buffer.from(content, 'base64').toString('utf8'))
+    return await deps.landscaper.templates.data.yaml(Buffer.from(content, 'base64').toString('utf8'), where)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     // Its message would quote the content.

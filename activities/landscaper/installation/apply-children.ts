@@ -6,10 +6,12 @@ import {
   COPIES_CONDITION,
   EXECUTION_CONDITION,
   type Installation,
+  installationKind,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { reportFurtherDocuments } from '../further-documents.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
@@ -97,6 +99,8 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       }
     } catch (error) {
       throw userMistake(error)
+    } finally {
+      await reportFurtherDocuments(deps, { ...input, apiVersion: installationKind.apiVersion })
     }
   },
 })

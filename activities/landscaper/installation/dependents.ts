@@ -94,7 +94,7 @@ const MOST_LEFT = 1000
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
 
 function leftIn({ status }: Installation): readonly string[] {
-  const names = (status?.dependentsToTrigger ?? []).map(({ name }) => name)
+  const names = (status?.dependentsToTrigger ?? []).map(({ name = '' }) => name)
   return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MOST_LEFT)
 }
 

@@ -50,7 +50,7 @@ type Exported = Pick<KubeObject, 'metadata'>
 type RefsOf = (exports: NonNullable<Installation['spec']['exports']>) => readonly string[]
 
 const dataRefs: RefsOf = ({ data = [] }) => data.map(({ dataRef }) => dataRef)
-const targetRefs: RefsOf = ({ targets = [] }) => targets.map(({ target }) => target)
+const targetRefs: RefsOf = ({ targets = [] }) => targets.flatMap(({ target = '' }) => (target === '' ? [] : [target]))
 
 function ownerOf({ metadata: { uid, name, namespace } }: Installation) {
   return { uid, name, namespace }

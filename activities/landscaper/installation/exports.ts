@@ -16,6 +16,7 @@ import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { reportFurtherDocuments } from '../further-documents.ts'
 import { askDependents } from './dependents.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
@@ -38,7 +39,7 @@ import { blueprintOf } from './installation-blueprint.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
-import type { InstallationSpec } from './spec.ts'
+import { checkSpec, type InstallationSpec } from './spec.ts'
 import { loadStates, stateSecrets } from './states.ts'
 
 export interface ExportInput {
@@ -78,6 +79,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
     try {
       const installation = await readInstallation(deps, input)
       const spec = installation.spec
+      checkSpec(installation)
       const blueprint = await blueprintOf(deps, installation, input.jobID)
       const imports = await unchangedImports(deps, input, installation, blueprint)
       const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
@@ -93,6 +95,8 @@ export const exportActivities = (all: LandscaperDeps) => ({
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw userMistake(error)
+    } finally {
+      await reportFurtherDocuments(deps, { ...input, apiVersion: installationKind.apiVersion })
     }
   },
 })
@@ -184,7 +188,9 @@ async function publish(
     {
       ...common,
       ...{ watched: targetKind, condition: TARGETS_REFUSED },
-      objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(deps, name, exports[name]))),
+      objects: targets.map(({ name, target = '' }) =>
+        withTarget(place(target), targetContent(deps, name, exports[name])),
+      ),
     },
   )
 }

@@ -10,7 +10,7 @@ import { binaryEntriesOf } from '../../kube/config-maps.ts'
 import { entriesOf } from '../../kube/secrets.ts'
 import { storedAs } from '../../kube/stored.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 import type { DataSource } from './import-sources.ts'
 
 // Objects are at most 1.5 MB; what is larger was made by aliases.
@@ -28,13 +28,13 @@ export type Imported =
 /** What the source's object, which is there, holds for it. */
 export async function importedValue(
   data: Pick<TenantData, 'yaml'>,
-  { watched, key }: DataSource,
+  { watched, key, place }: DataSource,
   object: KubeObject,
 ): Promise<Imported> {
   const read =
     watched.kind === dataObjectKind.kind
       ? { value: storedAs(dataObjectKind, object).data ?? null }
-      : await entryOf(data, object, { kind: watched.kind, key })
+      : await entryOf(data, object, { kind: watched.kind, key, place })
   if (!('value' in read)) return read
   const excess = excessOf(read.value)
   return excess === undefined ? read : { problem: excess }
@@ -43,16 +43,16 @@ export async function importedValue(
 async function entryOf(
   reader: Pick<TenantData, 'yaml'>,
   object: KubeObject,
-  { kind, key }: { kind: string; key: string | undefined },
+  { kind, key, place }: { kind: string; key: string | undefined; place: string },
 ): Promise<Imported> {
   const texts = textsOf(object, kind)
   if (key !== undefined) {
     const text = texts.get(key)
-    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, key, text())
+    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, { key, place }, text())
   }
   const entries: [string, unknown][] = []
   for (const [name, text] of texts) {
-    const parsed = await parseEntry(reader, name, text())
+    const parsed = await parseEntry(reader, { key: name, place }, text())
     if (!('value' in parsed)) return parsed
     entries.push([name, parsed.value])
   }
@@ -71,9 +71,13 @@ function textsOf(object: KubeObject, kind: string): ReadonlyMap<string, () => st
   ])
 }
 
-async function parseEntry(reader: Pick<TenantData, 'yaml'>, key: string, text: string): Promise<Imported> {
+async function parseEntry(
+  reader: Pick<TenantData, 'yaml'>,
+  { key, place }: { readonly key: string; readonly place: string },
+  text: string,
+): Promise<Imported> {
   try {
-    return { value: (await reader.yaml(text)) ?? null }
+    return { value: (await reader.yaml(text, `${place}, key ${key}`)) ?? null }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     return { problem: `key ${key} is no YAML: line ${error.line}, column ${error.column}: ${error.reason}` }

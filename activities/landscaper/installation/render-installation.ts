@@ -14,6 +14,7 @@ import { type AuthorFault, withAuthorFaults, withCondition } from './author-faul
 import { type InstallationImports, prepareImports } from './construct-imports.ts'
 import { blueprintOf, checkContext } from './installation-blueprint.ts'
 import { checkNesting } from './nesting.ts'
+import { checkSpec } from './spec.ts'
 import { loadStates } from './states.ts'
 
 export interface RenderedInstallation {
@@ -45,6 +46,7 @@ export async function renderInstallation(
 ): Promise<RenderedInstallation | Refusal> {
   const nameProblem = ownerNameProblem('installation', installation.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
+  checkSpec(installation)
   const { context: named, blueprint: source } = installation.spec
   const context = named ?? 'default'
   await checkContext(deps, installation)

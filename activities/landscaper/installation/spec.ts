@@ -1,6 +1,10 @@
-// The spec of an Installation as the API server has it: its CRD has checked the types, nothing else.
+// The spec of an Installation as the API server has stored it: the CRD has checked types and required fields, nothing else.
 
+import { problemText } from '../../../workflows/kit/index.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { exportProblems, sourceProblems } from '../../../workflows/landscaper/installation/rules/spec-problems.ts'
+import { fieldsOf } from '../../../workflows/landscaper/json-fields.ts'
+import { finalFailure } from '../../kube/errors.ts'
 
 export type InstallationSpec = Installation['spec']
 
@@ -10,4 +14,14 @@ export function componentOf({
 }: Pick<InstallationSpec, 'componentDescriptor'>): InstallationSpec['componentDescriptor'] {
   const { ref, inline } = componentDescriptor ?? {}
   return ref === undefined && inline === undefined ? undefined : componentDescriptor
+}
+
+const MOST_PROBLEMS = 20
+
+/** Checks what the webhook checks, for objects that no webhook has checked; the imports are checked where they are read (import-sources.ts). @throws `ERR_CONFIGURATION_PROBLEM` */
+export function checkSpec({ spec }: Pick<Installation, 'spec'>): void {
+  const problems = [...sourceProblems(fieldsOf(spec)), ...exportProblems(fieldsOf(spec.exports))].map(problemText)
+  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  if (problems.length > 0)
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
 }

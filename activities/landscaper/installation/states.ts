@@ -19,7 +19,7 @@ import type { TemplateExecutor } from '../render/blueprint.ts'
 import { titleOf } from '../render/blueprint-definition.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { stateSecretName } from '../render/names.ts'
-import { YamlError } from '../render/yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 
 export type StateUse = 'deploy' | 'export'
 

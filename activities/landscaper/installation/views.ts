@@ -98,7 +98,7 @@ export function installationView(object: Installation, trust = NO_TRUST): Instal
     template: templateOf(object),
     gives: gives(object),
     awaitsSuccessors: gives(object) && !isAsked(object, IGNORE_SUCCESSORS),
-    activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
+    activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName = '' }) => objectName),
     ...(hasLeftDependents(object) && { hasLeftDependents: true }),
     ...heldBy(object),
     ...pausableView(object, trust),

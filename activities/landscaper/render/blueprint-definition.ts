@@ -5,7 +5,7 @@ import { nearMisses } from '../../../workflows/kit/index.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { MOST_DEFINITIONS, qualifiedTargetType, readImports, type ImportDefinition } from './blueprint-imports.ts'
 import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
-import { parseReadByGo, parseYaml, YamlError, type ParsedYaml, type YamlPath } from './yaml.ts'
+import { parseReadByGo, parseYaml, YamlError, type ParsedYaml, type YamlPath } from '../../yaml/read-yaml.ts'
 
 export const DEFINITION_FILE = 'blueprint.yaml'
 // Source: spec/landscaper.md 3.2; `jsonSchema` is what many write for jsonSchemaVersion, without effect.

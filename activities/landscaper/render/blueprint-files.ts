@@ -4,7 +4,7 @@
 import { BlueprintError } from './blueprint-error.ts'
 import type { FileContent } from './file-content.ts'
 import { isFields, printPath, typeName } from './field-reader.ts'
-import { YamlError, type YamlPath } from './yaml.ts'
+import { YamlError, type YamlPath } from '../../yaml/read-yaml.ts'
 
 const WHERE = 'spec.blueprint.inline.filesystem'
 /** Of all files with their paths. */
@@ -17,7 +17,7 @@ export type BlueprintFiles = Readonly<Record<string, FileContent>>
 
 export interface FilesystemData {
   /** @throws YamlError */
-  yaml(text: string): Promise<unknown>
+  yaml(text: string, place?: string): Promise<unknown>
 }
 
 /**
@@ -36,7 +36,7 @@ export async function readInlineFiles(data: FilesystemData, filesystem: unknown)
 
 async function parseFilesystem(data: FilesystemData, text: string): Promise<unknown> {
   try {
-    return await data.yaml(text)
+    return await data.yaml(text, 'spec.blueprint.inline.filesystem')
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw problem([], `line ${error.line}, column ${error.column}: ${error.message}`)

@@ -1,7 +1,7 @@
 // What a blueprint says it imports. Source: spec/landscaper.md 3.3; quirk 19 (types of target maps are taken as written).
 
 import { printPath, readFields, type FieldReader, type ReportProblem } from './field-reader.ts'
-import type { YamlPath } from './yaml.ts'
+import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 const IMPORT_TYPES = ['data', 'target', 'targetList', 'targetMap'] as const
 const MAX_DEPTH = 32

@@ -19,7 +19,7 @@ export interface Blueprint extends BlueprintDefinition {
 /** How its texts are read: see bounded/tenant-data.ts. */
 export interface InlineBlueprintData {
   /** @throws YamlError */
-  yaml(text: string): Promise<unknown>
+  yaml(text: string, place?: string): Promise<unknown>
   /** @throws BlueprintError */
   definition(text: string): Promise<BlueprintDefinition>
 }

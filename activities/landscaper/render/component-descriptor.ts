@@ -3,7 +3,7 @@
 
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
-import type { YamlPath } from './yaml.ts'
+import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 export const SCHEMA_V2 = 'v2'
 export const SCHEMA_V3 = 'ocm.software/v3alpha1'

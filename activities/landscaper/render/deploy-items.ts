@@ -5,7 +5,7 @@ import { type NodeDefect, nodeDefects } from '../../../workflows/kit/index.ts'
 import { itemProblems, shownName } from '../item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 import type { TargetShape } from './target-shape.ts'
-import type { YamlPath } from './yaml.ts'
+import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 export interface TargetReference {
   readonly name: string
@@ -124,15 +124,9 @@ export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]):
 }
 
 function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDefect[]): string[] {
-  const { type = '' } = item
   const twice = defects.some(({ defect }) => defect === 'named twice')
   const lost = defects.flatMap((one) =>
     one.defect === 'unknown dependency' ? [`depends on ${shownName(one.name)}, but there is no item of that name`] : [],
   )
-  return [
-    ...(twice ? ['the name occurs twice, expected unique names'] : []),
-    ...(type === '' ? ['found no type, expected one'] : []),
-    ...itemProblems(item),
-    ...lost,
-  ]
+  return [...(twice ? ['the name occurs twice, expected unique names'] : []), ...itemProblems(item), ...lost]
 }

@@ -34,7 +34,7 @@ export interface ExportInput {
  * What an Installation may publish: of what was produced that which the blueprint defines, and over it the results of the mappings,
  * which are not held against a definition.
  *
- * @throws BlueprintError `SchemaValidationFailed` with every mismatch, `ExportNotProduced` with every requested name that is missing, or
+ * @throws BlueprintError `SchemaValidationFailed` with every mismatch, `ExportNotProduced` with every requested name that is missing or null, or
  * what a mapping fails with.
  */
 export async function finishExports(
@@ -47,9 +47,15 @@ export async function finishExports(
   const mapped = await renderMappings(engine, 'exportDataMappings', mappings, variables)
   const all = Object.fromEntries([...Object.entries(exports), ...Object.entries(mapped)])
   const missing = requested.filter((name) => !Object.hasOwn(all, name))
-  if (missing.length === 0) return all
+  const empty = requested.filter((name) => !missing.includes(name) && (all[name] ?? null) === null)
+  if (missing.length + empty.length === 0) return all
   const expected = 'expected the blueprint to define and produce it, or exportDataMappings to hold it'
-  throw new BlueprintError('ExportNotProduced', `export ${missing.map(shown).join(', ')}: is not defined, ${expected}`)
+  const problems = [
+    ...(missing.length === 0 ? [] : [`export ${missing.map(shown).join(', ')}: is not defined, ${expected}`]),
+    // The API server stores no DataObject without a value.
+    ...empty.map((name) => `export ${shown(name)}: the value is null, expected a value that can be stored`),
+  ]
+  throw new BlueprintError('ExportNotProduced', joinProblems(problems))
 }
 
 /** Quoted where it would not be seen as a name. */

@@ -1,7 +1,7 @@
 // Reads fields out of untyped maps as Go's JSON decoder does: absent and null are the zero value, unknown keys are ignored,
 // a value of another type is a problem. All problems are reported, none quotes a value.
 
-import type { YamlPath } from './yaml.ts'
+import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 export type ReportProblem = (path: YamlPath, problem: string) => void
 export type Fields = Readonly<Record<string, unknown>>

@@ -9,7 +9,7 @@ import { flowGraph } from '../../../workflows/landscaper/data-flow.ts'
 import { isText, notText } from './file-content.ts'
 import { isFields } from './field-reader.ts'
 import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
-import { YamlError } from './yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 
 /** @param problems takes those of the templates. */
 export async function listedTemplates(
@@ -37,7 +37,7 @@ async function readFileOf(data: Pick<BlueprintData, 'yaml'>, files: Blueprint['f
   if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
   if (!isText(text)) return { problem: `${file}: ${notText(text)}` }
   try {
-    return { value: await data.yaml(text) }
+    return { value: await data.yaml(text, file) }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     return { problem: `${file}, line ${error.line}, column ${error.column}: ${error.message}; expected YAML` }

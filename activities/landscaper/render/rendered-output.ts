@@ -7,7 +7,7 @@ import { isFields, typeName, type Fields } from './field-reader.ts'
 import { dumpShape, redactOutput } from './redact.ts'
 import { TemplateError } from './template-error.ts'
 import type { TemplateEngine, TemplateRequest } from './template-engine.ts'
-import { YamlError } from './yaml.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 
 const NO_VALUE = '<no value>'
 const LINES_AROUND = 5
@@ -46,7 +46,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 
 async function parseOutput(data: TemplateEngine['data'], request: TemplateRequest, output: string): Promise<unknown> {
   try {
-    const value = await data.yaml(output)
+    const value = await data.yaml(output, `template "${request.name}"`)
     if (!isDeeperThan(value, MAX_DEPTH)) return value
     throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
   } catch (error) {

@@ -6,7 +6,7 @@ import type { BlueprintFiles } from './blueprint-files.ts'
 import { decoded } from './decoded.ts'
 import { isText, notText, type FileContent } from './file-content.ts'
 import { isFields, type Fields } from './field-reader.ts'
-import { parseYaml, YamlError } from './yaml.ts'
+import { parseYaml, YamlError } from '../../yaml/read-yaml.ts'
 
 export interface SchemaSources {
   /** For `local://NAME`. */

@@ -12,6 +12,7 @@ type Imports = NonNullable<InstallationSpec['imports']>
 type Exports = NonNullable<InstallationSpec['exports']>
 export type DataImport = NonNullable<Imports['data']>[number]
 export type TargetImport = NonNullable<Imports['targets']>[number]
+type TargetExport = Required<NonNullable<Exports['targets']>[number]>
 
 /** What a template says, in the words of an Installation. */
 export interface SubinstallationTemplate {
@@ -20,7 +21,7 @@ export interface SubinstallationTemplate {
   /** Of which the blueprint is; absent: it is that of the parent. */
   readonly componentDescriptor?: InstallationSpec['componentDescriptor']
   readonly imports: { readonly data: readonly DataImport[]; readonly targets: readonly TargetImport[] }
-  readonly exports: { readonly data: NonNullable<Exports['data']>; readonly targets: NonNullable<Exports['targets']> }
+  readonly exports: { readonly data: NonNullable<Exports['data']>; readonly targets: readonly TargetExport[] }
   readonly importDataMappings?: Fields
   readonly exportDataMappings?: Fields
   readonly optimization?: NonNullable<InstallationSpec['optimization']>

@@ -7,7 +7,7 @@
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { TemplateError } from './template-error.ts'
-import { YamlSyntaxError } from './yaml.ts'
+import { YamlSyntaxError } from '../../yaml/read-yaml.ts'
 
 /** The original decodes with the library that is behind `fromYaml` here: sigs.k8s.io/yaml. */
 const TO_JSON = '{{ fromYaml .text | mustToJson }}'
@@ -28,9 +28,9 @@ export interface GoRenderer {
 export function orReadByGo(data: TenantData, engine: GoRenderer): TenantData {
   return {
     ...data,
-    async yaml(text) {
+    async yaml(text, place) {
       try {
-        return await data.yaml(text)
+        return await data.yaml(text, place)
       } catch (error) {
         const json = await readByGo(engine, text, { error, cause: error })
         // G2

@@ -22,7 +22,7 @@ const answer = (statusCode: number, body: unknown) =>
   )
 
 describe('a refused object', () => {
-  it('is told by fields and kinds of mistakes, never by values', () => {
+  it('is told by fields, kinds of mistakes and reasons, never by values', () => {
     const causes = [
       { field: 'metadata.labels', reason: 'FieldValueInvalid', message: 'Invalid value: "canary": must be short' },
       { field: 'spec.size', reason: 'FieldValueTypeInvalid', message: 'Invalid value: "canary"' },
@@ -32,13 +32,15 @@ describe('a refused object', () => {
     const error = answer(422, { reason: 'Invalid', message, details: { kind: 'DeployItem', name: 'a', causes } })
     expect(error.message).toBe(
       'PATCH /x: 422 Invalid: DeployItem "a" is refused: ' +
-        'metadata.labels: Invalid value, spec.size: Invalid value, spec.x: FieldValueInvalid',
+        'metadata.labels: Invalid value: must be short; spec.size: Invalid value; spec.x: FieldValueInvalid',
     )
   })
 
   it('is named by what was sent where the server has no name for it', () => {
     const text = JSON.stringify({ reason: 'Invalid', details: { causes: [{ field: 'data', reason: 'Required' }] } })
-    const { message } = KubeError.fromResponse('POST /maps', { statusCode: 422, headers: {} }, text, 'settings')
+    const { message } = KubeError.fromResponse('POST /maps', { statusCode: 422, headers: {} }, text, {
+      metadata: { name: 'settings' },
+    })
     expect(message).toBe('POST /maps: 422 Invalid: object "settings" is refused: data: Required')
   })
 

@@ -289,6 +289,34 @@ describe('the rules of an Installation', () => {
   })
 })
 
+describe('the operation annotation', () => {
+  const warnings = (kind: string, value: string) => {
+    const admission = ADMISSIONS['landscaper']?.find((one) => one.kind.kind === kind)
+    const object = { metadata: { name: 'a', annotations: { 'landscaper.gardener.cloud/operation': value } } }
+    const request = { operation: 'UPDATE', object, old: undefined, user: { name: 'x', groups: [] } } as const
+    return [...(admission?.metadata?.warnings?.(request) ?? [])]
+  }
+
+  it.each([
+    ['Installation', 'Reconcile', 'found "Reconcile", which starts nothing; expected "reconcile" or "interrupt"'],
+    ['Installation', 'force-reconcile', 'expected "reconcile" or "interrupt"'],
+    ['Execution', 'abort', 'expected "interrupt" or "reconcile"'],
+    ['DeployItem', 'reconcile', 'found "reconcile", which starts nothing; expected "retry"'],
+  ])('of a %s with the value %s is warned about', (kind, value, expected) => {
+    expect(warnings(kind, value)).toEqual([expect.stringContaining(expected) as string])
+  })
+
+  it.each([
+    ['Installation', 'reconcile'],
+    ['Installation', 'interrupt'],
+    ['Execution', 'interrupt'],
+    ['DeployItem', 'retry'],
+    ['Installation', ''],
+  ])('of a %s with the value "%s" is not', (kind, value) => {
+    expect(warnings(kind, value)).toEqual([])
+  })
+})
+
 describe('no rule', () => {
   it.each((ADMISSIONS['landscaper'] ?? []).map((one) => [one.kind.kind, one] as const))(
     'of %s throws, whatever stands in the object, and each problem is told in full',

@@ -2,9 +2,9 @@
 
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { parseAllDocuments } from 'yaml'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
+import { FILE_LIMITS, parseYamlDocuments, YamlError } from '../../../activities/yaml/read-yaml.ts'
 import { UsageError } from '../../server/usage-error.ts'
 
 export interface Document {
@@ -40,17 +40,15 @@ async function contentOf(file: string): Promise<string | undefined> {
 
 /** Problems are added to the list. */
 export function documentsIn(name: string, content: string, problems: string[]): readonly Document[] {
-  const parsed = parseAllDocuments(content, { logLevel: 'silent' })
+  const parsed = parseYamlDocuments(content, { limits: FILE_LIMITS })
   const many = parsed.length > 1
-  return (Array.isArray(parsed) ? parsed : []).flatMap((one, index) => {
+  return parsed.flatMap((one, index) => {
     const at = many ? `${name}, document ${index + 1}` : name
-    const [error] = one.errors
-    if (error !== undefined) {
-      const [where] = error.linePos ?? []
-      problems.push(`${at}: line ${where?.line ?? 0}, column ${where?.col ?? 0}: no YAML (${error.code})`)
+    if (one instanceof YamlError) {
+      problems.push(`${at}: line ${one.line}, column ${one.column}: no YAML (${one.reason})`)
       return []
     }
-    const value: unknown = one.toJS({ maxAliasCount: 100 })
+    const { value } = one
     return value === null || value === undefined ? [] : objectsIn(at, value, problems)
   })
 }

@@ -1,8 +1,8 @@
 // `pawl plan -f`: reads, rehearses, tells.
 
-import { parse, stringify } from 'yaml'
-
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
+import { readYaml } from '../../../activities/yaml/read-yaml.ts'
+import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
 import type { ForeseenJob } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { type AskFlags, failureText, journalURL } from '../ask/open-journal.ts'
@@ -40,7 +40,7 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
     const told = {
       text: () => drawnPlan(plan, { paint, hasJournal: expected !== undefined }),
       json: () => `${JSON.stringify(plan, null, 2)}\n`,
-      yaml: () => stringify(plan),
+      yaml: () => writeYaml(plan),
     }
     await print(told[flags.output]())
     process.exitCode = exitCodeOf(plan)
@@ -60,7 +60,7 @@ async function print(text: string): Promise<void> {
 
 function parsed(text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 100, logLevel: 'silent' }) as unknown
+    return readYaml(text)
   } catch {
     return undefined
   }

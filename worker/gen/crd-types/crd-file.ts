@@ -1,8 +1,7 @@
 // Reads a file of CustomResourceDefinitions: YAML or JSON, one document or several, lists as `kubectl get crd -o yaml`
 // prints them. Documents of other kinds are passed over, because definitions come in bundles with Deployments and roles.
 
-import { type Document, LineCounter, parseAllDocuments } from 'yaml'
-
+import { FILE_LIMITS, parseYamlDocuments, YamlError, type YamlPlace } from '../../../activities/yaml/read-yaml.ts'
 import { found, type Path, type Problem, type Report } from './problems.ts'
 
 /** One version of one kind. */
@@ -32,21 +31,20 @@ export interface CrdFile {
 type Fields = Readonly<Record<string, unknown>>
 
 export function readCrdFile(text: string): CrdFile {
-  const lines = new LineCounter()
   const problems: Problem[] = []
   const kinds: unknown[] = []
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
-  const versions = [...documents].flatMap((document, index) => {
-    const reportAt = (offset: number, path: Path, message: string) => {
-      const { line, col } = lines.linePos(offset)
-      problems.push({ line, column: col, document: index + 1, path, message })
+  const versions = parseYamlDocuments(text, { limits: FILE_LIMITS }).flatMap((document, index) => {
+    const reportAt = ({ line, column }: YamlPlace, path: Path, message: string) => {
+      problems.push({ line, column, document: index + 1, path, message })
     }
-    for (const { pos, message } of document.errors) reportAt(pos[0], [], message)
-    const value = document.errors.length === 0 ? plainValue(document, reportAt) : undefined
+    if (document instanceof YamlError) {
+      reportAt(document, [], document.message)
+      return []
+    }
     const report: Report = (path, message) => {
-      reportAt(offsetOf(document, path), path, message)
+      reportAt(document.placeOf(path), path, message)
     }
-    return objectsOf(value).flatMap(({ object, path }) => {
+    return objectsOf(document.value).flatMap(({ object, path }) => {
       kinds.push(object['kind'])
       return isCrd(object, path, report) ? crdVersions(object, path, report) : []
     })
@@ -56,31 +54,6 @@ export function readCrdFile(text: string): CrdFile {
     problems.push({ message: `found ${names.join(', ') || 'no objects'}, expected a CustomResourceDefinition` })
   }
   return { versions, problems }
-}
-
-function plainValue(document: Document, reportAt: (offset: number, path: Path, message: string) => void): unknown {
-  try {
-    return document.toJS() as unknown
-  } catch (error) {
-    // An alias without its anchor, or so many of them that the document would explode.
-    reportAt(startOf(document), [], error instanceof Error ? error.message : String(error))
-    return undefined
-  }
-}
-
-/** Where the value stands, or, where there is none, the innermost one around it that is there. */
-function offsetOf(document: Document, path: Path): number {
-  for (let length = path.length; length > 0; length--) {
-    const node: unknown = document.getIn(path.slice(0, length), true)
-    if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) {
-      return Number(node.range[0])
-    }
-  }
-  return startOf(document)
-}
-
-function startOf({ range }: Document): number {
-  return range?.[0] ?? 0
 }
 
 function objectsOf(value: unknown): { readonly object: Fields; readonly path: Path }[] {

@@ -77,6 +77,8 @@ export interface AskedWrites {
 export interface MetadataRules {
   readonly asked: Omit<AskedWrites, 'spec'>
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
+  /** What the writer reads when nothing is wrong, a short sentence each. */
+  readonly warnings?: (request: AdmissionRequest) => Iterable<string>
 }
 
 /** Pure (A1, A4), but for the flags of the wing. */

@@ -1,7 +1,18 @@
 // Context: settings that the installations of a namespace share. Wire format: spec/landscaper.md 1.7.
 
 import { DATA_LABELS } from '../contract.ts'
-import { anyJson, defineKind, list, mapOf, type ObjectOf, path, record, required, text } from '../../kit/index.ts'
+import {
+  anyJson,
+  anyMap,
+  defineKind,
+  list,
+  mapOf,
+  type ObjectOf,
+  path,
+  record,
+  required,
+  text,
+} from '../../kit/index.ts'
 
 const localReference = (description: string) => record(description, { name: text('Name of the object.') })
 
@@ -26,7 +37,7 @@ export const contextKind = defineKind({
     repositoryContext: anyJson('The default repository of components.'),
     ocmConfig: localReference('A ConfigMap with the key .ocmconfig.'),
     registryPullSecrets: list('Secrets for access to registries.', localReference('A Secret.')),
-    configurations: mapOf('Settings per feature, by name.', anyJson('The settings of one feature.')),
+    configurations: anyMap('Settings per feature, by name.'),
     componentVersionOverwrites: text('Name of a ComponentVersionOverwrites object.'),
     verificationSignatures: mapOf(
       'Keys to verify signatures with, by name of the signature.',

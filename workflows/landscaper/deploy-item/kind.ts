@@ -39,7 +39,6 @@ export type DeployItemPhase =
 const spec = record('What to deploy, and how.', {
   type: required(
     text('The type selects the deployer; it cannot be changed.', {
-      minLength: 1,
       rules: [{ rule: 'self == oldSelf', message: 'the type cannot be changed; give the item another name' }],
     }),
   ),

@@ -33,8 +33,8 @@ import {
 import { PAUSE_PATHS, pausedField } from '../pause.ts'
 
 const deployItemTemplate = record('One item to deploy.', {
-  name: required(text('Name of the item, unique in the list.', { minLength: 1 })),
-  type: required(text('The type selects the deployer.', { minLength: 1 })),
+  name: required(text('Name of the item, unique in the list.')),
+  type: required(text('The type selects the deployer.')),
   config: required(embedded('Configuration for the deployer; its apiVersion and kind tell its form.')),
   target: targetReference,
   labels: mapOf('Labels for the deploy item.', text('The value of the label.')),
@@ -48,8 +48,8 @@ const deployItemTemplate = record('One item to deploy.', {
 export type DeployItemTemplate = ValueOf<typeof deployItemTemplate>
 
 const childNames = record('Which deploy item object belongs to which item.', {
-  specName: required(text('Name of the item in the spec.')),
-  objectName: required(text('Name of the deploy item object.')),
+  specName: text('Name of the item in the spec.'),
+  objectName: text('Name of the deploy item object.'),
 })
 
 const spec = record('The items and their order.', {

@@ -86,15 +86,16 @@ function tellReplaced(draft: Draft, replaced: string | undefined): void {
 const NOTHING_REPLACED = 'no reference to a component is replaced'
 
 function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: InstallationPass['state']): void {
-  if (wantedSubs === undefined) return
-  if (wantedSubs.length === 0 && target.activeSubs.length === 0) return
+  // Without `wantedSubs`, another run of the job has rendered, and has written which they are before an item began.
+  const count = (wantedSubs ?? target.activeSubs).length
+  const message = `${count} sub-installations are as the blueprint has them`
+  say(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
+  if (wantedSubs === undefined || (wantedSubs.length === 0 && target.activeSubs.length === 0)) return
   const byName = [...wantedSubs].sort((left, right) => (left.name < right.name ? -1 : 1))
   draft.fields['subInstCache'] = {
     activeSubs: byName.map(({ template, name }) => ({ specName: template, objectName: name })),
     orphanedSubs: subInstallations.filter(({ deleting }) => deleting).map(({ name }) => name),
   }
-  const message = `${wantedSubs.length} sub-installations are as the blueprint has them`
-  say(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
 }
 
 /** Our own Execution, deleted by hand, runs its deletion here; then it is made anew. */

@@ -37,7 +37,6 @@ import {
 } from '../../kit/index.ts'
 import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
 import { fieldsOf } from '../json-fields.ts'
-import { recordWithOne } from '../one-source.ts'
 import { PAUSE_PATHS, pausedField, pauseReason } from '../pause.ts'
 
 // The conditions that users of the original know. Of a job that has not come so far they are not there. Source: spec/landscaper.md 1.14.
@@ -54,10 +53,10 @@ export const COPIES_CONDITION = 'CreateImports'
 /** Whether the Execution holds what the blueprint renders. */
 export const EXECUTION_CONDITION = 'ReconcileExecution'
 
-/** Whether the exports are published; written where there are some. */
+/** Whether the exports are published; True also when the Installation exports nothing, as in Landscaper. */
 export const EXPORTS_CONDITION = 'CreateExports'
 
-/** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. */
+/** Whether the sub-installations exist as the blueprint has them; True also when the blueprint has none, as in Landscaper. */
 export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 
 /** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */
@@ -67,70 +66,53 @@ export const WAIT_CONDITION = 'WaitsForSiblings'
 export const CONTEXT_WAIT_CONDITION = 'WaitsForContext'
 
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
-const NOT_EMPTY = { minLength: 1 } as const
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'
 
-const componentDescriptor = record(
-  'The component version; not needed with an inline blueprint.',
-  {
-    ref: record('A component version in a repository; instead of inline.', {
-      repositoryContext: anyJson('The repository; default is that of the Context.'),
-      componentName: required(text('Name of the component.', NOT_EMPTY)),
-      version: required(text('Version of the component.', NOT_EMPTY)),
-    }),
-    inline: anyMap('A component descriptor; instead of ref.'),
-  },
-  { rules: [{ rule: '!(has(self.ref) && has(self.inline))', message: 'expected at most one of ref, inline' }] },
-)
+const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
+  ref: record('A component version in a repository; instead of inline.', {
+    repositoryContext: anyMap('The repository; default is that of the Context.'),
+    componentName: required(text('Name of the component.')),
+    version: required(text('Version of the component.')),
+  }),
+  inline: anyMap('A component descriptor; instead of ref.'),
+})
 
-const blueprint = recordWithOne(
-  'The blueprint to install.',
-  {
-    ref: record('A blueprint in the component version; instead of inline.', {
-      resourceName: required(text('Name of the resource of type blueprint.')),
-    }),
-    inline: record('A blueprint in place; instead of ref.', {
-      filesystem: required(
-        anyJson(
-          'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
-        ),
+const blueprint = record('The blueprint to install.', {
+  ref: record('A blueprint in the component version; instead of inline.', {
+    resourceName: required(text('Name of the resource of type blueprint.')),
+  }),
+  inline: record('A blueprint in place; instead of ref.', {
+    filesystem: required(
+      anyJson(
+        'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
       ),
-    }),
-  },
-  ['ref', 'inline'],
-)
+    ),
+  }),
+})
 
 const keyedReference = (description: string, name: string) =>
   record(description, {
-    name: required(text(name, NOT_EMPTY)),
+    name: required(text(name)),
     key: text('Key in it; without, all keys as a map.'),
   })
 
-const dataImport = recordWithOne(
-  'A data import: a name and exactly one source.',
-  {
-    name: required(text(NAME_OF_IMPORT, NOT_EMPTY)),
-    dataRef: text('Name of a DataObject.'),
-    version: text('Accepted for compatibility; not used.'),
-    secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
-    configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
-  },
-  ['dataRef', 'secretRef', 'configMapRef'],
-)
+const dataImport = record('A data import: a name and exactly one source.', {
+  name: required(text(NAME_OF_IMPORT)),
+  dataRef: text('Name of a DataObject.'),
+  version: text('Accepted for compatibility; not used.'),
+  secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
+  configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
+})
 
-const targetImport = recordWithOne(
-  'A target import: a name and exactly one source.',
-  {
-    name: required(text(NAME_OF_IMPORT, NOT_EMPTY)),
-    target: text('Name of a Target.'),
-    targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.', NOT_EMPTY)),
-    targetListRef: text('Name of a target list that the parent imports.'),
-    targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.', NOT_EMPTY)),
-    targetMapRef: text('Name of a target map that the parent imports.'),
-  },
-  ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'],
-)
+const targetImport = record('A target import: a name and exactly one source.', {
+  name: required(text(NAME_OF_IMPORT)),
+  target: text('Name of a Target.'),
+  targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.')),
+  targetListRef: text('Name of a target list that the parent imports.'),
+  targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.')),
+  targetMapRef: text('Name of a target map that the parent imports.'),
+})
 
 const spec = record('What to install, with which imports and exports.', {
   context: text('Name of the Context in the same namespace; default "default".'),
@@ -143,24 +125,24 @@ const spec = record('What to install, with which imports and exports.', {
     data: list('Data imports.', dataImport),
     targets: list('Target imports.', targetImport),
   }),
-  importDataMappings: mapOf('Values computed from the imports, by name.', anyJson('A value with spiff expressions.')),
+  importDataMappings: anyMap('Values computed from the imports, by name, with spiff expressions.'),
   exports: record('What others get.', {
     data: list(
       'Data exports.',
       record('A data export.', {
-        name: required(text('Name of the export in the blueprint.', NOT_EMPTY)),
-        dataRef: required(text('Name of the DataObject to write.', NOT_EMPTY)),
+        name: required(text('Name of the export in the blueprint.')),
+        dataRef: required(text('Name of the DataObject to write.')),
       }),
     ),
     targets: list(
       'Target exports.',
       record('A target export.', {
-        name: required(text('Name of the export in the blueprint.', NOT_EMPTY)),
-        target: required(text('Name of the Target to write.', NOT_EMPTY)),
+        name: required(text('Name of the export in the blueprint.')),
+        target: text('Name of the Target to write.'),
       }),
     ),
   }),
-  exportDataMappings: mapOf('Values computed from the exports, by name.', anyJson('A value with spiff expressions.')),
+  exportDataMappings: anyMap('Values computed from the exports, by name, with spiff expressions.'),
   automaticReconcile: record('Jobs that start by themselves.', {
     succeededReconcile: record('After a success.', {
       interval: text(`${INTERVAL} Default 24h.`),
@@ -192,8 +174,8 @@ const status = record('Where the current job stands.', {
     activeSubs: list(
       'Sub-installations of the current blueprint.',
       record('Which object belongs to which template.', {
-        specName: required(text('Name of the template.')),
-        objectName: required(text('Name of the installation object.')),
+        specName: text('Name of the template.'),
+        objectName: text('Name of the installation object.'),
       }),
     ),
     orphanedSubs: list('Sub-installations that the blueprint no longer has.', text('Name of an installation object.')),
@@ -207,7 +189,7 @@ const status = record('Where the current job stands.', {
   }),
   dependentsToTrigger: list(
     'Siblings to trigger after this job.',
-    record('A sibling.', { name: required(text('Name of the installation.')) }),
+    record('A sibling.', { name: text('Name of the installation.') }),
   ),
   transitionTimes,
   paused: pausedField,

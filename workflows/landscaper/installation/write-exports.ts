@@ -13,7 +13,20 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
   // Of this pass, when all phases fold into one.
   const found = draft.fields['importsHash']
   const importsHash = typeof found === 'string' ? found : state.target.importsHash
-  if (!exports && importsHash === undefined) return done
+  // True also without exports, as in Landscaper.
+  const published = exports
+    ? 'what the installation lists in spec.exports is published'
+    : 'the installation exports nothing'
+  const condition = {
+    type: EXPORTS_CONDITION,
+    status: 'True',
+    reason: 'DataObjectsCreated',
+    message: published,
+  } as const
+  if (!exports && importsHash === undefined) {
+    draft.conditions.push(condition)
+    return done
+  }
   const hasItemExports = state.execution?.hasExports === true
   const hasSubInstallations = state.subInstallations.length > 0
   const { imports } = await act.writeExports({
@@ -21,8 +34,6 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
     ...(hasDependents(pass) && { asksDependents: true }),
   })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
-  if (!exports) return done
-  const message = 'what the installation lists in spec.exports is published'
-  draft.conditions.push({ type: EXPORTS_CONDITION, status: 'True', reason: 'DataObjectsCreated', message })
+  draft.conditions.push(condition)
   return done
 }

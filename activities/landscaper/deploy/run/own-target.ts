@@ -7,8 +7,9 @@ import { DeployError } from './deployer.ts'
 export function ownTarget({ metadata, spec }: DeployItem): string {
   const { target } = spec
   const codes = ['ERR_CONFIGURATION_PROBLEM']
-  if (target === undefined) {
-    const message = `deploy item ${metadata.name}: spec.target is absent; expected a target of this namespace`
+  if (target === undefined || target.name === '') {
+    const found = target === undefined ? 'spec.target is absent' : 'spec.target.name is empty'
+    const message = `deploy item ${metadata.name}: ${found}; expected a target of this namespace`
     throw new DeployError('Reconcile', 'NoTargetFound', message, codes)
   }
   if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name

@@ -1,49 +1,25 @@
-// Reads YAML or JSON of a Target or its Secret: one document, plain values, bounded. Errors quote nothing.
+// Reads YAML or JSON of a Target or its Secret: one document, plain values, no repeated keys, limited. Errors quote nothing.
 
-import { type Document, isScalar, parseDocument, visit } from 'yaml'
+import { parseYaml, YamlError, type YamlLimits, YamlSyntaxError } from '../../../yaml/read-yaml.ts'
+import { hasFurtherDocuments } from '../../../yaml/further-documents.ts'
 
-import { excessOf } from '../../bounded/yaml-effort.ts'
-
-// A Secret holds at most 1 MiB.
+// A Secret holds at most 1 MiB; a kubeconfig with a thousand clusters has some tens of thousands of tokens.
 const LONGEST_TEXT = 1024 * 1024
-const MOST_ALIASES = 100
-// A kubeconfig with a thousand clusters has some tens of thousands of tokens.
-const LIMITS = { maxTokens: 50_000, maxOpenBrackets: 100, maxLooks: 1_000_000 }
-const TOO_MUCH = { problem: 'a text with too many entries' }
-const TOO_DEEP = { problem: 'a text with too many aliases or levels' }
+const LIMITS: YamlLimits = {
+  maxCharacters: LONGEST_TEXT,
+  maxTokens: 50_000,
+  maxOpenBrackets: 100,
+  expanded: { nodes: 50_000, characters: 2 * LONGEST_TEXT },
+}
 
 /** @returns the value, or in words what is wrong with the text. */
 export function readYamlDocument(text: string): { readonly value: unknown } | { readonly problem: string } {
-  if (text.length > LONGEST_TEXT) return { problem: `a text of ${text.length} characters` }
-  const excess = excessOf(text, LIMITS)
-  if (excess !== undefined) return excess === 'maxTokens' ? TOO_MUCH : TOO_DEEP
   try {
-    // Its own look for repeated keys compares each with all others.
-    const document = parseDocument(text, {
-      prettyErrors: false,
-      logLevel: 'error',
-      stringKeys: true,
-      uniqueKeys: false,
-    })
-    const [first] = document.errors
-    const code = first === undefined ? repeatedKey(document) : first.code
-    if (code !== undefined) return { problem: `a text that is not YAML (${code.toLowerCase().replaceAll('_', ' ')})` }
-    return { value: document.toJS({ maxAliasCount: MOST_ALIASES }) as unknown }
-  } catch {
-    // Too many or unknown aliases, or nested deeper than the stack.
-    return TOO_DEEP
+    const value = parseYaml(text, { limits: LIMITS, strict: true }).value
+    return hasFurtherDocuments(text) ? { problem: 'a text that is not YAML (multiple docs)' } : { value }
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    const what = error instanceof YamlSyntaxError ? 'is not YAML' : 'cannot be read'
+    return { problem: `a text that ${what} (${error.reason})` }
   }
-}
-
-function repeatedKey(document: Document.Parsed): 'DUPLICATE_KEY' | undefined {
-  let found: 'DUPLICATE_KEY' | undefined
-  visit(document, {
-    Map(_, { items }) {
-      const keys = new Set(items.map(({ key }) => (isScalar(key) ? key.value : key)))
-      if (keys.size === items.length) return undefined
-      found = 'DUPLICATE_KEY'
-      return visit.BREAK
-    },
-  })
-  return found
 }

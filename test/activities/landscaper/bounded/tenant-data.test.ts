@@ -6,7 +6,7 @@ import { createDataReader } from '../../../../activities/landscaper/bounded/tena
 import { MOST_EFFORT, yamlEffort } from '../../../../activities/landscaper/bounded/effort.ts'
 import { compileJsonPath } from '../../../../activities/landscaper/deploy/objects/json-path.ts'
 import type { Requirement } from '../../../../activities/landscaper/deploy/objects/readiness/requirement.ts'
-import { parseYaml, YamlError } from '../../../../activities/landscaper/render/yaml.ts'
+import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
 import { countTurns } from '../../../support/turns.ts'
 
 const reader = createDataReader({ timeoutMs: 20_000 })
@@ -206,7 +206,7 @@ describe('what takes too much', () => {
 
   it('makes no more of aliases than text could be', async () => {
     const text = `a: &a [${'x,'.repeat(3000)}]\nb: [${'*a,'.repeat(99)}]`
-    await expect(data.yaml(text)).rejects.toThrow('found too many or unknown aliases')
+    await expect(data.yaml(text)).rejects.toThrow('found aliases that expand to more than 250000 values')
   })
 })
 

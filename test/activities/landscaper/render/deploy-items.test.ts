@@ -118,7 +118,7 @@ describe('the check of deploy items', () => {
       'deploy item a: the name occurs twice, expected unique names',
       'deploy item a: depends on ghost, but there is no item of that name',
       'deploy item 3: found no name, expected one',
-      'deploy item b: found no type, expected one',
+      'deploy item b: type: found nothing, expected the type, which selects the deployer',
       'deploy item b: found no config, expected a map',
       'deploy item b: timeout: found no duration, expected one such as 10m or none',
       'deploy item Ä b: name: found other characters, expected lower-case letters and digits, with dashes and dots between them',

@@ -95,6 +95,14 @@ describe('the exports of an installation', () => {
     expect(await finish({}, { other: 1 }, ['other'])).toEqual({ other: 1 })
   })
 
+  it('fail when the installation wants one whose value is null, and name it', async () => {
+    await expect(finish({ count: null }, { other: null }, ['count', 'other'])).rejects.toMatchObject({
+      code: 'ExportNotProduced',
+      message:
+        'export count: the value is null, expected a value that can be stored; export other: the value is null, expected a value that can be stored',
+    })
+  })
+
   it('may have names that JavaScript knows', async () => {
     const produced = JSON.parse('{"__proto__":"a"}') as Record<string, unknown>
     const exports = await finish(produced, {}, ['__proto__'], 'exports: [{ name: __proto__, schema: {} }]')

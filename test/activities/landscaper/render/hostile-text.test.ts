@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { checkDeployItems } from '../../../../activities/landscaper/render/deploy-items.ts'
 import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/redact.ts'
-import { parseYaml, YamlError } from '../../../../activities/landscaper/render/yaml.ts'
+import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
 import { withinCpu } from '../../../support/cpu-bound.ts'
 
 /** Of processor time; generous: what is tested against takes minutes. */
@@ -18,7 +18,11 @@ describe('YAML', () => {
     ['a long list', '- a\n'.repeat(MANY), 'found more than 250000 tokens'],
     ['a long list in one line', `[${'a,'.repeat(MANY)}]`, 'found more than 250000 tokens'],
     ['a key again and again', 'a: 1\n'.repeat(MANY / 2), 'found more than 250000 tokens'],
-    ['many aliases', aliases.slice(0, 10_000).join('\n'), 'found too many or unknown aliases'],
+    [
+      'aliases that expand to much',
+      `a: &a [${'v, '.repeat(1000)}]\n${aliases.slice(0, 10_000).join('\n')}\n${'b: *a\n'.repeat(300)}`,
+      'aliases that expand to more',
+    ],
     ['open brackets', '['.repeat(MANY), 'nested too deeply'],
     ['more than is allowed', 'a'.repeat(5 * MANY), 'found 5000000 characters'],
   ])('is refused soon: %s', (_, text, message) => {

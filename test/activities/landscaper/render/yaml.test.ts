@@ -5,7 +5,7 @@ import { createDataReader } from '../../../../activities/landscaper/bounded/tena
 import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
 import { renderDeployItems, renderExports } from '../../../../activities/landscaper/render/executions.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
-import { parseYaml, YamlError, YamlSyntaxError } from '../../../../activities/landscaper/render/yaml.ts'
+import { parseYaml, YamlError, YamlSyntaxError } from '../../../../activities/yaml/read-yaml.ts'
 import { orReadByGo } from '../../../../activities/landscaper/render/yaml-by-go.ts'
 import { bindings, blueprintOf, exportsOf, rejection } from './execution-builders.ts'
 
@@ -106,7 +106,8 @@ describe('what Go refuses, too', () => {
     ['two keys in a line', 'a: b: c', 'block as implicit key'],
     ['an unknown escape', 'a: "\\q"', 'bad dq escape'],
     ['no base64', 'a: !!binary "???"', 'tag resolve failed'],
-    ['an alias of nothing', 'a: *x', 'found too many or unknown aliases, expected fewer'],
+    ['an alias of nothing', 'a: *x', 'found an unknown alias, expected an anchor of that name before it'],
+    ['an alias in its own anchor', 'a: &x [*x]', 'found an alias within the value of its anchor, expected it after that'],
     ['an alias of nothing below a map that is not indented', 'a:\n  b: {\n"x": *x\n}', 'bad indent'],
     ['a merge of what is no map', '<<: 1', 'found << with what is no map, expected a map or an alias of one'],
   ])('is refused as before: %s', async (_, text, reason) => {
@@ -120,7 +121,7 @@ describe('what is beyond a bound', { timeout: PATIENCE }, () => {
   const levels = ['l0: &l0 [lol]', ...Array.from({ length: 9 }, (_, index) => level(index + 1))].join('\n')
 
   it.each([
-    ['a bomb of aliases', levels, 'found too many or unknown aliases, expected fewer'],
+    ['a bomb of aliases', levels, 'found aliases that expand to more than 250000 values or 8388608 characters'],
     ['open brackets', `a:\n  b: {\n"x": ${'['.repeat(2000)}\n}`, 'nested too deeply, expected fewer levels'],
     ['tokens', `a:\n  b: {\n"x": [${'1,'.repeat(130_000)}]\n}`, 'found more than 250000 tokens, expected less text'],
     ['characters', `a:\n  b: "\n${'x'.repeat(4 * 1024 * 1024)}"`, /^found 4194\d+ characters/],

@@ -39,6 +39,7 @@ describe('an installation in phase Init', () => {
     expect(pass.draft.conditions.map(({ type, status, reason }) => [type, status, reason])).toEqual([
       ['ReconcileExecution', 'True', 'ExecutionDeployed'],
       ['ValidateImports', 'True', 'ImportsSatisfied'],
+      ['EnsureSubInstallations', 'True', 'InstallationsInstalled'],
     ])
   })
 

@@ -1,20 +1,19 @@
-// What reading a YAML text would cost, known from its tokens before it is parsed. Parsing takes some
-// microseconds a token, and each alias a look through the whole document.
+// What reading a YAML text would cost, known from its tokens before it is parsed. Parsing takes some microseconds a token.
 
 import { Lexer } from 'yaml'
 
-export interface YamlLimits {
+export interface YamlEffort {
   readonly maxTokens: number
   readonly maxOpenBrackets: number
-  /** Tokens times aliases. */
-  readonly maxLooks: number
+  /** Each may double what the text is expanded to. */
+  readonly maxAliases?: number
 }
 
 /** Which of the limits a text exceeds, if any. It stops at the first that is exceeded. */
 export function excessOf(
   text: string,
-  { maxTokens, maxOpenBrackets, maxLooks }: YamlLimits,
-): keyof YamlLimits | undefined {
+  { maxTokens, maxOpenBrackets, maxAliases = Infinity }: YamlEffort,
+): keyof YamlEffort | undefined {
   let [tokens, aliases, open] = [0, 0, 0]
   for (const token of new Lexer().lex(text)) {
     tokens++
@@ -23,6 +22,7 @@ export function excessOf(
     if (token === ']' || token === '}') open--
     if (open > maxOpenBrackets) return 'maxOpenBrackets'
     if (tokens > maxTokens) return 'maxTokens'
+    if (aliases > maxAliases) return 'maxAliases'
   }
-  return tokens * aliases > maxLooks ? 'maxLooks' : undefined
+  return undefined
 }

@@ -15,7 +15,7 @@ export function onlyJson(tags: Tags): Tags {
 }
 
 // Forms that Go's strconv.ParseInt reads, and YAML 1.1 does not know.
-const GO_INTEGERS = [
+export const GO_INTEGERS: readonly ScalarTag[] = [
   integer(/^[-+]?0[oO][0-7_]+$/, 8),
   integer(/^[-+]?0X[0-9a-fA-F_]+$/, 16),
   integer(/^[-+]?0B[01_]+$/, 2),
