@@ -88,22 +88,27 @@ function valuesOf(word: string | undefined, bounds: Bounds): Values | undefined 
 
 /** `*`, `?`, `3`, `3-5` or `mon-fri`, each perhaps with `/step`; `3/15` ends with the field. */
 function rangeOf(text: string, bounds: Bounds): Values | undefined {
-  const [range = '', stepText, ...moreSteps] = text.split('/')
-  const [first = '', last, ...moreEnds] = range.split('-')
+  const [range = '', stepText, ...more] = text.split('/')
   const step = stepText === undefined ? 1 : numberOf(stepText)
-  if (moreSteps.length > 0 || step === undefined || step === 0) return undefined
-  const isStar = first === '*' || first === '?'
-  const isSingle = last === undefined && !isStar
-  // The original looks at nothing behind a star but the step.
-  if (!isStar && moreEnds.length > 0) return undefined
-  const start = isStar ? bounds.least : valueOf(first, bounds)
-  const openEnd = isStar || (isSingle && stepText !== undefined)
-  const end = openEnd ? bounds.most : valueOf(last ?? first, bounds)
-  if (start === undefined || end === undefined) return undefined
-  if (start < bounds.least || end > bounds.most || start > end) return undefined
+  if (more.length > 0 || step === undefined || step === 0) return undefined
+  const isStar = /^[*?](?:-|$)/.test(range)
+  // The original reads nothing behind a star but the step.
+  const span = isStar ? [bounds.least, bounds.most] : spanOf(range, bounds, stepText !== undefined)
+  return span && { values: stepped(span, step), isStar: isStar && step === 1 }
+}
+
+/** @param isStepped a step follows: a single value is the first of many. */
+function spanOf(range: string, bounds: Bounds, isStepped: boolean): readonly number[] | undefined {
+  const ends = range.split('-').map((end) => valueOf(end, bounds))
+  const [start, last = isStepped ? bounds.most : start] = ends
+  if (ends.length > 2 || ends.includes(undefined) || start === undefined || last === undefined) return undefined
+  return bounds.least <= start && start <= last && last <= bounds.most ? [start, last] : undefined
+}
+
+function stepped([start = 0, end = 0]: readonly number[], step: number): ReadonlySet<number> {
   const values = new Set<number>()
   for (let value = start; value <= end; value += step) values.add(value)
-  return { values, isStar: isStar && step === 1 }
+  return values
 }
 
 function valueOf(text: string, { names = [] }: Bounds): number | undefined {

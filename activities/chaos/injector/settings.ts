@@ -58,14 +58,17 @@ export function readSettings(env: Environment): Settings {
     stateFolder: text('CHAOS_INJECTOR_STATE') ?? '/run/pawl-chaos',
     readinessFile: text('CHAOS_INJECTOR_READINESS_FILE') ?? READINESS_FILE,
     containersFile: text('CHAOS_INJECTOR_CONTAINERS'),
-    terminationLog: text('CHAOS_INJECTOR_TERMINATION_LOG') ?? TERMINATION_LOG,
-    isSimulated: simulatedIn(text),
+    ...{ terminationLog: terminationLogIn(text), isSimulated: simulatedIn(text) },
     logLevel: text('LOG_LEVEL') ?? 'info',
     backend: known,
     kubeconfig: text('KUBECONFIG'),
     isInCluster: text('KUBERNETES_SERVICE_HOST') !== undefined,
     statsd: statsdIn(text),
   }
+}
+
+function terminationLogIn(text: (name: string) => string | undefined): string {
+  return text('CHAOS_INJECTOR_TERMINATION_LOG') ?? TERMINATION_LOG
 }
 
 /** @throws in a pod of a cluster: a disruption there is real, or it fails. */

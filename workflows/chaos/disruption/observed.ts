@@ -135,15 +135,16 @@ export function chaosPodView(pod: Pod): ChaosPod {
 const LONGEST_MESSAGE = 500
 
 function saidBy({ status = {} }: Pod): Pick<ChaosPod, 'message' | 'isSimulated'> {
-  const { conditions = [], containerStatuses = [], phase } = status
-  const condition = conditions.find(({ type }) => type === INJECTOR_CONDITION)
-  const ended = containerStatuses.find(({ name }) => name === INJECTOR_CONTAINER)?.state?.terminated
+  const condition = status.conditions?.find(({ type }) => type === INJECTOR_CONDITION)
   const isSimulated = condition?.status === 'True' && condition.reason === SIMULATED_REASON
-  const message = ended?.message ?? condition?.message ?? (phase === 'Failed' ? status.message : undefined) ?? ''
-  return {
-    ...(message.trim() !== '' && { message: shortened(message.trim()) }),
-    ...(isSimulated && { isSimulated }),
-  }
+  const message = (endMessage(status) ?? condition?.message ?? '').trim()
+  return { ...(message !== '' && { message: shortened(message) }), ...(isSimulated && { isSimulated }) }
+}
+
+/** Of the injector, else of the node that has ended the pod. */
+function endMessage({ phase, message, containerStatuses = [] }: NonNullable<Pod['status']>): string | undefined {
+  const ended = containerStatuses.find(({ name }) => name === INJECTOR_CONTAINER)?.state?.terminated
+  return ended?.message ?? (phase === 'Failed' ? message : undefined)
 }
 
 function shortened(text: string): string {

@@ -72,11 +72,14 @@ export function statusPatch(
 /** The same words, whatever the times: those were said when it began. */
 function isShown(current: PodStatus, report: Report): boolean {
   const ready = current.conditions?.find(({ type }) => type === 'Ready')?.status
-  const injector = current.conditions?.find(({ type }) => type === INJECTOR_CONDITION)
-  const [told] = injectorCondition(report)
-  const isTold = injector?.status === told?.status && injector?.message === told?.message
   const isSame = current.phase === report.phase && ready === (isReady(report) ? 'True' : 'False')
-  return isSame && isTold && isEndShown(current, report)
+  return isSame && isMessageShown(current, report) && isEndShown(current, report)
+}
+
+function isMessageShown({ conditions = [] }: PodStatus, report: Report): boolean {
+  const shown = conditions.find(({ type }) => type === INJECTOR_CONDITION)
+  const [wanted] = injectorCondition(report)
+  return shown?.status === wanted?.status && shown?.message === wanted?.message
 }
 
 function isEndShown({ containerStatuses = [], reason }: PodStatus, report: Report): boolean {
