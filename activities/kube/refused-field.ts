@@ -1,9 +1,9 @@
-// What the API server says about a field that it refuses, without values. Its words have the form of k8s.io/apimachinery's field errors:
+// Formats the API server's words about a refused field without values. The words have the form of k8s.io/apimachinery's field errors:
 // `<kind of mistake>[: <value>][: <reason>]`. Pure.
 //
-//   F1. The value is never kept. Where it cannot be told from the reason, neither is the reason.
+//   F1. The value is never kept. If the end of the value is unclear, the reason is dropped too.
 //   F2. Of the reason only the first line is kept, up to the first value in Go's syntax: the API server appends the differences of two objects.
-//   F3. Texts in double quotes are values, but for the values that a field supports. What was sent is taken out wherever it stands.
+//   F3. Texts in double quotes are values, except the list of supported values. Every text of the request body is removed.
 
 import { blankValues } from './blank-values.ts'
 import { withoutSent } from './sent-texts.ts'
@@ -17,7 +17,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set([
 const SUPPORTED = /^supported values: (?:"[\w./:-]{1,63}"(?:, )?)+$/
 const GO_VALUE = /[\w.*\]]+(?:\{|\[[\w.*]*\][\w.*]*\{)/
 const LONGEST_REASON = 300
-// What is looked through is short, whatever a server says.
+// Longer messages are cut before they are searched.
 const LONGEST_READ = 100_000
 
 /** @param sent the body of the request. @returns undefined where the words have another form. */
@@ -37,7 +37,7 @@ function withoutValues(reason: string, sent: unknown): string {
   return blank.length <= LONGEST_REASON ? blank : `${blank.slice(0, LONGEST_REASON)}...`
 }
 
-/** What follows the value and a colon; undefined: nothing, or the value has no end that can be told. */
+/** Returns the text after the value and a colon; undefined if that is missing or the end of the value is unclear. */
 function afterValue(rest: string): string | undefined {
   const end = endOfValue(rest)
   return end !== undefined && rest.startsWith(': ', end) ? rest.slice(end + 2) : undefined

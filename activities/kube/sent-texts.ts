@@ -1,12 +1,12 @@
-// Takes what was sent to a server out of what the server answers: templates may have filled an object with secrets, and servers and their webhooks quote as
-// they like. Names of the object stay.
+// Removes the texts of a request body from a server's answer: templates may have filled the object with secrets, and servers and their webhooks may quote
+// them. Names of the object stay.
 
 // Shorter ones are words of any sentence, and no secrets.
 const SHORTEST = 4
 // As long as this a text is taken out also within a word.
 const LONG = 12
 
-/** @param body what was sent: each text of it is replaced by `***`; its name, namespace, kind and labels stay. */
+/** @param body the request body: each text of it is replaced by `***`; its name, namespace, kind and labels stay. */
 export function withoutSent(sentence: string, body: unknown): string {
   const told = [...new Set(textsIn(body, namesIn(body)))]
     .filter((text) => sentence.includes(text))

@@ -1,5 +1,5 @@
-// Puts the nodes of anchors in the place of their aliases, as far as the expanded document stays within limits. After that a document has no aliases, and
-// to convert it costs as much as it is large.
+// Puts the nodes of anchors in the place of their aliases, as far as the expanded document stays within limits. After that the document has no aliases, and
+// the cost of its conversion is linear in its size.
 
 import { type Document, isAlias, isCollection, isNode, isPair, isScalar } from 'yaml'
 
@@ -28,7 +28,7 @@ class Stopped extends Error {
   }
 }
 
-/** @returns what is wrong with the aliases; undefined: nothing, and the document has none any more. @throws RangeError for too many levels. */
+/** @returns the first problem with an alias; undefined if all aliases are replaced. @throws RangeError for too many levels. */
 export function expandAliases(document: Document.Parsed, most: ExpandedSize): AliasProblem | undefined {
   try {
     const expanded = expand(document.contents, { anchors: new Map(), most })

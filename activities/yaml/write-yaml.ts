@@ -4,7 +4,7 @@ import { Document, isScalar, visit } from 'yaml'
 import { GO_INTEGERS } from './go-tags.ts'
 
 // Go's reader takes these for line breaks, or rejects them, unless they are escaped; JSON's escapes leave some of them as they are.
- 
+
 const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/
 const UNESCAPED = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g
 // Texts that some readers take for a marker of documents, a merge of maps, or the value of a map.

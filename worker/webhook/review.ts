@@ -92,22 +92,33 @@ async function verdictOn(
   const found = askedIn(request, admissions)
   if (found === undefined) return { problems: [] }
   const { admission, asked } = found
-  const { metadata } = admission
-  const isOfMetadata = metadata !== undefined && isAskedAbout(metadata.asked, asked.object, asked.old)
   const { namespace } = request
   const furtherAsked = { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }
-  const atOnce = isOfMetadata ? first(metadata.validate(asked)) : []
-  const ofMetadata =
-    isOfMetadata && atOnce.length === 0 ? first((await further(admission, furtherAsked, 'metadata')).problems) : atOnce
-  if (ofMetadata.length > 0) return { problems: ofMetadata }
-  const early = isOfMetadata ? first(metadata.warnings?.(asked) ?? []) : []
-  if (!isNewOrChanged(asked.object, asked.old)) return { problems: [], warnings: early.slice(0, WARNINGS_SHOWN) }
+  const ofMetadata = await verdictOnMetadata(admission, furtherAsked, further)
+  if (ofMetadata.problems.length > 0 || !isNewOrChanged(asked.object, asked.old)) return ofMetadata
   const problems = first(admission.validate(asked))
   if (problems.length > 0) return { problems }
   const more = await further(admission, furtherAsked)
   if (more.problems.length > 0) return { problems: first(more.problems) }
   const told = admission.warnings === undefined ? [] : first(admission.warnings(asked))
-  return { problems: [], warnings: [...early, ...told, ...more.warnings].slice(0, WARNINGS_SHOWN) }
+  return {
+    problems: [],
+    warnings: [...(ofMetadata.warnings ?? []), ...told, ...more.warnings].slice(0, WARNINGS_SHOWN),
+  }
+}
+
+/** Applies the kind's rules about metadata to the writes that these rules select. */
+async function verdictOnMetadata(
+  admission: Admission,
+  asked: AskedWrite & { readonly namespace: string },
+  further: AskFurther,
+): Promise<Verdict> {
+  const { metadata } = admission
+  if (metadata === undefined || !isAskedAbout(metadata.asked, asked.object, asked.old)) return { problems: [] }
+  const atOnce = first(metadata.validate(asked))
+  const problems = atOnce.length > 0 ? atOnce : first((await further(admission, asked, 'metadata')).problems)
+  if (problems.length > 0) return { problems }
+  return { problems, warnings: first(metadata.warnings?.(asked) ?? []).slice(0, WARNINGS_SHOWN) }
 }
 
 /** R3. */
@@ -135,7 +146,7 @@ function hasLabel(object: Fields, label: string | undefined): boolean {
   return label === undefined || Object.hasOwn(fieldsOf(fieldsOf(object['metadata'])['labels']), label)
 }
 
-interface Asked {
+interface AskedWrite {
   readonly operation: AdmissionOperation
   readonly object: Fields
   readonly old: Fields | undefined
@@ -146,7 +157,7 @@ interface Asked {
 function askedIn(
   request: ReviewRequest,
   admissions: readonly Admission[],
-): { readonly admission: Admission; readonly asked: Asked } | undefined {
+): { readonly admission: Admission; readonly asked: AskedWrite } | undefined {
   const { object, oldObject, subResource = '', userInfo } = request
   const admission = admissionFor(request, admissions)
   const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)

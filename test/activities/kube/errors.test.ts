@@ -22,7 +22,7 @@ const answer = (statusCode: number, body: unknown) =>
   )
 
 describe('a refused object', () => {
-  it('is told by fields, kinds of mistakes and reasons, never by values', () => {
+  it('is reported with fields, mistakes and reasons, without values', () => {
     const causes = [
       { field: 'metadata.labels', reason: 'FieldValueInvalid', message: 'Invalid value: "canary": must be short' },
       { field: 'spec.size', reason: 'FieldValueTypeInvalid', message: 'Invalid value: "canary"' },

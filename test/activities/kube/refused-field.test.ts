@@ -52,12 +52,12 @@ describe('what the API server says about a field', () => {
     expect(refusedField(message, undefined)).toBe(expected)
   })
 
-  it('is left to the caller when it has another form', () => {
+  it('is undefined when the words have another form', () => {
     expect(refusedField('canary: x', undefined)).toBeUndefined()
     expect(refusedField('', undefined)).toBeUndefined()
   })
 
-  it('has no text that was sent, also where a rule of a CRD quotes it', () => {
+  it('has no text of the request body, also when a rule of the CRD quotes it', () => {
     const sent = {
       metadata: { name: 'shop' },
       spec: { password: 'canary-1', list: ['canary two'] },
@@ -67,7 +67,7 @@ describe('what the API server says about a field', () => {
     expect(refusedField(message, sent)).toBe("Invalid value: shop has the password ***, '***' and ***")
   })
 
-  it('never shows a value, whatever it is made of', () => {
+  it('never shows a value', () => {
     const value = fc.oneof(
       fc.string({ minLength: 4 }),
       fc.dictionary(fc.string(), fc.string({ minLength: 4 }), { minKeys: 1 }),

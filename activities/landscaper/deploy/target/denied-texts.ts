@@ -9,7 +9,7 @@ const SENTENCE = /^[^]*? denied (?:the )?request: /
 // Whatever a webhook says, what is looked through is short.
 const LONGEST = 2000
 
-/** @param body what was sent: its texts are taken out (sent-texts.ts). */
+/** @param body the request body; its texts are removed (sent-texts.ts). */
 export function withoutTexts(error: KubeError, body: unknown): KubeError {
   const message = error.message.slice(0, LONGEST)
   const [head] = SENTENCE.exec(message) ?? []
