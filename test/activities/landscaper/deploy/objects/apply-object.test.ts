@@ -36,7 +36,7 @@ async function applied(
     return Promise.resolve({ ...one.body, ...answer(one) })
   }
   const kube = { request } as never
-  await applyObject({ kube, served, manifest: wanted, marks, own: new Set(), signal })
+  await applyObject({ kube, served, manifest: wanted, marks, own: new Set(), signal, isFinished: false })
   return requests
 }
 
