@@ -1,0 +1,19 @@
+// A YAML text with a second document is reported: which texts, and that the value is that of the first.
+
+import { afterAll, describe, expect, it } from 'vitest'
+import { createDataReader } from '../../../activities/landscaper/bounded/tenant-data.ts'
+import { withPlaces } from '../../../activities/landscaper/further-documents.ts'
+
+const reader = createDataReader()
+afterAll(() => reader.close())
+
+describe('a YAML text of which the first document is used', () => {
+  it('is reported with its place when another document follows', async () => {
+    const places = new Set<string>()
+    const data = withPlaces(reader.of({ namespace: 'n' }), places)
+    expect(await data.yaml('a: 1\n---\nb: 2', 'template "items"')).toEqual({ a: 1 })
+    expect(await data.yaml('a: 1\n---\n', 'template "one"')).toEqual({ a: 1 })
+    await data.definition('kind: Blueprint\n---\nkind: Blueprint\n')
+    expect([...places]).toEqual(['template "items"', 'blueprint.yaml'])
+  })
+})
