@@ -93,8 +93,7 @@ export function parseYaml(text: string, options: YamlOptions = {}): ParsedYaml {
 }
 
 /**
- * What Go's reader made of a text of which our parser complains. The lines are as far as it has come nevertheless:
- * of what stands beyond, those of a parent.
+ * Reads a text that our parser rejects and Go's reader accepts. Nodes that our parser did not reach get the line of their parent.
  *
  * @param json as which Go reads the text.
  * @throws YamlError where the text or the value is more than is read.
@@ -217,7 +216,7 @@ function valueOf(document: Document.Parsed): unknown {
     return document.toJS({ maxAliasCount: -1 }) as unknown
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('Merge sources')) throw error
-    throw new YamlSyntaxError(START, 'found << with what is no map, expected a map or an alias of one')
+    throw new YamlSyntaxError(START, 'found << without a map, expected a map or an alias of a map')
   }
 }
 

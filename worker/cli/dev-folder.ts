@@ -1,6 +1,6 @@
 // Finds the `pawl dev` that a command means, by one rule for all commands:
 //
-//   F1. The folder is that of --data-dir; else that of the `pawl dev` that wrote the kubeconfig in use; else $PAWL_DATA_DIR, or `dev` in the cache folder.
+//   F1. The folder is --data-dir; else the folder of the `pawl dev` that wrote the kubeconfig in use; else $PAWL_DATA_DIR, or `dev` in the cache folder.
 //   F2. The kubeconfig in use is the file that has the context: of --kubeconfig, $KUBECONFIG or ~/.kube/config, as for kubectl.
 //   F3. Where the `pawl dev` that wrote the kubeconfig does not run, no other one takes its place.
 
@@ -29,7 +29,7 @@ export async function devFolder(flags: DevFlags, config: DevConfig): Promise<str
   return (await folderOfKubeconfig(flags, config)) ?? config.dataDir
 }
 
-/** What `pawl dev` writes beside its kubeconfig, and leaves there when it stops. */
+/** File that `pawl dev` writes next to its kubeconfig. It stays there when `pawl dev` stops. */
 const COMMAND = join('bin', 'kubectl-pawl')
 
 /** F2, F3 */

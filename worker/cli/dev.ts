@@ -100,7 +100,10 @@ function fetchCommand(): Command {
 function statusCommand(): Command {
   return new Command('status')
     .description('show what runs; exit code 0 only when all is up')
-    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
+    .option(
+      '--data-dir <dir>',
+      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
+    )
     .option('-o, --output <format>', 'text or json', parseOneOf(['text', 'json']), 'text')
     .addHelpText('after', '\nExamples:\n  pawl dev status\n  pawl dev status -o json')
     .action(async (_flags: unknown, command: Command) => {
@@ -114,7 +117,10 @@ function statusCommand(): Command {
 function stopCommand(): Command {
   return new Command('stop')
     .description('stop what pawl dev started')
-    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
+    .option(
+      '--data-dir <dir>',
+      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
+    )
     .addHelpText('after', '\nExamples:\n  pawl dev stop')
     .action(async (_flags: unknown, command: Command) => {
       const dataDir = await folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)

@@ -74,7 +74,7 @@ export function namespaceIn(files: readonly unknown[], wanted: string | undefine
   return namespace === undefined || namespace === '' ? 'default' : namespace
 }
 
-/** The file that has the context that is meant; undefined where none has. A file that cannot be read is none. */
+/** The first readable file that contains the selected context; undefined when no file contains it. */
 export async function contextFile(
   flags: Pick<ContextFlags, 'context' | 'kubeconfig'>,
   config: Pick<Config, 'kubeconfig'>,

@@ -6,7 +6,7 @@ import { calendarDay, type ZoneDays, zoneDays } from './zone-days.ts'
 
 export interface Schedule {
   /**
-   * The first time after this moment; undefined when there is none, as for 30 February.
+   * The first time after this moment; undefined when no such time exists, for example for 30 February.
    *
    * @param sinceMs from when an interval (`@every`) is counted: the time of the schedule before, or the beginning.
    */

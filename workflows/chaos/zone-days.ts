@@ -3,7 +3,7 @@
 //
 //   Z1. A time that clocks skip when they are set forward has no moment. A time that they show twice has two.
 
-/* eslint-disable no-restricted-globals -- Times are converted; no clock is asked. */
+/* eslint-disable no-restricted-globals -- Times are converted; no clock is read. */
 
 export interface CalendarDay {
   readonly month: number
@@ -63,7 +63,7 @@ function offsetsOf(name: string): ((ms: number) => number) | undefined {
   }
 }
 
-/** Such as `GMT+05:30`; `GMT` alone is none. */
+/** Such as `GMT+05:30`, but not `GMT` alone. */
 function offsetIn(text: string): number {
   const [, sign, hours, minutes] = /^GMT([+-])(\d{2}):(\d{2})/.exec(text) ?? []
   const ms = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS

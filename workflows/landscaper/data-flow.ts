@@ -62,7 +62,7 @@ export function importedNames({ imports = {} }: DataFlow): readonly SharedName[]
   return [...data, ...targets]
 }
 
-/** The names that a spec exports; an empty name is none. */
+/** The names that a spec exports, without empty names. */
 export function exportedNames({ exports = {} }: DataFlow): readonly SharedName[] {
   const data = (exports.data ?? []).flatMap(({ dataRef = '' }): SharedName[] =>
     dataRef === '' ? [] : [`data ${dataRef}`],

@@ -49,7 +49,7 @@ export async function prepareNetwork(
   return { plan, network: target.network, follow: following(finding, spec, ask, plan.follow) }
 }
 
-/** What is missing on this machine; a simulation is of one that lacks nothing. */
+/** Programs that this machine lacks. A simulation assumes that no program is missing. */
 export async function capabilitiesOf({ run, settings }: Finding): Promise<Missing> {
   return settings.isSimulated ? {} : await knownCapabilities(run, settings.proc, settings.stateFolder)
 }

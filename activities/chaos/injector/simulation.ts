@@ -1,7 +1,7 @@
-// A disruption of a target without a process, as simulated pods of `pawl dev` are: it is planned for a machine that can do everything, and nothing is done.
+// Simulates the disruption of a target without a process, such as a kwok pod of `pawl dev`: plans it for a machine with all abilities, and changes nothing.
 //
-//   S1. What a plan needs to know of the target is that of the injector's own process, or what it would be on a usual node.
-//   S2. What no injector of Pawl can do fails as it does everywhere: a simulation promises nothing that a cluster would refuse.
+//   S1. The plan reads facts about the target from the injector's own process, or assumes an ordinary node.
+//   S2. A disruption that no injector of Pawl supports fails in a simulation too, so a simulation never promises what a cluster refuses.
 
 import { commandText } from '../../../workflows/chaos/injector/command.ts'
 import type { DiskFacts } from '../../../workflows/chaos/injector/plan.ts'
@@ -9,7 +9,7 @@ import type { NetworkFacts } from '../../../workflows/chaos/injector/network/net
 import type { Executor } from './executor.ts'
 import type { Log } from './log.ts'
 
-/** Stands for the control group of a container. */
+/** Replaces the control group of a container in a simulation. */
 export const SIMULATED_GROUP = { version: 2 as const, folder: '/sys/fs/cgroup/GROUP-OF-THE-CONTAINER' }
 
 /** The disk of a usual node, without limits. */
@@ -44,7 +44,7 @@ export function createSimulation(log: Log): Simulation {
   return {
     executor: {
       perform: (command) => {
-        // No process of the target exists: that of the plan stands for it.
+        // The target has no process: the plan uses the injector's own process instead.
         const text =
           command.do === 'signal'
             ? `send ${command.signal} to the first process of the container`

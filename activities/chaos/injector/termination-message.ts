@@ -1,6 +1,6 @@
 // The termination message of the injector: why it has failed, in a file that the kubelet, or a node agent, copies into the status of the pod.
 //
-//   T1. A reason is in the file as soon as it is known: an injector that is killed after that has given it.
+//   T1. The injector writes a reason to the file as soon as it knows the reason, so the reason survives a kill of the injector.
 //   T2. Where the file does not exist, the injector is in no pod: nothing is written.
 
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'

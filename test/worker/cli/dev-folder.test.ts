@@ -39,7 +39,7 @@ async function scene() {
 }
 
 describe('the pawl dev of a command', () => {
-  it('is that of --data-dir, else the one that wrote the kubeconfig, else that of the usual folder', async () => {
+  it('is the folder of --data-dir, else of the pawl dev that wrote the kubeconfig, else the default folder', async () => {
     const { usual, other, none, ofOther } = await scene()
     const config = { ...none, dataDir: usual }
     expect(await devFolder({ dataDir: usual, kubeconfig: ofOther }, none)).toBe(usual)
@@ -48,7 +48,7 @@ describe('the pawl dev of a command', () => {
     expect(await devFolder({}, config)).toBe(usual)
   })
 
-  it('is the one that wrote the file with the context, where $KUBECONFIG names several files', async () => {
+  it('is the folder of the file with the current context, when $KUBECONFIG names several files', async () => {
     const { usual, other, none, ofUsual, ofOther } = await scene()
     const config = { ...none, kubeconfig: [ofUsual, ofOther].join(delimiter) }
     expect(await devFolder({ context: 'other' }, config)).toBe(other)

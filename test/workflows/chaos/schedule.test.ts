@@ -78,7 +78,7 @@ describe('a schedule', () => {
     expect(last('2026-01-01T00:10:00Z', '2026-01-01T00:19:00Z')).toBeUndefined()
   })
 
-  it('counts an interval from the time before, whenever it is asked', () => {
+  it('counts an interval from the previous time', () => {
     const every = readSchedule('@every 2h')
     const since = at('2026-01-01T00:10:00Z')
     expect(iso(every?.after(at('2026-01-01T03:00:00Z'), since))).toBe('2026-01-01T04:10:00.000Z')

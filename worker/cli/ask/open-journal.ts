@@ -42,7 +42,10 @@ export function withAskFlags(command: Command): Command {
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
     .option('--kubeconfig <file>', 'where the context stands (default: $KUBECONFIG)')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
-    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
+    .option(
+      '--data-dir <dir>',
+      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
+    )
     .option('--api-url <url>', 'pawl api, which is asked in place of the database (default: $PAWL_API_URL)')
     .option('--api-service <name>', 'its Service, as namespace/name (default: that of the cluster)')
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')

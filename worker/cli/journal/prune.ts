@@ -25,7 +25,10 @@ export function pruneCommand(): Command {
     .option('--yes', 'do it')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
-    .option('--data-dir <dir>', 'the data folder of pawl dev (default: of the one that wrote the kubeconfig)')
+    .option(
+      '--data-dir <dir>',
+      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
+    )
     .addHelpText('after', '\nExamples:\n  pawl journal prune --keep 7d\n  pawl journal prune --before 2026-02-03 --yes')
     .action(async (flags: PruneFlags) => {
       const before = beforeOf(flags, new Date())

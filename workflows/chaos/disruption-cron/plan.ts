@@ -28,7 +28,7 @@ const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): P
   return done
 })
 
-/** Remembers when the schedule was edited (due.ts, D4). A former version has remembered no schedule: where it has seen this generation, there was no edit. */
+/** Remembers when the schedule was edited (due.ts, D4). Older versions stored no schedule: when they have observed this generation, the schedule was not edited. */
 const keepSchedule = action<CronPass>('keepSchedule', ({ target, status, now }): Outcome => {
   const { observedSchedule, observedGeneration } = target.status ?? {}
   const { schedule } = target.spec

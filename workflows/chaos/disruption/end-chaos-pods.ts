@@ -97,7 +97,7 @@ async function tellFailures({ act, state }: DisruptionPass): Promise<void> {
   )
 }
 
-/** Who reads `Injected` is told that nothing is disturbed. */
+/** The reader of `Injected` must learn that nothing is disturbed. */
 async function tellSimulated({ act, state }: DisruptionPass): Promise<void> {
   const simulated = state.chaosPods.filter((pod) => pod.isSimulated === true && pod.isReady && !pod.isDeleting)
   await Promise.all(
@@ -111,7 +111,7 @@ async function tellSimulated({ act, state }: DisruptionPass): Promise<void> {
 async function tellStuck({ act }: EndingPass, pod: ChaosPod, tells: 'disruption' | 'chaosPod'): Promise<void> {
   const { target, does } = pod
   const { namespace = '', name, uid } = pod.metadata
-  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up${pod.message === undefined ? '' : ` (${pod.message})`}: look at its log, undo what is left, then take its finalizer off: ${letGoCommand(namespace, name)}`
+  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up${pod.message === undefined ? '' : ` (${pod.message})`}: read its log, undo the remaining changes, then remove its finalizer: ${letGoCommand(namespace, name)}`
   await act.event({
     type: 'Warning',
     reason: 'StuckOnRemoval',
@@ -149,7 +149,7 @@ async function podHealth(pass: EndingPass, names: readonly string[]): Promise<He
     if (target === undefined || isOnFormerNode(pod, target)) return 'gone'
     // A pod that has waited for its disruption has been disturbed, though it does not run yet.
     if (!target.isRunning && target.isStarting !== true) return 'not running'
-    // A node that is gone has taken its containers along, and nobody is there who could clean.
+    // The containers of a deleted node are gone too, so no injector can clean up.
     return ready.has(target.node) ? undefined : 'node not ready'
   }
 }

@@ -112,7 +112,7 @@ function injectionOf(
   }
 }
 
-/** Of one that is injected for real there is nothing to say. */
+/** A target that is injected for real needs no message. */
 function saidOf(
   pod: Pick<ChaosPod, 'isReady' | 'message' | 'isSimulated'> | undefined,
 ): Pick<TargetInjection, 'simulated' | 'message'> {

@@ -1,8 +1,8 @@
 // Targets that were recreated under the same name on another node, as a StatefulSet does it: their chaos pods are on the wrong node, and disturb nothing.
 //
-//   T1. The chaos pod on the former node is replaced by another run on the present one. The status has the name of the new chaos pod before either is
-//       touched, so that nobody takes the former one for a chaos pod that somebody else has deleted.
-//   T2. Kinds that are done once and leave nothing follow nobody: a pod that was replaced, or whose node has failed, is meant to come up elsewhere.
+//   T1. A run on the new node replaces the chaos pod on the old node. The status names the new chaos pod before the controller deletes or creates one,
+//       so the old chaos pod is not mistaken for a chaos pod that a user deleted.
+//   T2. Disruption kinds that act once and leave nothing do not follow a target: a replaced pod, or a pod of a failed node, is expected to start elsewhere.
 
 import { leavesNothing } from '../contract.ts'
 import type { ChaosPod, Target } from './observed.ts'
@@ -14,7 +14,7 @@ export function isOnFormerNode({ node, isOfNode, does }: ChaosPod, target: Targe
   return target?.isRunning === true && target.node !== '' && target.node !== node
 }
 
-// What this pass has deleted looks alive in what it has read.
+// The snapshot of this pass still shows the objects that this pass has deleted.
 const replacedIn = new WeakMap<object, ReadonlySet<string>>()
 
 /** Remembers the chaos pods that this pass replaces. */

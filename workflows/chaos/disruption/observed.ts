@@ -99,7 +99,7 @@ export interface ChaosPod extends ObservedObject {
   /** `DeadlineExceeded`, `Evicted`; of the pod. */
   readonly reason: string
   readonly injector: InjectorState
-  /** Why it has failed or not injected, or what is simulated, by its injector or its node; absent: nothing is known. */
+  /** The reason of a failure, or the simulated commands, as the injector or the node reports them; absent when unknown. */
   readonly message?: string
   /** Its target has no process, and nothing is disturbed (in `pawl dev` alone). */
   readonly isSimulated?: true
@@ -131,7 +131,7 @@ export function chaosPodView(pod: Pod): ChaosPod {
   }
 }
 
-/** What stands in the status travels with every pass. */
+/** The status travels with every pass. */
 const LONGEST_MESSAGE = 500
 
 function saidBy({ status = {} }: Pod): Pick<ChaosPod, 'message' | 'isSimulated'> {

@@ -146,7 +146,7 @@ function reportOf({
   said,
 }: Pick<Ended, 'acceptedMs' | 'startedMs' | 'finishedMs' | 'exit' | 'said'>) {
   const { isWell, ...end } = containerEnd(exit)
-  // As the kubelet does it: the message of the process is that of the container.
+  // As in the kubelet, the termination message of the process becomes the message of the container.
   const container = said === undefined || said.message === '' ? end : { ...end, message: said.message }
   const phase = isWell ? ('Succeeded' as const) : ('Failed' as const)
   return { phase, acceptedMs, startedMs, finishedMs, container, ...(said && { said }) } satisfies Report

@@ -71,7 +71,7 @@ const CRON = 'When to start a job, in cron syntax; instead of an interval.'
 
 const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
   ref: record('A component version in a repository; instead of inline.', {
-    repositoryContext: anyMap('The repository; default is that of the Context.'),
+    repositoryContext: anyMap('The repository; defaults to the repository of the Context.'),
     componentName: required(text('Name of the component.')),
     version: required(text('Version of the component.')),
   }),

@@ -32,7 +32,7 @@ export interface Sending {
   readonly isFinished: boolean
 }
 
-/** @returns the object as it is now; undefined when another user's object stays by the policy, or a finished object is gone. @throws KubeError, DeployError */
+/** @returns the current object; undefined when another user's object stays by the policy, or a finished object is gone. @throws KubeError, DeployError */
 export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
   const sending = { ...wanted, manifest: placed(wanted) }
   const path = objectPath(sending)

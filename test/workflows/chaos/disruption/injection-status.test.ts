@@ -105,7 +105,7 @@ describe('what is told of each target', () => {
     })
   })
 
-  it('has the message of what is not injected, and of what is simulated, and says it in one sentence', () => {
+  it('has one sentence for each target that is not injected or that is simulated', () => {
     const pods = [
       { ...named('a', 'dns-disruption', false), message: 'not injected: no iptables' },
       { ...named('b', 'dns-disruption', true), isSimulated: true as const, message: 'simulated: x' },

@@ -55,7 +55,7 @@ describe('the status of a chaos pod', () => {
     })
   })
 
-  it('has the message of the injector: what is simulated when it is ready, else why it has not injected', () => {
+  it('has the message of the injector: the simulation when it is ready, else the reason of the failure', () => {
     const said = (isSimulated: boolean, message: string) => ({ said: { isSimulated, message } })
     const condition = (report: Report) =>
       merged({ phase: 'Pending' }, report).conditions?.find(({ type }) => type === 'pawl.dev/injector')

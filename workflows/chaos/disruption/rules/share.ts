@@ -30,7 +30,7 @@ export function countText(count: Count): string {
   return 'percent' in count ? `${count.percent}%` : String(count.number)
 }
 
-/** `76`, `76%` and ` 76% ` alike; undefined for what is neither. */
+/** Accepts `76`, `76%` and ` 76% `; undefined for any other text. */
 export function readPercent(value: unknown): number | undefined {
   const count = readCount(typeof value === 'string' ? value.trim() : value)
   if (count === undefined) return undefined

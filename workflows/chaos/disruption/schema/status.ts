@@ -20,7 +20,7 @@ const targetInjection = record('One kind on one target.', {
   injectionStatus: oneOf('What became of it.', TARGET_INJECTION_STATUSES),
   since: timestamp('When it was injected first.'),
   simulated: flag('Whether nothing is disturbed, because the target has no process; only in pawl dev.'),
-  message: text('Why it is not injected, or what is simulated, as its injector says.'),
+  message: text('The reason why the target is not injected, or the simulated commands, as the injector reports them.'),
 })
 
 const targetState = record('One target.', {
