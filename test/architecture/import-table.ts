@@ -20,6 +20,8 @@ export interface Row {
 const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
+/** Runs also in processes that may read no other module of the kit. */
+const EXACT_JSON = '^workflows/kit/kind/exact-json\\.ts$'
 /** What of the kit knows no Temporal, and runs. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
@@ -290,7 +292,7 @@ export const TABLE: readonly Row[] = [
     sentence:
       'rendering imports of its wing what lies at its top, bounded work, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', KIT, WING],
+    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', KIT, EXACT_JSON, WING],
     packages: ANY,
   },
   {

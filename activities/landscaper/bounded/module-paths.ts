@@ -9,14 +9,20 @@ import { dirname, join, resolve, sep } from 'node:path'
  * Paths of files and of whole folders, none of them inside another one.
  *
  * @param code folder with the modules of its own that it imports.
+ * @param modules further files that it imports.
  * @throws Error when a package is not installed.
  */
-export function modulePaths(file: string, code: string, packages: readonly string[]): readonly string[] {
+export function modulePaths(
+  file: string,
+  code: string,
+  packages: readonly string[],
+  modules: readonly string[] = [],
+): readonly string[] {
   const homes = packages.flatMap((name) => stations(placeOf(name, file)))
-  const looked = [file, ...homes].flatMap((home) =>
+  const looked = [file, ...modules, ...homes].flatMap((home) =>
     above(home).flatMap((folder) => [join(folder, 'node_modules'), join(folder, 'package.json')]),
   )
-  return outermost([file, resolve(code), ...looked])
+  return outermost([file, resolve(code), ...modules, ...looked])
 }
 
 // Node 24 takes a folder's own permission away when one is given for something inside it.

@@ -3,6 +3,7 @@
 // a token, and each alias a look through the whole document. Where it is read, bounded/tenant-data.ts decides.
 // The npm parser is stricter than Go's; what it complains of is put before Go's own, see yaml-by-go.ts.
 
+import { readJson } from '../../../workflows/kit/kind/exact-json.ts'
 import { isNode, LineCounter, parseDocument, type Document, type YAMLParseError } from 'yaml'
 import { excessOf } from '../bounded/yaml-effort.ts'
 import { onlyJson } from './yaml-tags.ts'
@@ -71,7 +72,7 @@ export function readYaml(text: string): unknown {
 function jsonIn(text: string): { readonly value: unknown } | undefined {
   if (!/^[ \n\r]*[[{]/.test(text)) return undefined
   try {
-    return { value: JSON.parse(text) as unknown }
+    return { value: readJson(text) }
   } catch {
     return undefined
   }

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { parseAllDocuments } from 'yaml'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
+import { exactInteger } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 
 export interface Document {
@@ -40,7 +41,7 @@ async function contentOf(file: string): Promise<string | undefined> {
 
 /** Problems are added to the list. */
 export function documentsIn(name: string, content: string, problems: string[]): readonly Document[] {
-  const parsed = parseAllDocuments(content, { logLevel: 'silent' })
+  const parsed = parseAllDocuments(content, { logLevel: 'silent', intAsBigInt: true })
   const many = parsed.length > 1
   return (Array.isArray(parsed) ? parsed : []).flatMap((one, index) => {
     const at = many ? `${name}, document ${index + 1}` : name
@@ -50,7 +51,10 @@ export function documentsIn(name: string, content: string, problems: string[]): 
       problems.push(`${at}: line ${where?.line ?? 0}, column ${where?.col ?? 0}: no YAML (${error.code})`)
       return []
     }
-    const value: unknown = one.toJS({ maxAliasCount: 100 })
+    const value: unknown = one.toJS({
+      maxAliasCount: 100,
+      reviver: (_key, found) => (typeof found === 'bigint' ? exactInteger(found) : found),
+    })
     return value === null || value === undefined ? [] : objectsIn(at, value, problems)
   })
 }

@@ -1,5 +1,6 @@
 // `pawl plan -f`: reads, rehearses, tells.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { parse, stringify } from 'yaml'
 
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
@@ -39,7 +40,7 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
     const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
     const told = {
       text: () => drawnPlan(plan, { paint, hasJournal: expected !== undefined }),
-      json: () => `${JSON.stringify(plan, null, 2)}\n`,
+      json: () => `${writeJson(plan, 2)}\n`,
       yaml: () => stringify(plan),
     }
     await print(told[flags.output]())
