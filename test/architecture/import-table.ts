@@ -350,6 +350,7 @@ export const TABLE: readonly Row[] = [
       '^worker/server/',
       '^activities/(?:index\\.ts$|(?:journal|kube|run)/)',
       KIT,
+      EXACT_JSON,
       '^workflows/kit/dsl/index\\.ts$',
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],

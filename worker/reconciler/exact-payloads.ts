@@ -21,13 +21,15 @@ class ExactJsonConverter implements PayloadConverterWithEncoding {
   readonly #plain = new JsonPayloadConverter()
   readonly encodingType = this.#plain.encodingType
 
-  toPayload<T>(value: T): Payload | undefined {
+  toPayload(value: unknown): Payload | undefined {
     if (value === undefined) return undefined
     const json = writeJson(value) as string | undefined
     if (json === undefined) return undefined
     return { metadata: { [METADATA_ENCODING_KEY]: words.encode(this.encodingType) }, data: words.encode(json) }
   }
 
+  // The interface lets the caller say what the value is.
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
   fromPayload<T>(payload: Payload): T {
     if (payload.data === undefined || payload.data === null) throw new ValueError('a payload has no data')
     return readJson(texts.decode(payload.data)) as T

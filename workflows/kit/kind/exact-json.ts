@@ -6,11 +6,13 @@
 //   N4. Text without a long number costs one search more than JSON.parse.
 
 interface RawNumbers {
-  parse(
-    text: string,
-    reviver: (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown,
-  ): unknown
-  rawJSON(text: string): unknown
+  readonly parse: (text: string, reviver: (key: string, value: unknown, context: Source) => unknown) => unknown
+  readonly rawJSON: (text: string) => unknown
+}
+
+interface Source {
+  /** Of numbers and other values that have no parts. */
+  readonly source?: string
 }
 
 // Newer than the library types of `es2023`.
@@ -35,14 +37,14 @@ const INTEGER = /^-?\d+$/
 /** The value of a JSON text (N1). @throws SyntaxError, NumberRangeError (N3) */
 export function readJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text) as unknown
-  let isTooLarge = false
+  const tooLarge = new Set<unknown>()
   const value = parse(text, (_key, found, { source }) => {
     if (typeof found !== 'number' || source === undefined) return found
     const exact = numberOf(source)
-    isTooLarge ||= exact === Infinity || exact === -Infinity
+    if (Math.abs(Number(exact)) === Infinity) tooLarge.add(exact)
     return exact
   })
-  if (isTooLarge) throw new NumberRangeError(pathOfInfinity(value) ?? '')
+  if (tooLarge.size > 0) throw new NumberRangeError(pathOfInfinity(value) ?? '')
   return value
 }
 
