@@ -30,8 +30,8 @@ export class NumberRangeError extends Error {
   }
 }
 
-/** 16 digits, or an exponent of three: shorter numbers lose nothing. Texts may match, too, which costs time only. */
-const LONG_NUMBER = /\d{16}|\d[eE]\+?\d{3}/
+/** The start of a number with 16 digits, or with an exponent of three: other numbers lose nothing. Texts may match, too, which costs time only. */
+const LONG_NUMBER = /(?:^|[:[,])\s*-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
 const INTEGER = /^-?\d+$/
 
 /** The value of a JSON text (N1). @throws SyntaxError, NumberRangeError (N3) */
