@@ -2,6 +2,52 @@ import tseslint from 'typescript-eslint'
 
 const PURE = ['workflows/**/*.ts']
 
+/** Modules through which user data passes: JSON.parse and JSON.stringify lose digits of integers beyond 2^53, or throw (ADR 62). */
+const USER_DATA = [
+  'activities/journal/clean-text.ts',
+  'activities/journal/database.ts',
+  'activities/journal/write/event-rows.ts',
+  'activities/kube/http-client.ts',
+  'activities/kube/watch-stream.ts',
+  'activities/landscaper/bounded/data-worker.ts',
+  'activities/landscaper/bounded/packed-items.ts',
+  'activities/landscaper/bounded/tenant-data.ts',
+  'activities/landscaper/components/job-blueprints.ts',
+  'activities/landscaper/components/normal-json.ts',
+  'activities/landscaper/components/registry-client.ts',
+  'activities/landscaper/deploy/run/item-export.ts',
+  'activities/landscaper/execution/items.ts',
+  'activities/landscaper/further-rules.ts',
+  'activities/landscaper/installation/sub-installation-objects.ts',
+  'activities/landscaper/render/executor.ts',
+  'activities/landscaper/render/mappings.ts',
+  'activities/landscaper/render/rendered-output.ts',
+  'activities/landscaper/render/schema-process.ts',
+  'activities/landscaper/render/template-engine.ts',
+  'activities/yaml/read-yaml.ts',
+  'activities/run/level/fit-states.ts',
+  'activities/run/level/own-calls.ts',
+  'worker/api/wire.ts',
+  'worker/cli/ask/changes.ts',
+  'worker/cli/ask/diff.ts',
+  'worker/cli/ask/get.ts',
+  'worker/cli/ask/history.ts',
+  'worker/cli/plan/differences.ts',
+  'worker/cli/plan/plan-files.ts',
+  'worker/cli/steer/open-object.ts',
+  'worker/cli/wing-commands.ts',
+  'worker/cli/yaml-text.ts',
+  'worker/reconciler/exact-payloads.ts',
+  'worker/reconciler/result-guard.ts',
+  'worker/webhook/review.ts',
+  'worker/webhook/server.ts',
+  'workflows/kit/kind/projection.ts',
+  'workflows/kit/run/loop/own-calls.ts',
+  'workflows/kit/run/loop/recording.ts',
+  'workflows/kit/run/loop/temporal.ts',
+  'workflows/landscaper/execution/routes.ts',
+]
+
 export default tseslint.config(
   { ignores: ['node_modules', 'deploy', 'coverage', '**/*.gen.ts'] },
   ...tseslint.configs.strictTypeChecked,
@@ -45,6 +91,17 @@ export default tseslint.config(
     ignores: ['examples/**/*.activities.ts'],
     rules: {
       'no-restricted-globals': ['error', 'process', 'console', 'setTimeout', 'setInterval', 'fetch', 'require'],
+    },
+  },
+  {
+    files: USER_DATA,
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: 'not replayable' },
+        { object: 'JSON', property: 'parse', message: 'use readJson' },
+        { object: 'JSON', property: 'stringify', message: 'use writeJson' },
+      ],
     },
   },
   {

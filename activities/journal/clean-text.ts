@@ -3,6 +3,7 @@
 //   C1. U+0000 becomes U+FFFD everywhere, lone surrogates in JSON too (in plain text the encoding to UTF-8 does that).
 //   C2. What is clean stays the same value.
 
+import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import {
   type KyselyPlugin,
   OperationNodeTransformer,
@@ -28,9 +29,9 @@ function cleanText(text: string): string {
 
 /** A JSON value as PostgreSQL will give it back, so that what is known and what comes can be compared. */
 export function cleanJson<T extends object>(value: T): T {
-  const text = JSON.stringify(value)
+  const text = writeJson(value)
   const clean = cleanText(text)
-  return clean === text ? value : (JSON.parse(clean) as T)
+  return clean === text ? value : (readJson(clean) as T)
 }
 
 /** Cleans every parameter of every query. */

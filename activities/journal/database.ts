@@ -9,6 +9,7 @@ import {
   PostgresDialect,
 } from 'kysely'
 import pg from 'pg'
+import { readJson } from '../../workflows/kit/index.ts'
 import { CleanTextPlugin } from './clean-text.ts'
 import { type ConnectionLimits, connectionTo } from './connection.ts'
 import { PreparingClient } from './prepared.ts'
@@ -240,6 +241,8 @@ export interface Database {
 
 // Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.
 const INT8_OID = 20
+const JSON_OID = 114
+const JSONB_OID = 3802
 
 // A process that is stopped or cut off in the middle of a transaction holds its rows, and whoever takes over its work waits for them. As long as
 // a workflow task and a claimed wake may take.
@@ -270,6 +273,9 @@ export function openDatabase(
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
+  // Projections may hold integers that a double does not.
+  types.setTypeParser(JSON_OID, readJson)
+  types.setTypeParser(JSONB_OID, readJson)
   const settings = lax ? { options: '-c synchronous_commit=off' } : {}
   const pool = new pg.Pool({
     ...connectionTo(url, limits),

@@ -3,6 +3,7 @@
 //
 // It knows no kubeconfig: where the server is, and as whom it is asked, is its access (client.ts, plain-access.ts).
 
+import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import { buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
 import { KubeError } from './kube-error.ts'
 import { createLiveAgent, PROBE_AFTER_MS, type SilenceLimits } from './live-agent.ts'
@@ -87,7 +88,7 @@ const SIZES = new WeakMap<object, number>()
 
 /** Length of the text that an answer was parsed from; of anything else that of its JSON. */
 export function answerBytes(answer: object): number {
-  return SIZES.get(answer) ?? JSON.stringify(answer).length
+  return SIZES.get(answer) ?? writeJson(answer).length
 }
 
 export class HttpKubeClient implements KubeClient {
@@ -124,7 +125,7 @@ export class HttpKubeClient implements KubeClient {
       throw KubeError.fromResponse(`${method} ${path}`, response, text, options.body)
     if (text === '') return {} as T
     try {
-      const answer: unknown = JSON.parse(text)
+      const answer: unknown = readJson(text)
       if (typeof answer === 'object' && answer !== null) SIZES.set(answer, text.length)
       return answer as T
     } catch {
@@ -154,7 +155,7 @@ export class HttpKubeClient implements KubeClient {
           ...formsOf(options),
           ...tokenAgain(this.#headers, options),
         },
-        ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+        ...(options.body !== undefined && { body: writeJson(options.body) }),
         ...(this.#dispatcher !== undefined && { dispatcher: this.#dispatcher }),
         ...(options.signal !== undefined && { signal: options.signal }),
         headersTimeout: CLIENT_TIMEOUT_MS,

@@ -4,6 +4,7 @@
 //   P2. The next chunk is asked for only when the caller has taken the messages before it (back-pressure).
 //   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
 
+import { readJson } from '../../workflows/kit/index.ts'
 import type { EventType } from '../journal/write/incoming.ts'
 import type { KubeObject } from './client.ts'
 
@@ -153,7 +154,7 @@ const TOO_LARGE = 'ResourceVersionTooLarge'
 /** The Status in the body of a refused request; proxies answer with anything. */
 export function parseStatus(text: string): StatusAnswer {
   try {
-    const status: unknown = JSON.parse(text)
+    const status: unknown = readJson(text)
     if (typeof status === 'object' && status !== null) return statusAnswer(status)
   } catch {
     // No Status: the code of the answer says enough.
@@ -169,7 +170,7 @@ export function needsList({ code, reason }: Pick<StatusAnswer, 'code' | 'reason'
 
 function parseJson(line: string): RawMessage {
   try {
-    const message: unknown = JSON.parse(line)
+    const message: unknown = readJson(line)
     if (typeof message === 'object' && message !== null) return message
   } catch {
     // Reported below.

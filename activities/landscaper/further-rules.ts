@@ -3,7 +3,7 @@
 //   F1. What takes more than it may is refused where the object alone is to blame (an archive that nobody could unpack), and else passes: a job tells.
 //   F2. The Execution of an Installation has what a job has rendered: that job runs what can run and tells the rest, with or without a webhook.
 
-import { type FurtherRules, ownerOfKind, type Problem } from '../../workflows/kit/index.ts'
+import { type FurtherRules, ownerOfKind, type Problem, writeJson } from '../../workflows/kit/index.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { fieldsOf, textOf } from '../../workflows/landscaper/json-fields.ts'
@@ -38,5 +38,5 @@ export function openFurtherRules(): FurtherRules {
 }
 
 function mayListSome(blueprint: unknown): boolean {
-  return JSON.stringify(fieldsOf(blueprint)['inline'] ?? '').includes('subinstallations')
+  return writeJson(fieldsOf(blueprint)['inline'] ?? '').includes('subinstallations')
 }

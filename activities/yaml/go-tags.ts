@@ -3,6 +3,8 @@
 import { isUtf8 } from 'node:buffer'
 import { isScalar, type ScalarTag, type Tags } from 'yaml'
 
+import { exactInteger } from '../../workflows/kit/kind/exact-json.ts'
+
 // Types that Go's decoder leaves as text, and that JSON does not have.
 const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
 
@@ -21,44 +23,51 @@ export const GO_INTEGERS: readonly ScalarTag[] = [
   integer(/^[-+]?0B[01_]+$/, 2),
 ]
 
-function integer(test: RegExp, radix: number): ScalarTag {
+function integer(test: RegExp, radix: 8 | 16 | 2): ScalarTag {
   return {
     tag: 'tag:yaml.org,2002:int',
     default: true,
     test,
     resolve: (text) => {
-      const value = parseInt(text.replace(/^[-+]?0./, '').replaceAll('_', ''), radix)
+      const value = BigInt(`${PREFIXES[radix]}${text.replace(/^[-+]?0./, '').replaceAll('_', '')}`)
       return text.startsWith('-') ? -value : value
     },
   }
 }
 
+const PREFIXES = { 8: '0o', 16: '0x', 2: '0b' }
+/** A prefix without a digit. */
+const NO_DIGIT = /^[-+]?0(?:[xXbBoO]_*|_+)$/
+/** A double holds 309 digits of an integer. */
+const MOST_DIGITS = 309
+
+// The one place where YAML numbers become values: an integer keeps every digit (exact-json.ts).
 function asGoCounts(tag: ScalarTag): ScalarTag {
   return {
     ...tag,
     resolve(text, onError, options) {
-      const resolved = tag.resolve(text, onError, options)
+      if (NO_DIGIT.test(text)) return text
+      const isTooLong = text.length > MOST_DIGITS && /^[-+]?\d[\d_]*$/.test(text)
+      const resolved = isTooLong ? Infinity : tag.resolve(text, onError, { ...options, intAsBigInt: true })
       const value = isScalar(resolved) ? resolved.value : resolved
+      if (typeof value === 'bigint') {
+        const hasNoRoom = /^[-+]?0\w/.test(text) && (value < LEAST || value > MOST)
+        return hasNoRoom ? withoutBase(text) : exactInteger(value)
+      }
       if (Number.isNaN(value) && !/nan/i.test(text)) return text
-      return /^[-+]?0\w/.test(text) && isTooLong(text, value) ? withoutBase(text) : resolved
+      if (!Number.isFinite(value)) onError('the number is not finite or too large; expected at most 1.8e308')
+      return resolved
     },
   }
 }
 
+// Of integers with a base, those that have no room in 64 bits are not integers for Go.
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n]
-
-/** Of an integer with a base: it has no room in 64 bits. */
-function isTooLong(text: string, value: unknown): boolean {
-  if (!Number.isInteger(value) || Math.abs(value as number) < 2 ** 63) return false
-  const [, sign = '', written = ''] = /^([-+]?)(\w+)$/.exec(text.replaceAll('_', '')) ?? []
-  const exact = BigInt(/^0\d/.test(written) ? `0o${written}` : written.toLowerCase())
-  return sign === '-' ? -exact < LEAST : exact > MOST
-}
 
 // What has digits alone is then read as a decimal number.
 function withoutBase(text: string): unknown {
   const digits = text.replaceAll('_', '')
-  return /^[-+]?\d+$/.test(digits) ? Number(digits) : text
+  return /^[-+]?\d+$/.test(digits) ? exactInteger(BigInt(digits.replace('+', ''))) : text
 }
 
 const binary: ScalarTag = {

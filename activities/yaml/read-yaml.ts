@@ -13,6 +13,7 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml'
+import { readJson } from '../../workflows/kit/kind/exact-json.ts'
 import { type ExpandedSize, expandAliases } from './expand-aliases.ts'
 import { onlyJson } from './go-tags.ts'
 import { excessOf, type YamlEffort } from './yaml-effort.ts'
@@ -130,7 +131,7 @@ export function parseYamlDocuments(text: string, options: YamlOptions = {}): rea
 function jsonIn(text: string): { readonly value: unknown } | undefined {
   if (!/^[ \n\r]*[[{]/.test(text)) return undefined
   try {
-    return { value: JSON.parse(text) as unknown }
+    return { value: readJson(text) }
   } catch {
     return undefined
   }

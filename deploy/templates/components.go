@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,14 +43,10 @@ func newComponentScope(wanted renderRequest) (*componentScope, error) {
 	if wanted.Contents == nil {
 		return nil, nil
 	}
-	var binding struct {
-		Own        map[string]any `json:"cd"`
-		Components struct {
-			All []any `json:"components"`
-		} `json:"components"`
-	}
-	err := json.Unmarshal(wanted.Binding, &binding)
-	return &componentScope{own: binding.Own, all: binding.Components.All, contents: wanted.Contents}, err
+	binding, err := decodeJSON(wanted.Binding)
+	own, _ := fieldsOf(binding)["cd"].(map[string]any)
+	all, _ := fieldsOf(fieldsOf(binding)["components"])["components"].([]any)
+	return &componentScope{own: own, all: all, contents: wanted.Contents}, err
 }
 
 func (s *componentScope) wantedContents() []contentPlace {

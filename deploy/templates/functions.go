@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +25,9 @@ func templateFunctions(r *renderer) template.FuncMap {
 	funcs["readDir"] = r.files.list
 	funcs["toYaml"] = toYAML
 	funcs["fromYaml"] = fromYAML
+	funcs["mustFromJson"] = func(text string) (any, error) { return decodeJSON([]byte(text)) }
+	// Sprig's own ignores the error, too.
+	funcs["fromJson"] = func(text string) any { value, _ := decodeJSON([]byte(text)); return value }
 	funcs["parseOCIRef"] = parseOCIRef
 	funcs["ociRefRepo"] = func(ref string) string { return parseOCIRef(ref)[0] }
 	funcs["ociRefVersion"] = func(ref string) string { return parseOCIRef(ref)[1] }
@@ -35,6 +37,9 @@ func templateFunctions(r *renderer) template.FuncMap {
 }
 
 func toYAML(value any) (string, error) {
+	if err := checkYAMLNumbers(value, ""); err != nil {
+		return "", err
+	}
 	data, err := yaml.Marshal(value)
 	return strings.TrimSuffix(string(data), "\n"), err
 }
@@ -54,8 +59,7 @@ func fromYAML(source any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var value any
-	return value, json.Unmarshal(converted, &value)
+	return decodeJSON(converted)
 }
 
 // parseOCIRef splits a reference into repository and version: the digest if there is one, else the tag, else nothing.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +25,8 @@ type renderer struct {
 func renderGoTemplate(wanted renderRequest, scope renderScope) (string, error) {
 	r := &renderer{files: newBlueprintFiles(wanted.Files), scope: scope, remaining: wanted.LimitBytes}
 	r.funcs = templateFunctions(r)
-	var binding any
-	if err := json.Unmarshal(wanted.Binding, &binding); err != nil {
+	binding, err := decodeJSON(wanted.Binding)
+	if err != nil {
 		return "", stageError{"request", err}
 	}
 	output, err := r.render(wanted.Name, string(wanted.Template), binding)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ func spiffTemplate(wanted renderRequest) (yaml.Node, error) {
 		}
 		return node, nil
 	}
-	value, err := fromJSON(json.RawMessage(wanted.Template))
+	value, err := decodeSpiffJSON("template", wanted.Template)
 	if err != nil {
 		return nil, stageError{"request", err}
 	}
@@ -85,7 +84,7 @@ func spiffTemplate(wanted renderRequest) (yaml.Node, error) {
 
 // What was the state the last time is a stub of the next: it goes where the template has a state node.
 func spiffStates(state json.RawMessage) ([]yaml.Node, error) {
-	value, err := fromJSON(state)
+	value, err := decodeSpiffJSON("state", state)
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -94,7 +93,7 @@ func spiffStates(state json.RawMessage) ([]yaml.Node, error) {
 }
 
 func spiffVariables(binding json.RawMessage) (map[string]any, error) {
-	value, err := fromJSON(binding)
+	value, err := decodeSpiffJSON("binding", binding)
 	if err != nil {
 		return nil, err
 	}
@@ -117,45 +116,6 @@ func memoryFiles(files map[string]fileContent) (vfs.FileSystem, error) {
 		}
 	}
 	return tree, nil
-}
-
-// fromJSON keeps whole numbers whole, as a template has them that writes them itself. The original makes them floats, which
-// Spiff can neither append to a text nor count with; only a division of two whole numbers shows the difference.
-func fromJSON(data json.RawMessage) (any, error) {
-	if len(data) == 0 {
-		return nil, nil
-	}
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	return withNumbers(value)
-}
-
-func withNumbers(value any) (any, error) {
-	var err error
-	switch found := value.(type) {
-	case json.Number:
-		if whole, err := found.Int64(); err == nil {
-			return whole, nil
-		}
-		return found.Float64()
-	case map[string]any:
-		for key, entry := range found {
-			if found[key], err = withNumbers(entry); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for index, entry := range found {
-			if found[index], err = withNumbers(entry); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return value, nil
 }
 
 func nodeToJSON(node yaml.Node, limitBytes int) ([]byte, error) {

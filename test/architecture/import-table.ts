@@ -20,6 +20,8 @@ export interface Row {
 const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
+/** Runs also in processes that may read no other module of the kit. */
+const EXACT_JSON = '^workflows/kit/kind/exact-json\\.ts$'
 /** What of the kit knows no Temporal, and runs. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
@@ -241,9 +243,9 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: 'the reader and the writer of YAML import nothing but each other',
+    sentence: 'the reader and the writer of YAML import each other and the kit\'s reader of numbers',
     of: /^activities\/yaml\//,
-    may: ['^activities/yaml/'],
+    may: ['^activities/yaml/', EXACT_JSON],
     packages: /^(?:yaml|node:buffer)$/,
   },
   {
@@ -301,7 +303,7 @@ export const TABLE: readonly Row[] = [
     sentence:
       'rendering imports of its wing what lies at its top, bounded work, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/yaml/', KIT, WING],
+    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/yaml/', KIT, EXACT_JSON, WING],
     packages: ANY,
   },
   {
@@ -359,6 +361,7 @@ export const TABLE: readonly Row[] = [
       '^worker/server/',
       '^activities/(?:index\\.ts$|(?:journal|kube|run|yaml)/)',
       KIT,
+      EXACT_JSON,
       '^workflows/kit/dsl/index\\.ts$',
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],

@@ -1,6 +1,7 @@
 // How the questions travel over HTTP: POST /v1/ask/<question> with an object of named fields, answered by {"answer": ...}. Times are texts of
 // ISO 8601, maps are objects by uid, what is not there is null. The shapes for people: docs/api.md.
 
+import { writeJson } from '../../workflows/kit/index.ts'
 import { MOST_EVENTS } from '../../activities/journal/read/limits.ts'
 import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
 import type { Input, JsonObject } from './input.ts'
@@ -128,7 +129,7 @@ function times(from: Date | undefined, to: Date | undefined) {
 
 /** What goes over the wire; times become texts by themselves. */
 export function answerText(answer: unknown): string {
-  return JSON.stringify({
+  return writeJson({
     answer: answer instanceof Map ? Object.fromEntries(answer as ReadonlyMap<string, unknown>) : (answer ?? null),
   })
 }

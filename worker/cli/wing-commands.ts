@@ -1,5 +1,6 @@
 // The commands that wings have for people: `pawl NAME VERB`, made from the values of the registry, and done with the person's own rights.
 
+import { writeJson } from '../../workflows/kit/index.ts'
 import { Command, Option } from 'commander'
 
 import { type CommandDone, CommandUsageError, type WingCommand, type WingCommands } from '../../activities/command.ts'
@@ -59,6 +60,6 @@ async function runCommand(load: WingCommand['load'], own: readonly Option[], fla
 }
 
 async function written({ lines, data }: CommandDone, output: Flags['output']): Promise<string> {
-  if (output === 'json') return `${JSON.stringify(data, null, 2)}\n`
+  if (output === 'json') return `${writeJson(data, 2)}\n`
   return output === 'yaml' ? await yamlText(data) : linesText(lines)
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 import { modulePath } from '../server/config.ts'
+import { EXACT_PAYLOADS } from './payload-codec.ts'
 import { type FreshBundle, keptBundle, maker } from './kept-bundle.ts'
 
 /** How folders begin whose names stand in bundles. */
@@ -93,6 +94,7 @@ async function bundled({ webpackConfigHook, ...wanted }: Wanted): Promise<FreshB
   }
   const { code } = await bundleWorkflowCode({
     ...wanted,
+    payloadConverterPath: EXACT_PAYLOADS,
     webpackConfigHook: (given) => {
       const config = webpackConfigHook(given)
       return { ...config, plugins: [...(config.plugins ?? []), telling] }

@@ -21,6 +21,9 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1
 
+/** Payloads in which no integer loses a digit; in every bundle. */
+export const EXACT_PAYLOADS = modulePath('reconciler/exact-payloads.ts')
+
 /** What has to be in the bundle of the workflows beside a payload key. */
 export const SEALED_FAILURES = modulePath('reconciler/sealed-failures.ts')
 
@@ -72,9 +75,10 @@ function readKey(text: string, where: string): readonly [name: string, key: Buff
 
 /** For `Client` and `Worker`: what is large is packed, and with a key sealed then. */
 export function payloadConverter(path: string | undefined): { readonly dataConverter: DataConverter } {
-  if (path === undefined) return { dataConverter: { payloadCodecs: [packingCodec] } }
+  const payloadConverterPath = EXACT_PAYLOADS
+  if (path === undefined) return { dataConverter: { payloadConverterPath, payloadCodecs: [packingCodec] } }
   const payloadCodecs = [packingCodec, sealingCodec(readPayloadKeys(path))]
-  return { dataConverter: { payloadCodecs, failureConverterPath: SEALED_FAILURES } }
+  return { dataConverter: { payloadConverterPath, payloadCodecs, failureConverterPath: SEALED_FAILURES } }
 }
 
 export function sealingCodec({ keys, sealing = '' }: PayloadKeys): PayloadCodec {

@@ -1,6 +1,7 @@
 // What an activity returns goes to Temporal, which refuses what is over 2 MiB: a workflow task, or the activity, would be tried again for ever and say nothing. So results are
 // measured before they are sent, in bytes and packed as they travel, and one that is too large is a final failure that names the object.
 
+import { writeJson } from '../../workflows/kit/index.ts'
 import { finalFailure } from '../../activities/kube/errors.ts'
 import { MOST_UNPACKED_BYTES, packedBytes } from './packing-codec.ts'
 
@@ -18,7 +19,7 @@ const ENVELOPE_BYTES = 1024
  */
 export function sizedResult<Result>(activityType: string, args: readonly unknown[], result: Result): Result {
   // Bytes are sent as they are, all else as JSON.
-  const data = result instanceof Uint8Array ? result : result === undefined ? '' : JSON.stringify(result)
+  const data = result instanceof Uint8Array ? result : result === undefined ? '' : writeJson(result)
   const bytes = typeof data === 'string' ? bytesOf(data) : data.byteLength
   if (bytes <= MOST_RESULT_BYTES) return result
   const packed = packedBytes(data)

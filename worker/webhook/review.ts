@@ -8,7 +8,13 @@
 //
 // Source: admission.k8s.io/v1.
 
-import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
+import {
+  type Admission,
+  type AdmissionOperation,
+  type Problem,
+  problemText,
+  writeJson,
+} from '../../workflows/kit/index.ts'
 import { isAskedAbout, isNewOrChanged } from './asked-writes.ts'
 import { type Fields, fieldsOf, isFields } from './fields.ts'
 import type { AskFurther, MutateFurther } from './further.ts'
@@ -62,7 +68,7 @@ export function answerMutation(
   const review = reviewIn(body)
   if (review === undefined) return undefined
   const operations = changesOf(review.request, admissions, further)
-  const patch = () => Buffer.from(JSON.stringify(operations)).toString('base64')
+  const patch = () => Buffer.from(writeJson(operations)).toString('base64')
   return answered(review, { allowed: true, ...(operations.length > 0 && { patchType: 'JSONPatch', patch: patch() }) })
 }
 

@@ -1,5 +1,6 @@
 // The HTTPS server that API servers ask. Certificates are changed while it serves: connections that are open stay.
 
+import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -96,7 +97,7 @@ async function answer(
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return undefined
   }
@@ -104,5 +105,5 @@ function parsed(text: string): unknown {
 
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(body))
+  response.end(writeJson(body))
 }

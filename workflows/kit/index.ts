@@ -77,6 +77,7 @@ export {
   valueAt,
 } from './kind/projection.ts'
 export { contentHash } from './kind/content-hash.ts'
+export { exactInteger, NumberRangeError, readJson, writeJson } from './kind/exact-json.ts'
 export { parseDuration } from './kind/duration.ts'
 export { fieldsOf, hasField, listOf, textOf } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'

@@ -1,7 +1,7 @@
 // The statements of one journaled batch. Multi-row, one JSON parameter each: a batch takes six round trips, whatever its size.
 
 import { sql, type Transaction } from 'kysely'
-import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
+import { type GroupKind, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import type { Known } from './classify.ts'
 import type { EventType } from './incoming.ts'
@@ -66,7 +66,7 @@ export async function journaledVersions(
   if (versions.length === 0) return new Set()
   const { rows } = await sql<{ version: string }>`
     select distinct e.uid || ' ' || e.resource_version as version
-    from json_to_recordset(${JSON.stringify(versions)}::json) as v(uid text, "resourceVersion" bigint)
+    from json_to_recordset(${writeJson(versions)}::json) as v(uid text, "resourceVersion" bigint)
     join watch_event e on e.uid = v.uid and e.resource_version = v."resourceVersion"`.execute(trx)
   return new Set(rows.map(({ version }) => version))
 }
@@ -87,7 +87,7 @@ export async function upsertObjects(
                         presumed_deleted, updated_at)
     select ${cluster}, s."group", s.kind, s.uid, s.namespace, s.name, s."ownerUid", s."resourceVersion", s.seq, s.projection, s.hash,
            s.deleted, s."presumedDeleted", ${now}
-    from (select * from json_to_recordset(${JSON.stringify(states)}::json) as r(
+    from (select * from json_to_recordset(${writeJson(states)}::json) as r(
       "group" text, kind text, uid text, namespace text, name text, "ownerUid" text, "resourceVersion" bigint, seq bigint,
       projection jsonb, hash text, deleted boolean, "presumedDeleted" boolean) order by r.uid, r."group", r.kind) s
     on conflict (cluster, api_group, kind, uid) do update set
@@ -115,7 +115,7 @@ export async function insertEvents(
                              outcome, reason)
     select e.seq, ${now}, ${cluster}, e.api_group, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer,
            e.projection, e.outcome, e.reason
-    from json_to_recordset(${JSON.stringify(events)}::json) as e(
+    from json_to_recordset(${writeJson(events)}::json) as e(
       seq bigint, api_group text, kind text, uid text, namespace text, name text, resource_version bigint, type text, projection jsonb,
       outcome text, reason text, source text, writer text)`.execute(trx)
 }

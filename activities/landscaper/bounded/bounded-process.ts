@@ -5,12 +5,15 @@
 //   B1. It ends with us, however we end: by the loss of its channel, and in the midst of work by its own clock.
 
 import { fork } from 'node:child_process'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { boundedBy, clock, HEAP_LIMIT_MIB, type BoundedThread } from './bounded-thread.ts'
 import { modulePaths } from './module-paths.ts'
 
-/** Of the wing: what runs in the process imports nothing of ours from elsewhere. */
-const FOLDERS = ['../', '../../yaml/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
+/** The process imports modules of the wing, the YAML reader, and the kit's reader of numbers. */
+const MODULES = ['../', '../../yaml/', `../../../workflows/kit/kind/exact-json${extname(import.meta.filename)}`].map(
+  (module) => fileURLToPath(new URL(module, import.meta.url)),
+)
 
 /** So that schemas may be as deep as they may be in a thread; most systems give a program 8 MiB. */
 const STACK_KIB = 3800
@@ -33,7 +36,7 @@ export function startProcess(file: URL, packages: readonly string[]): BoundedThr
     const child = fork(path, [], {
       cwd: '/',
       env: {},
-      execArgv: [...FLAGS, ...modulePaths(path, FOLDERS, packages).map((each) => `--allow-fs-read=${each}`)],
+      execArgv: [...FLAGS, ...modulePaths(path, MODULES, packages).map((each) => `--allow-fs-read=${each}`)],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'json',
     })

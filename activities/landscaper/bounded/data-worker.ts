@@ -1,5 +1,6 @@
 // The inside of the data thread: answers one question about tenants' data at a time.
 
+import { readJson } from '../../../workflows/kit/index.ts'
 import { parentPort } from 'node:worker_threads'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { unpackArchive } from '../render/blueprint-archive.ts'
@@ -51,7 +52,7 @@ function yamlFault(error: YamlError): YamlFault {
 async function reply(text: string): Promise<DataReply> {
   try {
     // Written by tenant-data.ts.
-    return { answer: await answerTo(JSON.parse(text) as DataQuestion) }
+    return { answer: await answerTo(readJson(text) as DataQuestion) }
   } catch (error) {
     const fault = faultOf(error)
     if (fault === undefined) throw error

@@ -8,15 +8,15 @@ import { dirname, join, resolve, sep } from 'node:path'
 /**
  * Paths of files and of whole folders, none of them inside another one.
  *
- * @param folders with the modules of Pawl that it imports.
+ * @param modules folders and files of Pawl's own code that the program imports.
  * @throws Error when a package is not installed.
  */
-export function modulePaths(file: string, folders: readonly string[], packages: readonly string[]): readonly string[] {
+export function modulePaths(file: string, modules: readonly string[], packages: readonly string[]): readonly string[] {
   const homes = packages.flatMap((name) => stations(placeOf(name, file)))
-  const looked = [file, ...homes].flatMap((home) =>
+  const looked = [file, ...modules, ...homes].flatMap((home) =>
     above(home).flatMap((folder) => [join(folder, 'node_modules'), join(folder, 'package.json')]),
   )
-  return outermost([file, ...folders.map((folder) => resolve(folder)), ...looked])
+  return outermost([file, ...modules.map((module) => resolve(module)), ...looked])
 }
 
 // Node 24 takes a folder's own permission away when one is given for something inside it.

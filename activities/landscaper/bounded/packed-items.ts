@@ -4,6 +4,7 @@
 //   P2. Little JSON may become very many values. They are counted before they are made: a thread that runs out of memory inside of JSON.parse takes the
 //       process with it, whatever limit it has.
 
+import { readJson } from '../../../workflows/kit/index.ts'
 import { gunzipSync } from 'node:zlib'
 import type { DeployItemTemplate } from '../../../workflows/landscaper/execution/kind.ts'
 
@@ -77,7 +78,7 @@ export function unreadable(found: string): UnreadItems {
 
 function parseJson(json: string): unknown {
   try {
-    return JSON.parse(json)
+    return readJson(json)
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@
 //
 //   T1. Neither the loop nor another namespace waits for it, it ends in bounded time and memory, and when nobody waits for it any more.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { extname } from 'node:path'
 import type { Problem } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -204,7 +205,7 @@ function comparingEffort(object: unknown): number {
 
 function textOf(question: DataQuestion): string {
   try {
-    return JSON.stringify(question)
+    return writeJson(question)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new TooMuch('nested too deeply')

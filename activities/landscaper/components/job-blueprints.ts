@@ -2,6 +2,7 @@
 //
 //   J1. What is kept is bounded by its size; the oldest goes. Whoever is not found again is read again.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { isText } from '../render/file-content.ts'
 
@@ -31,7 +32,7 @@ export class JobBlueprints {
 
   /** @throws what `read` throws, which is then not kept. */
   async of({ uid, jobID, generation }: JobKey, read: () => Promise<Blueprint>): Promise<Blueprint> {
-    const key = JSON.stringify([uid, jobID, generation])
+    const key = writeJson([uid, jobID, generation])
     const known = this.#kept.get(key)
     const blueprint = known?.blueprint ?? (await read())
     this.#forget(key)
@@ -57,6 +58,6 @@ export class JobBlueprints {
 // Roughly: what it was read from.
 function bytesOf({ files, component }: Blueprint): number {
   const texts = Object.entries(files).flatMap(([path, file]) => [path, isText(file) ? file : file.base64])
-  const documents = (component?.all ?? []).map(({ document }) => JSON.stringify(document))
+  const documents = (component?.all ?? []).map(({ document }) => writeJson(document))
   return [...texts, ...documents].reduce((sum, text) => sum + text.length, 0)
 }

@@ -1,5 +1,6 @@
 // JSON in the two ways in which normal forms are written: equal values give equal text. Pure.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { isFields } from '../render/field-reader.ts'
 
@@ -11,10 +12,10 @@ const ESCAPED = /[<>&\u2028\u2029]/g
 /** As RFC 8785 has it. @throws BlueprintError for what nests too deep. */
 export function canonicalText(value: unknown, level = 0): string {
   if (Array.isArray(value)) return `[${value.map((one) => canonicalText(one, deeper(level))).join(',')}]`
-  if (!isFields(value)) return JSON.stringify(value ?? null)
+  if (!isFields(value)) return writeJson(value ?? null)
   // Not by way of an object in that order: one has keys such as "10" in an order of its own.
   const names = Object.keys(value).sort()
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name], deeper(level))}`).join(',')}}`
+  return `{${names.map((name) => `${writeJson(name)}:${canonicalText(value[name], deeper(level))}`).join(',')}}`
 }
 
 /** A map as a list of maps with one entry each. Source: OCM v0.11.0, signing/norm/entry, written by Go's encoding/json. @throws as `canonicalText`. */
@@ -40,7 +41,7 @@ function byBytes(left: string, right: string): number {
 }
 
 function textOf(value: unknown): string {
-  const text = JSON.stringify(value ?? null)
+  const text = writeJson(value ?? null)
   if (text.search(ESCAPED) === -1) return text
   return text.replace(ESCAPED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

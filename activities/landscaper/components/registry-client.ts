@@ -5,6 +5,7 @@
 //   A3. What was let in with one credential opens nothing for another.
 //   A4. Who gets credentials is said by the registry itself, never by where it redirects to (CVE-2020-15157 of others).
 
+import { readJson, writeJson } from '../../../workflows/kit/index.ts'
 import { createHash } from 'node:crypto'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { isFields } from '../render/field-reader.ts'
@@ -123,7 +124,7 @@ export class RegistryClient {
 }
 
 function keyOf({ origin, path }: OciRepository, credential: RegistryCredential | undefined): string {
-  return JSON.stringify([origin, path, keyOfCredential(credential)])
+  return writeJson([origin, path, keyOfCredential(credential)])
 }
 
 function basicOf(credential: RegistryCredential | undefined): string | undefined {
@@ -186,7 +187,7 @@ function tokenIn(bytes: Buffer, asked: RegistryObject): { readonly header: strin
 
 export function jsonOf(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return readJson(bytes.toString('utf8'))
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 // The items of an Execution as data: read in either form, and as the DeployItem objects they shall become.
 // Source: spec/landscaper.md 1.3, 1.13, 1.15, 2.7.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import {
   CACHE_HELM_CHARTS_ANNOTATION,
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
@@ -41,7 +42,7 @@ export async function decodeItems(
 /** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
 export function deployItemName(execution: KubeObject, item: string, jobID: string): string {
   const hash = createHash('sha256')
-    .update(JSON.stringify([execution.metadata.uid, item, jobID]))
+    .update(writeJson([execution.metadata.uid, item, jobID]))
     .digest('hex')
   const full = `${execution.metadata.name}-${item}`
   const isWhole = full.length + 1 + SUFFIX_LENGTH <= GENERATED_NAME_LIMIT

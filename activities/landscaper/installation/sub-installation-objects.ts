@@ -1,5 +1,6 @@
 // Sub-installations as objects: what they shall be, by the parent's blueprint. Source: spec/landscaper.md 1.13, 1.15, 2.5.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import {
   CACHE_HELM_CHARTS_ANNOTATION,
   ENCOMPASSED_BY_LABEL,
@@ -34,7 +35,7 @@ export interface Naming {
 /** The same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
 export function subInstallationName({ metadata }: Installation, template: string, { jobID, attempt }: Naming): string {
   const hash = createHash('sha256')
-    .update(JSON.stringify([metadata.uid, template, jobID, ...(attempt === 0 ? [] : [attempt])]))
+    .update(writeJson([metadata.uid, template, jobID, ...(attempt === 0 ? [] : [attempt])]))
     .digest('hex')
   return `${template}-${hash.slice(0, SUFFIX_LENGTH)}`
 }

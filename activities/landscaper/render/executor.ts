@@ -1,5 +1,6 @@
 // Runs one execution of a blueprint: which template, in which language, with which state. Source: spec/landscaper.md 3.2, 3.6-3.8.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { titleOf } from './blueprint-definition.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import type { Blueprint, TemplateExecutor } from './blueprint.ts'
@@ -130,7 +131,7 @@ function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<Temp
 
 function jsonOf(title: string, template: unknown): string {
   try {
-    return JSON.stringify(template)
+    return writeJson(template)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw invalid(`template "${title}": nested too deeply, expected fewer levels`)

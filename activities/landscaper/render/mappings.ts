@@ -1,5 +1,6 @@
 // importDataMappings and exportDataMappings: each is a Spiff document of its own. Source: spec/landscaper.md 3.9.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import type { Fields } from './field-reader.ts'
 import { decodeValue, explainFailure } from './rendered-output.ts'
@@ -29,7 +30,7 @@ export async function renderMappings(
   const results: [string, unknown][] = []
   for (const [name, mapping] of Object.entries(mappings)) {
     const source = { engine: 'Spiff', form: 'json', name: `${field}.${name}`, files: {} } as const
-    const request: TemplateRequest = { ...source, template: JSON.stringify(mapping), binding: variables }
+    const request: TemplateRequest = { ...source, template: writeJson(mapping), binding: variables }
     results.push([name, await renderValue(engine, request)])
   }
   return Object.fromEntries(results)

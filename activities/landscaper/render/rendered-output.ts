@@ -1,6 +1,7 @@
 // What a template made, and what is wrong with it in words that its author can use: the lines around the fault, without the values
 // that were rendered into them, and the shape of what the template was given. Source: spec/landscaper.md 3.7.
 
+import { readJson } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { shownText } from './file-content.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
@@ -34,7 +35,7 @@ export async function decodeDocument(
 /** What Spiff rendered. @throws BlueprintError `TemplatingFailed` when it is nested too deeply to be worked with. */
 export function decodeValue(request: TemplateRequest, output: string): unknown {
   // Written by our own engine.
-  const value: unknown = JSON.parse(output)
+  const value: unknown = readJson(output)
   if (!isDeeperThan(value, MAX_DEPTH)) return value
   throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
 }

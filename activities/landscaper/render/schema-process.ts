@@ -1,5 +1,6 @@
 // One question to the process that checks schemas, and the ends that it can come to.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { extname } from 'node:path'
 
 import { BlueprintError } from './blueprint-error.ts'
@@ -54,9 +55,9 @@ export async function checkOn(thread: BoundedThread, request: SchemaRequest, tim
 function questionText({ what, schema, value, localTypes, files, resources = {} }: SchemaRequest): string {
   try {
     const question: SchemaQuestion = { schema, value, localTypes, files: {}, resources }
-    const text = JSON.stringify(question)
+    const text = writeJson(question)
     // Files are many and seldom needed.
-    return text.includes('blueprint://') ? JSON.stringify({ ...question, files }) : text
+    return text.includes('blueprint://') ? writeJson({ ...question, files }) : text
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw tooMuch(`${what}: schema or value is nested too deeply, expected fewer levels`)

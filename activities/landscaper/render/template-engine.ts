@@ -2,6 +2,7 @@
 // output by the engine; it has no file system, no network, no process. It is not for templates of our own code.
 // Schemas of blueprints are checked beside it in processes of their own, because they are as hostile and code is made from them.
 
+import { readJson, writeJson } from '../../../workflows/kit/index.ts'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -161,7 +162,7 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
 function requestText(request: TemplateRequest, limitBytes: number): string {
   const { engine, template, form, name, binding, files, state, contents, kubeconfigs } = request
   try {
-    return JSON.stringify({ engine, template, form, name, binding, files, state, contents, kubeconfigs, limitBytes })
+    return writeJson({ engine, template, form, name, binding, files, state, contents, kubeconfigs, limitBytes })
   } catch (error) {
     // The one way in which JSON values have no JSON text.
     if (!(error instanceof RangeError)) throw error
@@ -171,7 +172,7 @@ function requestText(request: TemplateRequest, limitBytes: number): string {
 
 function renderedOf(request: TemplateRequest, text: string, limitBytes: number): Rendered {
   // Written by our own engine, see renderAnswer in deploy/templates/main.go.
-  const { output, state, wanted, wantedKubeconfigs, failed, message } = JSON.parse(text) as EngineAnswer
+  const { output, state, wanted, wantedKubeconfigs, failed, message } = readJson(text) as EngineAnswer
   if (wanted !== undefined || wantedKubeconfigs !== undefined)
     return { output: '', ...(wanted && { wanted }), ...(wantedKubeconfigs && { wantedKubeconfigs }) }
   switch (failed) {

@@ -4,6 +4,7 @@
 //   F1. The largest states go first, until the rest fits. Nothing is left of a state that goes: half a list would be taken for a whole one.
 //   F2. Only of a target that is too large itself the whole pass is the fault.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Fault, Observed, Subject } from '../../../workflows/kit/index.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { nameOf } from './kinds.ts'
@@ -62,7 +63,7 @@ function placeOf({ kind, namespace, name }: Subject): string {
 
 /** As it travels: JSON in UTF-8. */
 function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value))
+  return Buffer.byteLength(writeJson(value))
 }
 
 function kB(bytes: number): string {

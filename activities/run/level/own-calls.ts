@@ -19,6 +19,7 @@ import {
   ownActivityName,
   type OwnCallInput,
   type Subject,
+  writeJson,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -162,7 +163,7 @@ function isActivityError(error: unknown): error is ActivityError {
 }
 
 function refuseTooLarge(name: string, result: unknown): void {
-  const bytes = Buffer.byteLength(JSON.stringify(result ?? null))
+  const bytes = Buffer.byteLength(writeJson(result ?? null))
   if (bytes > MOST_CALL_BYTES)
     throw finalFailure(
       'CallTooLarge',

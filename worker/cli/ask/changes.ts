@@ -1,5 +1,6 @@
 // What is different between two states of an object as the journal keeps them. Pure.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Projection } from '../../../workflows/kit/index.ts'
 import { shown } from './texts.ts'
 
@@ -34,7 +35,7 @@ function keyText(key: string): string {
 }
 
 function valueText(value: unknown): string {
-  return shown(typeof value === 'string' ? value : JSON.stringify(value), 200)
+  return shown(typeof value === 'string' ? value : writeJson(value), 200)
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

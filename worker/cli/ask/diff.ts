@@ -1,5 +1,6 @@
 // The command `pawl diff`: what is different between two jobs of an object.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Command } from 'commander'
 
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
@@ -35,7 +36,7 @@ async function diff(asked: Asked, words: readonly string[], { output }: { readon
     ({ event }) => event.writer === null && event.at > before.job.startedAt && event.at <= after.job.startedAt,
   )
   const found = diffOf(left, right, between)
-  return output === 'json' ? `${JSON.stringify(diffData(found), null, 2)}\n` : diffText(found, asked.paint)
+  return output === 'json' ? `${writeJson(diffData(found), 2)}\n` : diffText(found, asked.paint)
 }
 
 /** @throws UsageError for more than an object and two jobs. */

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 
 import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
-import { type GroupKind, valueAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiRefuses } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
@@ -115,7 +115,7 @@ async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<
 }
 
 async function written(found: readonly Found[], output: GetFlags['output'], form: Form): Promise<string> {
-  if (output === 'json') return `${JSON.stringify(getData(found), null, 2)}\n`
+  if (output === 'json') return `${writeJson(getData(found), 2)}\n`
   if (output === 'yaml') return await yamlText(getData(found))
   return found.length === 0 ? 'none found\n' : getTable(found, form)
 }

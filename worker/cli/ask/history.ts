@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 
-import { parseDuration } from '../../../workflows/kit/index.ts'
+import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
@@ -38,12 +38,12 @@ async function history(asked: Asked, words: readonly string[], { at, output }: H
   const known: Known[] = []
   for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await asked.eventsOf(uid))))
   if (time === undefined)
-    return output === 'json' ? `${JSON.stringify(historyData(known), null, 2)}\n` : historyText(known, asked.paint)
+    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, asked.paint)
   const then = versionAt(known, time)
   if (then === undefined)
     throw new Error(`the journal has no version of ${nameOf(found[0])} at ${time.toISOString()}, expected a later time`)
   const data = { ...historyData([then])[0], kept: then.event.projection }
-  return output === 'json' ? `${JSON.stringify(data, null, 2)}\n` : await yamlText(data)
+  return output === 'json' ? `${writeJson(data, 2)}\n` : await yamlText(data)
 }
 
 /** @throws UsageError for what is no time. */

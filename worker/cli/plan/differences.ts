@@ -3,6 +3,7 @@
 //   D1. Values of Secrets are shown nowhere: not those of the objects themselves, not where they have been rendered into others, not in base64.
 //   D2. Fields of the bookkeeping of the API server are no change.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 
 export interface Change {
@@ -64,7 +65,7 @@ function fieldsOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
       })
     else if (isFields(value) && Object.keys(value).length > 0)
       for (const [key, one] of Object.entries(value)) walk(one, path === '' ? key : `${path}.${key}`)
-    else if (value !== undefined) found.set(path, JSON.stringify(value))
+    else if (value !== undefined) found.set(path, writeJson(value))
   }
   if (object !== undefined) walk(object, '')
   return found
@@ -103,7 +104,7 @@ export function secretTexts(secrets: readonly KubeObject[], parse: (text: string
     if (text.trim() === '') return
     for (const one of [text, text.trim()]) {
       found.add(one).add(Buffer.from(one).toString('base64'))
-      found.add(JSON.stringify(one).slice(1, -1))
+      found.add(writeJson(one).slice(1, -1))
     }
   }
   const walk = (value: unknown): void => {

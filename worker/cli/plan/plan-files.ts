@@ -3,7 +3,7 @@
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
 import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
-import type { ForeseenJob } from '../../../workflows/kit/index.ts'
+import { type ForeseenJob, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { type AskFlags, failureText, journalURL } from '../ask/open-journal.ts'
 import { coloured, plain } from '../ask/texts.ts'
@@ -39,7 +39,7 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
     const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
     const told = {
       text: () => drawnPlan(plan, { paint, hasJournal: expected !== undefined }),
-      json: () => `${JSON.stringify(plan, null, 2)}\n`,
+      json: () => `${writeJson(plan, 2)}\n`,
       yaml: () => writeYaml(plan),
     }
     await print(told[flags.output]())

@@ -9,7 +9,7 @@ import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, W
 
 import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
 import { misfitIn } from '../../../activities/run/stuck-reports.ts'
-import { payloadConverter, readPayloadKeys } from '../../reconciler/payload-codec.ts'
+import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable, sealedBy } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
@@ -56,7 +56,10 @@ export async function* recordRuns(
 export function replayOptions({ code, payloadKeyPath }: RecordOptions): ReplayWorkerOptions {
   return {
     // Without what seals failures: those of the replay itself are to be read.
-    dataConverter: { payloadCodecs: payloadConverter(payloadKeyPath).dataConverter.payloadCodecs ?? [] },
+    dataConverter: {
+      payloadConverterPath: EXACT_PAYLOADS,
+      payloadCodecs: payloadConverter(payloadKeyPath).dataConverter.payloadCodecs ?? [],
+    },
     workflowBundle: { code },
   }
 }

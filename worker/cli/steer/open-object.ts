@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { KubeClient, KubeObject, Resource } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
-import { type GroupKind, groupKindOf, type JobModeController } from '../../../workflows/kit/index.ts'
+import { type GroupKind, groupKindOf, type JobModeController, writeJson } from '../../../workflows/kit/index.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -115,7 +115,7 @@ export async function written(told: readonly Told[], output: SteerFlags['output'
       return linesText(lines)
     }
     case 'json':
-      return `${JSON.stringify(data, null, 2)}\n`
+      return `${writeJson(data, 2)}\n`
     case 'yaml':
       return await yamlText(data)
     case 'name':

@@ -5,6 +5,8 @@
 //   J2. Keys come in the order of their names, so equal objects give equal text.
 //   J3. A path that an object does not have leaves no trace: no undefined, no empty parent.
 
+import { writeJson } from './exact-json.ts'
+
 /** An allow-listed part of a Kubernetes object, in the object's own shape. */
 export type Projection = Readonly<Record<string, unknown>>
 
@@ -68,7 +70,7 @@ export function hashedContent(object: object, paths: readonly Path[]): string | 
 
 /** JSON with its keys in order: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(sortKeys(value))
+  return writeJson(sortKeys(value))
 }
 
 const IDENTITY: readonly Path[] = ['name', 'namespace', 'uid', 'generation', 'deletionTimestamp', 'finalizers'].map(

@@ -17,6 +17,7 @@ import {
   type Routing,
   valueAt,
   type WantedRun,
+  writeJson,
 } from '../../kit/index.ts'
 import { deletionRun } from '../delete-by-hand.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
@@ -83,7 +84,7 @@ const DECISIVE = [
 function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
   const { projection, previous } = event
   const isChanged = (at: (typeof DECISIVE)[number]) =>
-    JSON.stringify(valueAt(projection, at)) !== JSON.stringify(previous && valueAt(previous, at))
+    writeJson(valueAt(projection, at)) !== writeJson(previous && valueAt(previous, at))
   if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
   if (isJobTaken(event)) return { cause: 'has another job' }
   if (isChanged(SKIP)) return { cause: 'is left out, or not any more' }

@@ -1,6 +1,6 @@
 // Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (docs/architecture.md "Created names").
 
-import { ownerOfKind } from '../../../../workflows/kit/index.ts'
+import { ownerOfKind, writeJson } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
@@ -84,7 +84,7 @@ async function exportWrite(
 ): Promise<Write | ExportFailure | undefined> {
   const owner = object.metadata
   const { namespace } = owner
-  const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
+  const data = { config: Buffer.from(writeJson(content)).toString('base64') }
   const target = { watched: secretResource, namespace, name }
   const existing = await readObject(deps, secretResource, namespace, target.name)
   if (existing === undefined)

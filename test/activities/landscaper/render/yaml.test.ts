@@ -7,6 +7,7 @@ import { renderDeployItems, renderExports } from '../../../../activities/landsca
 import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
 import { parseYaml, YamlError, YamlSyntaxError } from '../../../../activities/yaml/read-yaml.ts'
 import { orReadByGo } from '../../../../activities/landscaper/render/yaml-by-go.ts'
+import { readJson } from '../../../../workflows/kit/index.ts'
 import { bindings, blueprintOf, exportsOf, rejection } from './execution-builders.ts'
 
 const PATIENCE = 60_000
@@ -20,7 +21,7 @@ afterAll(() => Promise.all([engine.close(), reader.close()]))
 async function byGo(text: string): Promise<unknown> {
   const template = '{{ fromYaml .text | mustToJson }}'
   const { output } = await engine.render({ engine: 'GoTemplate', name: 'go', template, binding: { text }, files: {} })
-  return JSON.parse(output) as unknown
+  return readJson(output)
 }
 
 describe('what our parser refuses and Go reads', () => {
@@ -70,15 +71,14 @@ describe('values', () => {
     ['0o1.5', '0o1.5'],
     ['0644', 420],
     ['089', 89],
-    ['0o777777777777777777777', 2 ** 63],
-    ['0o1777777777777777777777', 2 ** 64],
+    ['0o777777777777777777777', 9223372036854775807n],
+    ['9007199254740993', 9007199254740993n],
+    ['0o1777777777777777777777', 18446744073709551615n],
     ['0o2000000000000000000000', '0o2000000000000000000000'],
-    ['-0o1000000000000000000000', -(2 ** 63)],
+    ['-0o1000000000000000000000', -9223372036854775808n],
     ['-0o1000000000000000000001', '-0o1000000000000000000001'],
-    ['0xFFFFFFFFFFFFFFFF', 2 ** 64],
+    ['0xFFFFFFFFFFFFFFFF', 18446744073709551615n],
     ['0x1_0000_0000_0000_0000', '0x1_0000_0000_0000_0000'],
-    ['07777777777777777777777777', 7.777777777777778e24],
-    ['18446744073709551616', 2 ** 64],
     ['!!binary aGVsbG8=', 'hello'],
     ['!!binary "aGVs\\nbG8="', 'hello'],
     ['!!binary |\n  aGVs\n  bG8=\n', 'hello'],
@@ -91,6 +91,36 @@ describe('values', () => {
     expect(await byGo(text)).toEqual({ a: value })
     expect(parseYaml(text).value).toEqual({ a: value })
     expect(await data.yaml(text)).toEqual({ a: value })
+  })
+})
+
+describe('integers beyond 64 bits', () => {
+  it.each(['07777777777777777777777777', '18446744073709551616'])(
+    'keep every digit, as floats for Go: %s',
+    async (text) => {
+      expect(parseYaml(text).value).toBe(BigInt(text))
+      expect(await byGo(text)).toBe(Number(text))
+    },
+  )
+})
+
+describe('numbers in templates', () => {
+  it.each(['9007199254740993', '-9223372036854775808', '18446744073709551615', '123456789012345678901234567890'])(
+    'print with every digit: %s',
+    async (text) => {
+      const template = '{{ .number }} {{ toJson .number }} {{ .text | fromJson }}'
+      const binding = { number: readJson(text), text }
+      const { output } = await engine.render({ engine: 'GoTemplate', name: 'go', template, binding, files: {} })
+      expect(output).toBe(`${text} ${text} ${text}`)
+    },
+  )
+
+  it('of Spiff have every digit of 64 bits, and are refused beyond them with the path of the field', async () => {
+    const render = (binding: unknown) =>
+      engine.render({ engine: 'Spiff', name: 's', template: 'out: (( values.number ))', binding, files: {} })
+    const least = await render({ values: { number: -9223372036854775808n } })
+    expect(least.output).toBe('{"out":-9223372036854775808}')
+    await expect(render({ values: { number: 18446744073709551616n } })).rejects.toThrow('field "values.number"')
   })
 })
 

@@ -4,6 +4,7 @@
 //   C1. A failure is the action's fault, with the code that the activity gave it; it may pass unless the activity says that it does not.
 //   C2. A call whose scope is cancelled (`timeout`) is not waited for. The activity is told with its next heartbeat.
 
+import { writeJson } from '../../kind/exact-json.ts'
 import { byteLength } from '../cut-bytes.ts'
 import type { LevelController } from '../define-level.ts'
 import { MOST_CALL_BYTES, type OwnActivities, ownActivityName, type OwnCallInput } from '../own-activities.ts'
@@ -66,7 +67,7 @@ function failure(name: string, { code, message, retryable }: Fault, timeoutMs: n
 }
 
 function refuseTooLarge(name: string, input: unknown): void {
-  const bytes = byteLength(JSON.stringify(input ?? null))
+  const bytes = byteLength(writeJson(input ?? null))
   if (bytes > MOST_CALL_BYTES)
     throw finalFailure(
       'CallTooLarge',

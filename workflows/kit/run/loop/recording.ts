@@ -5,6 +5,7 @@
 //   R2. What is told is copied when it is told: states go on.
 //   R3. It changes nothing: what is called, and what that comes to, is passed on as it is.
 
+import { writeJson } from '../../kind/exact-json.ts'
 import {
   ContinueAsNew,
   proxySinks,
@@ -30,7 +31,7 @@ export function interceptors(): WorkflowInterceptors {
   if (!workflowInfo().taskQueue.startsWith(REPLAY_QUEUE)) return {}
   const { replay } = proxySinks<RecordingSinks>()
   // R2
-  const tell: Tell = (entry) => replay.told(JSON.stringify({ atMs: runTime().getTime(), ...entry }))
+  const tell: Tell = (entry) => replay.told(writeJson({ atMs: runTime().getTime(), ...entry }))
   return { inbound: [inbound(tell)], outbound: [outbound(tell)] }
 }
 

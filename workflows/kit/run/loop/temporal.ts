@@ -4,6 +4,7 @@
 //   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
 //       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
 
+import { readJson, writeJson } from '../../kind/exact-json.ts'
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -250,7 +251,7 @@ export function actionLog(fields: Readonly<Record<string, unknown>>): ActionLog 
 /** What leaves the sandbox is copied, and not everything can be. */
 function jsonOf(fields: object): Record<string, unknown> {
   try {
-    return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>
+    return readJson(writeJson(fields)) as Record<string, unknown>
   } catch (error) {
     return { fields: `no JSON: ${String(error)}` }
   }
