@@ -50,6 +50,8 @@ function asGoCounts(tag: ScalarTag): ScalarTag {
       const isTooLong = text.length > MOST_DIGITS && /^[-+]?\d[\d_]*$/.test(text)
       const resolved = isTooLong ? Infinity : tag.resolve(text, onError, { ...options, intAsBigInt: true })
       const value = isScalar(resolved) ? resolved.value : resolved
+      // As JSON.parse reads it: both readers give the same value.
+      if (value === 0n && text.startsWith('-')) return -0
       if (typeof value === 'bigint') {
         const hasNoRoom = /^[-+]?0\w/.test(text) && (value < LEAST || value > MOST)
         return hasNoRoom ? withoutBase(text) : exactInteger(value)

@@ -137,9 +137,13 @@ describe('what Go refuses, too', () => {
     ['an unknown escape', 'a: "\\q"', 'bad dq escape'],
     ['no base64', 'a: !!binary "???"', 'tag resolve failed'],
     ['an alias of nothing', 'a: *x', 'found an unknown alias, expected an anchor of that name before it'],
-    ['an alias in its own anchor', 'a: &x [*x]', 'found an alias within the value of its anchor, expected it after that'],
+    [
+      'an alias in its own anchor',
+      'a: &x [*x]',
+      'found an alias within the value of its anchor, expected it after that',
+    ],
     ['an alias of nothing below a map that is not indented', 'a:\n  b: {\n"x": *x\n}', 'bad indent'],
-    ['a merge of what is no map', '<<: 1', 'found << with what is no map, expected a map or an alias of one'],
+    ['a merge of a number', '<<: 1', 'found << without a map, expected a map or an alias of a map'],
   ])('is refused as before: %s', async (_, text, reason) => {
     await expect(byGo(text)).rejects.toThrow('fromYaml')
     await expect(data.yaml(text)).rejects.toThrow(expect.objectContaining({ name: YamlError.name, reason }) as Error)
