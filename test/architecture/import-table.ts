@@ -243,7 +243,7 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: 'the reader and the writer of YAML import each other and the kit\'s reader of numbers',
+    sentence: "the reader and the writer of YAML import each other and the kit's reader of numbers",
     of: /^activities\/yaml\//,
     may: ['^activities/yaml/', EXACT_JSON],
     packages: /^(?:yaml|node:buffer)$/,

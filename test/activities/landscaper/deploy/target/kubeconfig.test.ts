@@ -266,7 +266,11 @@ describe('a kubeconfig that reaches for more', () => {
     ['a name twice', 'canary: 1\ncanary: 2', 'kubeconfig is a text that is not YAML (duplicate key)'],
     ['an alias bomb', bomb(), 'kubeconfig is a text that cannot be read (found aliases that expand to more than'],
     ['deep nesting', '['.repeat(100_000), 'kubeconfig is a text'],
-    ['a great length', 'canary: x\n'.repeat(200_000), 'kubeconfig is a text that cannot be read (found 2000000 characters'],
+    [
+      'a great length',
+      'canary: x\n'.repeat(200_000),
+      'kubeconfig is a text that cannot be read (found 2000000 characters',
+    ],
   ])('by %s is refused', async (_, text, expected) => {
     const message = await refusal(text)
     expect(message).toContain(expected)
