@@ -50,17 +50,19 @@ function asGoCounts(tag: ScalarTag): ScalarTag {
       const isTooLong = text.length > MOST_DIGITS && /^[-+]?\d[\d_]*$/.test(text)
       const resolved = isTooLong ? Infinity : tag.resolve(text, onError, { ...options, intAsBigInt: true })
       const value = isScalar(resolved) ? resolved.value : resolved
-      // As JSON.parse reads it: both readers give the same value.
-      if (value === 0n && text.startsWith('-')) return -0
-      if (typeof value === 'bigint') {
-        const hasNoRoom = /^[-+]?0\w/.test(text) && (value < LEAST || value > MOST)
-        return hasNoRoom ? withoutBase(text) : exactInteger(value)
-      }
+      if (typeof value === 'bigint') return valueOfInteger(text, value)
       if (Number.isNaN(value) && !/nan/i.test(text)) return text
       if (!Number.isFinite(value)) onError('the number is not finite or too large; expected at most 1.8e308')
       return resolved
     },
   }
+}
+
+function valueOfInteger(text: string, value: bigint): unknown {
+  // As JSON.parse reads it: both readers give the same value.
+  if (value === 0n && text.startsWith('-')) return -0
+  const isOutOfRange = /^[-+]?0\w/.test(text) && (value < LEAST || value > MOST)
+  return isOutOfRange ? withoutBase(text) : exactInteger(value)
 }
 
 // Of integers with a base, those that have no room in 64 bits are not integers for Go.
