@@ -120,6 +120,23 @@ describe('a Disruption', () => {
     await shop().gone('cloud')
   })
 
+  it('counts a simulated target in its status, and emits an Event with the commands', async () => {
+    await run('simulated-1', 'simulated', 'n1')
+    const made = await shop().disrupt('simulated', { selector: { app: 'simulated' }, count: 1, network: { drop: 30 } })
+    const [pod] = await kubelet.untilPods(made, 1)
+    await kubelet.simulate(pod!, 'tc qdisc add dev eth0')
+    await shop().until('simulated', { injectionStatus: 'Injected', simulatedTargetsCount: 1 })
+    expect(await shop().status('simulated')).toMatchObject({
+      message: 'simulated: nothing is disturbed on 1 of 1 targets, because they have no process',
+    })
+    expect(await shop().events('Disruption', 'simulated')).toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining('tc qdisc add dev eth0') as string }),
+    )
+    await shop().remove('simulated')
+    await kubelet.end(pod!)
+    await shop().gone('simulated')
+  })
+
   it('is stuck while a chaos pod could not clean up, and goes on by itself when somebody has taken that away', async () => {
     await run('stuck-1', 'stuck', 'n1')
     const made = await shop().disrupt('stuck', { selector: { app: 'stuck' }, count: 1, network: { drop: 30 } })

@@ -9,7 +9,9 @@ import {
   DISRUPTION_KIND_LABEL,
   DISRUPTION_NAME_LABEL,
   DISRUPTION_NAMESPACE_LABEL,
+  INJECTOR_CONDITION,
   INJECTOR_CONTAINER,
+  SIMULATED_REASON,
   TARGET_LABEL,
 } from '../../../workflows/chaos/contract.ts'
 
@@ -75,6 +77,18 @@ export class ChaosKubelet {
     await this.say(pod, {
       phase: 'Running',
       conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
+      containerStatuses: [container({ running: {} })],
+    })
+  }
+
+  /** The node agent simulates the injector (`pawl dev`): the pod becomes ready and says what the injector would do. */
+  async simulate(pod: KubeObject, message: string): Promise<void> {
+    await this.say(pod, {
+      phase: 'Running',
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: INJECTOR_CONDITION, status: 'True', reason: SIMULATED_REASON, message },
+      ],
       containerStatuses: [container({ running: {} })],
     })
   }
