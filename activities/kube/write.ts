@@ -53,12 +53,16 @@ export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
         readonly patch: Patch
         reapply(current: StoredAs<Watched>): Patch | 'done' | 'superseded'
       }
-    /** `isFenced`: an object that has another version by now is left alone, and the write fails with the conflict. */
+    /**
+     * `isFenced`: an object that has another version by now is left alone, and the write fails with the conflict. `isMeant`: after a conflict, an object
+     * for which it returns false is left alone, and the answer is 'superseded'.
+     */
     | {
         readonly verb: 'delete'
         readonly uid: string
         readonly version: string | undefined
         readonly isFenced?: true
+        isMeant?(current: StoredAs<Watched>): boolean
       }
   )
 
@@ -307,6 +311,7 @@ async function remove(
       if (current.metadata.uid !== write.uid) return { result: 'gone' }
       if (current.metadata.deletionTimestamp !== undefined)
         return { result: 'ok', object: current, wrote: false, conflicted: true }
+      if (write.isMeant?.(current) === false) return { result: 'superseded', object: current }
       version = current.metadata.resourceVersion
     }
   }

@@ -5,7 +5,7 @@
 //       uid is left alone, and so is one whose job is not the one that the pass has seen, for then ours is over.
 //   C2. A field that is so already is not written again.
 
-import { isIdle, type StatusFields, type WatchedKind } from '../../workflows/kit/index.ts'
+import { isIdle, ownerReferenceOf, type StatusFields, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { targetView } from '../kube/views.ts'
 import type { Patch, Write } from '../kube/write.ts'
@@ -99,9 +99,13 @@ export function release<Watched extends WatchedKind>(
   }
 }
 
-/** Deletes a child; its finalizer holds it until its own job has taken away what is its. */
+/**
+ * Deletes a child; its finalizer holds it until its own job has taken away what is its. A child that has lost its owner reference since the pass observed
+ * it supersedes the write: `kubectl delete --cascade=orphan` of the parent keeps the children.
+ */
 export function remove<Watched extends WatchedKind>(child: Observed<Watched>): Write<Watched> {
-  return { ...at(child), verb: 'delete', uid: child.uid, version: child.version }
+  const isMeant = (current: KubeObject) => ownerReferenceOf(current) !== undefined
+  return { ...at(child), verb: 'delete', uid: child.uid, version: child.version, isMeant }
 }
 
 /** Whether the object runs this job. */

@@ -22,6 +22,12 @@ import {
 /** The finalizer of Installation, Execution, DeployItem and TargetSync. */
 export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
 
+/**
+ * Kubernetes' finalizer of a deletion with `--cascade=orphan`: the garbage collector removes the owner references of the children, then this finalizer.
+ * Source: k8s.io/apimachinery, FinalizerOrphanDependents.
+ */
+export const ORPHAN_FINALIZER = 'orphan'
+
 /** `ok` on Targets and Secrets that a TargetSync has made. */
 export const TARGET_SYNC_LABEL = 'landscaper.gardener.cloud/targetsync'
 /** On such a Target: when its credentials were written last. */

@@ -1,14 +1,21 @@
 // What the deletion of an idle Execution or DeployItem asks for. A job ID that comes from its owner, or from the hand that deletes it: what it deployed
-// goes with a job that somebody has asked for. Two need none: that whose owner is gone, for nobody is left to give one, and that which no job has
-// touched, for it has nothing to take away. Source: spec/landscaper.md 2.2, 2.4, 2.8.
+// goes with a job that somebody has asked for. Three need none: an object whose owner is gone, an object that lost its owner reference
+// (`kubectl delete --cascade=orphan` of the owner), and an object that no job has touched. Source: spec/landscaper.md 2.2, 2.4, 2.8.
 
-import { ownerReferenceOf, path, textAt, type WantedRun } from '../kit/index.ts'
+import { ownerReferenceOf, type Path, path, textAt, type WantedRun } from '../kit/index.ts'
 
-/** @param parent the kind whose job IDs it gets, as sentences name it. */
-export function deletionRun(idle: object, ownerGone: boolean, parent: string): WantedRun {
+interface Parent {
+  /** The kind whose job IDs the object gets, in sentences. */
+  readonly name: string
+  /** Only parents write this field of their children: an object that has it and no owner is an orphan. */
+  readonly mark: Path
+}
+
+export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: Parent): WantedRun {
   if (!ownerGone) return { none: `deletion waits for the job ID of the ${parent}` }
   if (textAt(idle, path('status.phase')) === 'DeleteFailed') return { none: 'deletion failed' }
   if (ownerReferenceOf(idle) !== undefined) return { jobID: undefined, cause: 'deletion without owner' }
+  if (textAt(idle, mark) !== undefined) return { jobID: undefined, cause: 'deletion of an orphan' }
   return isUntouched(idle) ? { jobID: undefined, cause: 'deletion of what no job has touched' } : WAITS
 }
 

@@ -50,6 +50,8 @@ export type ApplyChildrenResult =
     }
   /** For siblings, for the namespace's Context, or for an Execution of an earlier Installation of this name that is still being deleted; what becomes of them will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string; readonly of?: 'siblings' | 'context' }
+  /** The Execution of an earlier Installation of this name, which `kubectl delete --cascade=orphan` has kept, belongs to this one now. */
+  | { readonly result: 'adopted' }
   /** The imports are not what the blueprint wants, or are not there; or its sub-installations cannot be. */
   | ({ readonly result: 'refused'; readonly of: Refusal['of'] } & AuthorFault)
 
@@ -80,7 +82,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
         writeExecution(deps, input, { installation, existing }, wanted),
       )
       if (written.result === 'stands') return await standing(deps, { existing: written.execution, subs }, input)
-      if (written.result === 'waiting') return written
+      if (written.result === 'waiting' || written.result === 'adopted') return written
       const templates = rendered.subInstallations
       const applied = await withAuthorFaults(() =>
         applySubInstallations(deps, input, { parent: installation, templates, existing: subs }),

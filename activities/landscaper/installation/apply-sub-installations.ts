@@ -1,10 +1,12 @@
 // The sub-installations of the templates that a job has rendered: made, brought up to date, and deleted where no template is left.
 // Source: spec/landscaper.md 2.3 "Init" 8, 2.5.
 
+import { ENCOMPASSED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { isOwnedBy } from '../../kube/owners.ts'
+import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
+import { listObjects } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
 import { writeAll, type WriteAnswer } from '../../kube/write.ts'
 import { IGNORE_SUCCESSORS } from '../requests.ts'
@@ -49,7 +51,9 @@ export async function applySubInstallations(
   input: Input,
   { parent, templates, existing }: SubsToApply,
 ): Promise<AppliedSubs> {
-  const living = existing.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const own = existing.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const adopted = await adoptOrphans(deps, input, { parent, templates, existing: own })
+  const living = [...own, ...adopted]
   const byTemplate = new Map(living.map((one) => [templateOf(one), one]))
   const made = await create(deps, input, {
     parent,
@@ -69,12 +73,53 @@ export async function applySubInstallations(
     IGNORE_SUCCESSORS,
   )
   return {
-    subInstallations: combined(existing, made.changed, updated, removed),
+    subInstallations: combined([...existing, ...adopted], made.changed, updated, removed),
     wantedSubs: [
       ...made.wantedSubs,
       ...kept.map(({ template, found }) => ({ template: template.name, name: found.metadata.name })),
     ],
   }
+}
+
+/**
+ * Takes over the sub-installations that `kubectl delete --cascade=orphan` of an earlier Installation of this name has kept: the parent's label and the
+ * template's annotation are on them, and nobody owns them.
+ *
+ * @returns them, owned by the parent.
+ */
+async function adoptOrphans(
+  deps: LandscaperDeps,
+  input: Input,
+  { parent, templates, existing }: SubsToApply,
+): Promise<readonly Installation[]> {
+  const { name, namespace } = parent.metadata
+  const missing = new Set(templates.map((one) => one.name))
+  for (const one of existing) missing.delete(templateOf(one) ?? '')
+  if (missing.size === 0) return []
+  const labelSelector = `${ENCOMPASSED_BY_LABEL}=${name}`
+  const labelled = await listObjects(deps, installationKind, namespace, { labelSelector })
+  const orphans = labelled.filter((one) => isOrphan(one) && missing.delete(templateOf(one) ?? ''))
+  const answers = await writeAll(
+    deps,
+    { ...input.by, step: STEP, fieldManager: 'pawl-installation' },
+    orphans.map((one) => adoption(parent, one)),
+  )
+  throwFailed(answers)
+  return answers.flatMap((answer) => (answer.result === 'ok' ? [answer.object] : []))
+}
+
+function isOrphan({ metadata: { deletionTimestamp, ownerReferences = [] } }: Installation): boolean {
+  return deletionTimestamp === undefined && ownerReferences.length === 0
+}
+
+function adoption(parent: Installation, { metadata }: Installation): SubWrite {
+  const { namespace, name, uid, resourceVersion: version } = metadata
+  const patch = { metadata: { ownerReferences: [ownerReference(installationKind, parent.metadata)] } }
+  const reapply = (current: Installation) => {
+    if (isOwnedBy(current, installationKind, parent.metadata)) return 'done'
+    return current.metadata.uid === uid && isOrphan(current) ? patch : 'superseded'
+  }
+  return { verb: 'patch', watched: installationKind, namespace, name, version, patch, reapply }
 }
 
 /** @param updated says by name what is gone; `removed` by uid. */

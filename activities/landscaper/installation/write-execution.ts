@@ -31,6 +31,8 @@ export type WriteExecutionResult =
   | { readonly result: 'applied'; readonly execution: ChildExecution | undefined }
   /** Items of this job have begun: nothing was written. */
   | { readonly result: 'stands'; readonly execution: Execution }
+  /** The orphaned Execution of an earlier Installation of this name has this one as its owner now; nothing else was written. */
+  | { readonly result: 'adopted' }
   /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
 
@@ -72,7 +74,9 @@ export async function writeExecution(
         ? { result: 'stands', execution: answer.object }
         : await bringUpToDate(deps, { ...input, writer }, answer.object, wanted)
     case 'superseded':
-      return await waitForOther(deps, input, answer.object)
+      return isOrphan(answer.object)
+        ? await adopt(deps, { ...input, writer }, installation, answer.object)
+        : await waitForOther(deps, input, answer.object)
     case 'failed':
       throw answer.error
     default:
@@ -102,6 +106,32 @@ async function bringUpToDate(
   if (answer?.result === 'failed') throw answer.error
   if (answer?.result !== 'ok') throw replaced(subject, jobID)
   return { result: 'applied', execution: await childExecution(deps, answer.object, subject) }
+}
+
+/** An Installation wrote it, and nobody owns it: `kubectl delete --cascade=orphan` of that Installation has kept it. */
+function isOrphan({ metadata: { annotations, deletionTimestamp, ownerReferences = [] } }: Execution): boolean {
+  const isWritten = annotations?.[RENDERED_FROM_ANNOTATION] !== undefined
+  return isWritten && deletionTimestamp === undefined && ownerReferences.length === 0
+}
+
+async function adopt(
+  deps: LandscaperDeps,
+  { subject, jobID, writer }: WriteExecutionInput & { readonly writer: Writer },
+  installation: Installation,
+  { metadata }: Execution,
+): Promise<WriteExecutionResult> {
+  const { namespace, name, uid, resourceVersion: version } = metadata
+  const patch = { metadata: { ownerReferences: [ownerReference(installationKind, installation.metadata)] } }
+  const reapply = (current: Execution) => {
+    if (isOwnedBy(current, installationKind, installation.metadata)) return 'done'
+    return current.metadata.uid === uid && isOrphan(current) ? patch : 'superseded'
+  }
+  const [answer] = await writeAll(deps, writer, [
+    { verb: 'patch', watched: executionKind, namespace, name, version, patch, reapply },
+  ])
+  if (answer?.result === 'failed') throw answer.error
+  if (answer?.result !== 'ok') throw replaced(subject, jobID)
+  return { result: 'adopted' }
 }
 
 function replaced({ namespace, name }: Subject, jobID: string): Error {

@@ -1,7 +1,7 @@
 // Which events concern an item that nobody hosts, and which run its state asks for. Where somebody hosts it, its wakes are for that run.
 // Source: docs/architecture.md "Subjects and routes".
 
-import { OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
+import { MANAGED_BY_LABEL, OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
 import {
   annotation,
   type ControllerRoutes,
@@ -11,6 +11,7 @@ import {
   isJobTaken,
   jobIDProblem,
   jobIDsOf,
+  label,
   path,
   REFUSED_ID,
   type RoutedEvent,
@@ -68,8 +69,10 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
   if (isFirstSeen(subject)) return FIRST_SEEN
   if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : AFTERWARDS
   if (!isDeleting(subject)) return { none: 'deploy item is idle' }
-  return deletionRun(subject, ownerGone, 'execution')
+  return deletionRun(subject, ownerGone, PARENT)
 }
+
+const PARENT = { name: 'execution', mark: label(MANAGED_BY_LABEL) } as const
 
 const RETRY = 'retry annotation'
 const AFTERWARDS = { none: 'its retry begins when the job of its execution has ended' } as const

@@ -4,6 +4,7 @@ import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   ERROR_COLUMN,
   OPERATION_ANNOTATION,
+  RENDERED_FROM_ANNOTATION,
   conditionsField,
   errorField,
   objectReference,
@@ -97,6 +98,7 @@ export const executionKind = defineKind({
   projection: [
     annotation(OPERATION_ANNOTATION),
     annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
+    annotation(RENDERED_FROM_ANNOTATION),
     ...PAUSE_PATHS,
     path('status.phase'),
     path('status.jobID'),

@@ -1,6 +1,6 @@
 // Which events concern an Execution, and which run its state asks for.
 
-import { SKIP_ANNOTATION } from '../contract.ts'
+import { RENDERED_FROM_ANNOTATION, SKIP_ANNOTATION } from '../contract.ts'
 import {
   annotation,
   type ControllerRoutes,
@@ -119,7 +119,9 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
   return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
 }
 
+const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION) } as const
+
 function idleRun(subject: object, ownerGone: boolean): WantedRun {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
-  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, 'installation') : HELD_BACK
+  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : HELD_BACK
 }

@@ -1,6 +1,6 @@
 // Init: renders the blueprint's deploy items and sub-installations from the imports; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
-import { done, fail, type FaultCondition, interrupts, type Outcome, stop } from '../../kit/index.ts'
+import { again, done, fail, type FaultCondition, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { EXECUTION_CONDITION, IMPORTS_CONDITION, OVERWRITE_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
@@ -20,6 +20,8 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
     draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
+  // Its items are read by the next pass.
+  if (applied.result === 'adopted') return again(0)
   if (applied.result === 'waiting') {
     if (applied.of !== undefined) tellWait(pass, applied.of, applied.reason)
     return stop(applied.reason)

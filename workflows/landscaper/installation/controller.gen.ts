@@ -45,6 +45,8 @@ export interface InstallationActions<Pass> {
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
+  /** Ends a job that has not begun anything when the Installation is deleted. */
+  yieldToDeletion(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
   /** Runs the job of the Execution, as far as it comes without waiting. */
   runExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
   /** Waits until all children have finished the job, and fails when one has failed. */
@@ -94,6 +96,7 @@ export function installationSteps<Pass extends { readonly state: InstallationObs
     awaitResume: action('awaitResume', (pass) =>
       actions.awaitResume(pass, pass.state.execution, pass.state.subInstallations),
     ),
+    yieldToDeletion: action('yieldToDeletion', (pass) => actions.yieldToDeletion(pass, pass.state.execution)),
     runExecution: action('runExecution', (pass) => actions.runExecution(pass, pass.state.execution)),
     awaitChildren: action('awaitChildren', (pass) =>
       actions.awaitChildren(pass, pass.state.execution, pass.state.subInstallations),

@@ -1,13 +1,21 @@
 // InitDelete: deletes the Execution and the sub-installations, or tells those that are being deleted already to let their items go.
 // Source: spec/landscaper.md 2.4.
+//
+//   D1. `kubectl delete --cascade=orphan` keeps the children. While Kubernetes' finalizer for that is on the Installation, the garbage collector is removing
+//       their owner references, so the step waits; afterwards the Installation has no children and goes alone. A child whose removed reference the journal
+//       does not show yet is not deleted either (activities/run/children.ts).
 
-import { done, type Outcome } from '../../kit/index.ts'
+import { ORPHAN_FINALIZER } from '../contract.ts'
+import { done, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { absorbSubs, asChild } from './sub-installations.ts'
 
+const ORPHANING = "waiting for Kubernetes' garbage collector to remove the owner references of the children"
+
 export async function deleteChildren(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act } = pass
-  const { withoutUninstall } = pass.state.target
+  const { withoutUninstall, finalizers } = pass.state.target
+  if (finalizers.includes(ORPHAN_FINALIZER)) return stop(ORPHANING)
   const isToTell = (child: { readonly deleting: boolean; readonly withoutUninstall: boolean }) =>
     !child.deleting || (withoutUninstall && !child.withoutUninstall)
   const { execution, subInstallations } = pass.state

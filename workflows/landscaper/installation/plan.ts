@@ -13,6 +13,7 @@ import { awaitSuccessors } from './await-successors.ts'
 import { interruptInstallation } from './interrupt-installation.ts'
 import { IMPORT_RING, triggerDependents } from './trigger-dependents.ts'
 import { writeExports } from './write-exports.ts'
+import { yieldToDeletion } from './yield-to-deletion.ts'
 import { runExecution } from './run-execution.ts'
 import { cleanUpSubInstallations, triggerSubInstallations } from './sub-installations.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
@@ -23,6 +24,7 @@ const step = installationSteps({
   triggerSubInstallations,
   interruptInstallation,
   awaitResume,
+  yieldToDeletion,
   runExecution,
   awaitChildren,
   checkGeneration,
@@ -38,7 +40,13 @@ export const installationPlan: JobPlan<InstallationPass> = {
   phases: {
     // One that a hand has deleted has to be gone before it is made anew.
     Init: {
-      step: sequential(step.interruptInstallation, step.awaitResume, step.cleanUpSubInstallations, step.applyChildren),
+      step: sequential(
+        step.interruptInstallation,
+        step.awaitResume,
+        step.yieldToDeletion,
+        step.cleanUpSubInstallations,
+        step.applyChildren,
+      ),
       next: 'CleanupOrphaned',
     },
     CleanupOrphaned: {
