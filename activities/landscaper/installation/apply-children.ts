@@ -82,7 +82,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
         writeExecution(deps, input, { installation, existing }, wanted),
       )
       if (written.result === 'stands') return await standing(deps, { existing: written.execution, subs }, input)
-      if (written.result === 'waiting' || written.result === 'adopted') return written
+      if (written.result !== 'applied') return written
       const templates = rendered.subInstallations
       const applied = await withAuthorFaults(() =>
         applySubInstallations(deps, input, { parent: installation, templates, existing: subs }),

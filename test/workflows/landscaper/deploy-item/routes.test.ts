@@ -116,6 +116,13 @@ describe('an item', () => {
     expect(deployItemRun({ spec, metadata: left, status: failed }, true)).toEqual({ none: 'deletion failed' })
   })
 
+  it('asks for its deletion when it is an orphan: its Execution was deleted with --cascade=orphan', () => {
+    const labels = { 'execution.landscaper.gardener.cloud/managed-by': 'shop' }
+    const wanted = { jobID: undefined, cause: 'deletion of an orphan' }
+    expect(deployItemRun({ spec, metadata: { ...deleted, labels }, status: idle }, true)).toEqual(wanted)
+    expect(deployItemRun({ spec: theirs, metadata: { ...deleted, labels }, status: idle }, true)).toEqual(wanted)
+  })
+
   it('waits for a job ID, and says so, when it never had an owner, unless no job has touched it', () => {
     const waits = { none: 'deletion waits for a job ID', warning: { reason: 'DeletionWaitsForJobID' } }
     expect(deployItemRun({ spec, metadata: deleted, status: idle }, true)).toMatchObject(waits)

@@ -93,6 +93,14 @@ describe('an Execution that has the job of its Installation', () => {
     expect(executionRun(left, true)).toEqual({ jobID: undefined, cause: 'deletion without owner' })
   })
 
+  it('is deleted without one when it is an orphan: its Installation was deleted with --cascade=orphan', () => {
+    const annotations = { 'landscaper.gardener.cloud/pawl-rendered-from': '1' }
+    const metadata = { finalizers: [FINALIZER], deletionTimestamp: '2030-01-01T00:00:00Z', annotations }
+    const wanted = { jobID: undefined, cause: 'deletion of an orphan' }
+    expect(executionRun({ metadata, status: idle }, true)).toEqual(wanted)
+    expect(executionRun({ metadata, status: { ...idle, phase: 'DeleteFailed' } }, true)).toHaveProperty('none')
+  })
+
   it('waits for a job ID when it never had an owner, unless no job has touched it', () => {
     const metadata = { finalizers: [FINALIZER], deletionTimestamp: '2030-01-01T00:00:00Z' }
     expect(executionRun({ metadata, status: idle }, true)).toMatchObject({ none: 'deletion waits for a job ID' })

@@ -9,6 +9,8 @@ import { checkGeneration } from '../../../../workflows/landscaper/installation/c
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
 import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { yieldToDeletion } from '../../../../workflows/landscaper/installation/yield-to-deletion.ts'
 import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.ts'
 
@@ -56,6 +58,21 @@ describe('an installation in phase Init', () => {
     const { pass } = installationPass({ act })
     expect(await applyChildren(pass)).toEqual(stop('the old one is leaving'))
     expect(pass.draft.fields).toEqual({})
+  })
+
+  it('reads the items of an execution that it has taken over in the next pass', async () => {
+    const { pass } = installationPass({ act: { applyChildren: () => Promise.resolve({ result: 'adopted' as const }) } })
+    expect(await applyChildren(pass)).toEqual(again(0))
+    expect(pass.draft.fields).toEqual({})
+  })
+
+  it.each([
+    ['ends its job when it is deleted before anything began', { deleting: true }, IDLE, 'InterruptOperation'],
+    ['goes on when an item has begun', { deleting: true }, EXECUTION, undefined],
+    ['goes on when it is not deleted', {}, IDLE, undefined],
+  ])('%s', (_, target, execution, code) => {
+    const { faults } = yieldToDeletion(installationPass({ target, execution }).pass)
+    expect(faults.map((fault) => fault.code)).toEqual(code === undefined ? [] : [code])
   })
 })
 
@@ -163,6 +180,13 @@ describe('the deletion of an installation', () => {
     const forced = installationPass({ execution: leaving, target: { withoutUninstall: true } })
     expect(await deleteChildren(forced.pass)).toEqual(done)
     expect([first.calls, repeated.calls, forced.calls]).toEqual([['deleteExecution'], [], ['deleteExecution']])
+  })
+
+  it('deletes nothing while Kubernetes removes the owner references of the children, for --cascade=orphan', async () => {
+    const orphaning = installationPass({ target: { finalizers: [FINALIZER, 'orphan'] } })
+    const reason = "waiting for Kubernetes' garbage collector to remove the owner references of the children"
+    expect(await deleteChildren(orphaning.pass)).toEqual(stop(reason))
+    expect(orphaning.calls).toEqual([])
   })
 
   it('waits for its execution, and fails when that gave up', async () => {
