@@ -107,6 +107,14 @@ describe('a deletion', () => {
     expect(stage.api.objects.size).toBe(0)
   })
 
+  it('leaves an object alone that is no longer meant after a conflict', async () => {
+    const { metadata } = stage.api.put(PATH, execution())
+    race(execution({ phase: 'newer' }))
+    const write = { ...remove('uid-exec', metadata.resourceVersion), isMeant: () => false } as Write
+    expect(await writeAll(stage.deps, WRITER, [write])).toMatchObject([{ result: 'superseded' }])
+    expect(stage.api.objects.size).toBe(1)
+  })
+
   it('S6: spares another object of the same name', async () => {
     stage.api.put(PATH, execution({}, { uid: 'another' }))
     expect(await writeAll(stage.deps, WRITER, [remove()])).toEqual([{ result: 'gone' }])

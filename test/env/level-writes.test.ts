@@ -71,6 +71,26 @@ function race(change: () => void): void {
   }
 }
 
+describe('a create in a namespace that is being deleted', () => {
+  const details = { causes: [{ reason: 'NamespaceTerminating' }] }
+  beforeEach(() => {
+    const body = { reason: 'Forbidden', message: 'unable to create new content', details }
+    api.intercept = ({ method }) => (method === 'POST' ? { status: 403, body } : undefined)
+  })
+
+  it('is a final fault when it is the namespace of the target', async () => {
+    const message = expect.stringContaining('ConfigMap n/a: namespace "n" is being deleted') as string
+    const fault = { type: 'NamespaceTerminating', nonRetryable: true, message }
+    await expect(apply(wanted({}))).rejects.toMatchObject(fault)
+    await expect(act.createLevel({ ...base, resource: maps, object: wanted({}) })).rejects.toMatchObject(fault)
+  })
+
+  it('is tried again when it is another namespace, which may be made again', async () => {
+    const elsewhere = apply(wanted({}, { namespace: 'other' }), { elsewhere: true })
+    await expect(elsewhere).rejects.toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
+  })
+})
+
 describe('an object that is made', () => {
   it('has nothing where null was wanted, and is not written again for it', async () => {
     const object = { ...wanted({ key: 'x', gone: null }), list: [{ a: 1, b: null }] }

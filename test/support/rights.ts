@@ -65,10 +65,17 @@ export async function accountsOf(
   return await inNamespace(servers, unique, async (kube) => {
     if (controllers !== undefined) await createAll(kube, await generated(whose, controllers, unique))
     if (checkout !== undefined) await bindWings(kube, unique, checkout)
-    const hasWings = !workerFlags.join(' ').includes('--wings none')
-    if (hasWings) await bindShipped(kube, unique)
+    const wings = wingsOf(workerFlags)
+    if (wings.length > 0) await bindShipped(kube, unique, wings)
     else await bind(kube, unique, 'worker', 'pawl-worker')
   })
+}
+
+/** By the flag `--wings`; default: those of a worker without it. */
+function wingsOf(flags: readonly string[]): readonly string[] {
+  const at = flags.indexOf('--wings')
+  const given = at === -1 ? 'landscaper' : (flags[at + 1] ?? '')
+  return given === 'none' ? [] : given.split(',')
 }
 
 async function inNamespace(

@@ -4,11 +4,12 @@
 //   A2. A conflict re-reads and re-applies those fields, never the whole pass. What is expected in one version is not repeated.
 //   A3. What is so already is not written. Null in what is made is nothing: servers take it for a value.
 //   A4. What is in the way wakes the subject when it changes or goes; where nobody would hear of that, the fault is tried again.
+//   A5. In a namespace that is being deleted nothing is created: a final fault where it is the target's own namespace.
 
 import { type ApplyInput, type CreateInput, isObjectName } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { finalFailure, retryableFailure } from '../../kube/errors.ts'
+import { finalFailure, isNamespaceTerminating, type KubeError, retryableFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Patch, Write, WriteAnswer } from '../../kube/write.ts'
 import { fillSecrets, secretData } from './fill-secrets.ts'
@@ -44,7 +45,7 @@ async function applyOnce(
     current === undefined ? await make(deps, input, at, 'apply') : await merge(deps, input, { ...at, current })
   if (answer === 'changed') return 'changed'
   if (answer === 'done' || answer.result === 'ok') return 'applied'
-  if (answer.result === 'failed') throw about(at.where, answer.error)
+  if (answer.result === 'failed') throw refusedAt(input, at, answer.error)
   if (answer.result === 'gone' && current === undefined) throw notServed(at.where)
   return undefined
 }
@@ -56,7 +57,7 @@ export async function create(deps: Deps, given: CreateInput): Promise<'created' 
   for (let tries = 1; tries <= TRIES; tries++) {
     const answer = await make(deps, input, at, 'create')
     if (answer.result === 'ok') return 'created'
-    if (answer.result === 'failed') throw about(at.where, answer.error)
+    if (answer.result === 'failed') throw refusedAt(input, at, answer.error)
     if (answer.result === 'gone') throw notServed(at.where)
     if (!(await hasGone(deps, input, at, answer.object))) return 'exists'
   }
@@ -96,6 +97,17 @@ function placeOf(deps: Deps, { subject, resource, object, elsewhere }: CreateInp
       `${where} is applied for ${nameOf(subject.kind, subject)}; expected the same namespace`,
     )
   return { watched: followedKind(deps, resource), namespace, name, where }
+}
+
+/**
+ * A namespace that is being deleted takes no new object. Where it is the target's own, no later try can succeed (final); another namespace may be made again.
+ */
+function refusedAt({ subject }: CreateInput, { where, namespace }: NamedPlace, error: KubeError): Error {
+  if (!isNamespaceTerminating(error) || namespace !== subject.namespace) return about(where, error)
+  return finalFailure(
+    'NamespaceTerminating',
+    `${where}: namespace "${namespace}" is being deleted and takes no new object; expected a deletion that creates nothing`,
+  )
 }
 
 const neverStill = ({ where }: NamedPlace, done: string) =>

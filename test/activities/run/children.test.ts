@@ -90,7 +90,7 @@ describe('a child that is let go', () => {
   })
 
   it('is deleted by uid and version', () => {
-    expect(remove(PART)).toEqual({
+    expect(remove(PART)).toMatchObject({
       ...{ verb: 'delete', watched, namespace: 'n', name: 'p' },
       ...{ uid: 'uid-p', version: '7' },
     })
