@@ -16,6 +16,9 @@ import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.t
 
 import { EXECUTION, IDLE, installationPass, ITEM, JOB } from './installation-pass.ts'
 
+const lastError = { operation: 'applyChildren', reason: 'RegistryUnavailable', message: 'no answer' }
+const UNREADABLE = { deleting: true, hasParent: true, lastError }
+
 describe('an installation in phase Init', () => {
   it('has its execution applied, and refers to it', async () => {
     const { pass } = installationPass({ target: { generation: 4 }, execution: undefined })
@@ -68,6 +71,8 @@ describe('an installation in phase Init', () => {
 
   it.each([
     ['ends its job when it is deleted before anything began', { deleting: true }, IDLE, 'InterruptOperation'],
+    ['goes on when its parent waits for it', { deleting: true, hasParent: true }, IDLE, undefined],
+    ['ends its job when its parent waits for it and something cannot be read', UNREADABLE, IDLE, 'InterruptOperation'],
     ['goes on when an item has begun', { deleting: true }, EXECUTION, undefined],
     ['goes on when it is not deleted', {}, IDLE, undefined],
   ])('%s', (_, target, execution, code) => {
