@@ -7,8 +7,8 @@ import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/ki
 export function targetsOf({ spec, status }: DeployItem): ReadonlySet<string> {
   const remembered = fieldsOf(fieldsOf(status?.providerStatus)['target'])['name']
   // The manifests are objects of users: a field of this name means nothing there.
-  const { manifests: _, ...config } = fieldsOf(spec.config)
-  const names = [spec.target?.name, remembered, ...targetNames(config)]
+  const config = Object.entries(fieldsOf(spec.config)).filter(([key]) => key !== 'manifests')
+  const names = [spec.target?.name, remembered, ...targetNames(Object.fromEntries(config))]
   return new Set(names.filter((name) => typeof name === 'string' && name !== '') as string[])
 }
 
