@@ -8,12 +8,29 @@ import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { IN_USE_FINALIZER, PAUSED_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { API, type Cluster, installation, type LsObject } from '../support/cluster.ts'
-import { configMap, deployment, type ManifestItem, manifestItem, TARGET_TYPE } from '../support/manifests.ts'
+import {
+  configMap,
+  createTarget,
+  deployment,
+  type ManifestItem,
+  manifestItem,
+  TARGET_TYPE,
+} from '../support/manifests.ts'
 import { sub, subsOf } from '../support/sub-installations.ts'
 import { useTenants } from '../support/tenants.ts'
 
 const OUTSIDE = 'outside'
-const NAMESPACES = ['simple', 'deep', 'siblings', 'paused', 'at-work', 'unreachable', 'killed'] as const
+const NAMESPACES = [
+  'simple',
+  'deep',
+  'siblings',
+  'paused',
+  'at-work',
+  'unreachable',
+  'killed',
+  'own',
+  'own-elsewhere',
+] as const
 type Namespace = (typeof NAMESPACES)[number]
 const tenants = useTenants('namespace-deletion', [...NAMESPACES, OUTSIDE])
 
@@ -78,6 +95,11 @@ async function gone(namespace: Namespace): Promise<void> {
     const jobs = db.selectFrom('job').select('name').where('namespace', '=', namespace).where('outcome', 'is', null)
     expect({ wakes, jobs: await jobs.execute() }).toEqual({ wakes: [], jobs: [] })
   }, SOON)
+}
+
+/** Before the namespace goes, so that no uninstall is faster than Kubernetes. */
+async function removeAccount({ kube, namespace }: Cluster): Promise<void> {
+  await kube.request('DELETE', `/api/v1/namespaces/${namespace}/serviceaccounts/theirs`)
 }
 
 const isHeld = ({ metadata }: LsObject) => (metadata.finalizers ?? []).includes(IN_USE_FINALIZER)
@@ -172,6 +194,43 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     })
     await tenants.of(OUTSIDE).kube.request('DELETE', `/api/v1/namespaces/${OUTSIDE}/configmaps/unreachable-map`)
     await gone('unreachable')
+  })
+
+  it('is gone when the ServiceAccount of its Target goes with it, and all objects are in the namespace', async () => {
+    const cluster = tenants.of('own')
+    await createTarget(cluster, 'theirs')
+    const blueprint = deploying([configMap('own-map', 'own')])
+    await cluster.create(root('app', blueprint), 'installations')
+    expect((await cluster.finished('app')).status).toMatchObject({ phase: 'Succeeded' })
+    await removeAccount(cluster)
+    await removeNamespace('own')
+    await gone('own')
+  })
+
+  it('stays when the ServiceAccount of its Target goes with it, and names the objects elsewhere', async () => {
+    const cluster = tenants.of('own-elsewhere')
+    const { kube } = cluster
+    await createTarget(cluster, 'theirs')
+    const subjects = [{ kind: 'ServiceAccount', name: 'theirs', namespace: 'own-elsewhere' }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' }
+    const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${OUTSIDE}/rolebindings`
+    await kube.request('POST', path, { body: { metadata: { name: 'own-elsewhere' }, roleRef, subjects } })
+    await cluster.create(root('app', mapping('own-elsewhere')), 'installations')
+    expect((await cluster.finished('app')).status).toMatchObject({ phase: 'Succeeded' })
+    await removeAccount(cluster)
+    await removeNamespace('own-elsewhere')
+    const failed = await cluster.until('installations', 'app', (it) => it?.status?.phase === 'DeleteFailed')
+    const [item] = (await cluster.items('app')).values()
+    expect(item?.status?.lastError).toMatchObject({ reason: 'NamespaceTerminating' })
+    expect(item?.status?.lastError?.message).toContain('ConfigMap outside/own-elsewhere-map')
+    expect(failed.status?.lastError?.message).toContain('own-elsewhere-map')
+    await kube.request('DELETE', `/api/v1/namespaces/${OUTSIDE}/configmaps/own-elsewhere-map`)
+    const annotations = {
+      'landscaper.gardener.cloud/delete-without-uninstall': 'true',
+      'landscaper.gardener.cloud/operation': 'reconcile',
+    }
+    await cluster.patch('installations', 'app', { metadata: { annotations } })
+    await gone('own-elsewhere')
   })
 
   it('is gone when the worker is killed while it uninstalls', async () => {

@@ -42,6 +42,7 @@ import {
 } from './item-status.ts'
 import { takeUp } from './begin-job.ts'
 import { isOurs, watchItem } from './item-watch.ts'
+import { atEndOfNamespace } from './namespace-end.ts'
 import { ownTarget } from './own-target.ts'
 import { retryIn } from './retry-in.ts'
 import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
@@ -344,8 +345,11 @@ class ItemRun {
     return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
   }
 
-  async #fail(job: ItemJob, deployer: LongDeployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {
+  async #fail(job: ItemJob, deployer: LongDeployer, failed: DeployStep & { result: 'failed' }): Promise<ItemResult> {
     const { act } = this.#call
+    const end = act === 'uninstall' ? await atEndOfNamespace(this.#deps, job.object, failed.error) : undefined
+    if (end === 'released') return await this.#release(job)
+    const step = { ...failed, error: end ?? failed.error }
     const { reason, message, isFinal } = step.error
     const error = reportOf(step.error)
     if (isFinal) return await this.#end(job, step, error)

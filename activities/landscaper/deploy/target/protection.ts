@@ -8,7 +8,7 @@
 //   P4. A release looks for new users again after it has written, and restores the finalizer for them.
 
 import { HELD_SECRET_ANNOTATION, IN_USE_FINALIZER } from '../../../../workflows/landscaper/contract.ts'
-import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Target, targetKind } from '../../../../workflows/landscaper/target/kind.ts'
 import type { By, WatchedKind } from '../../../../workflows/kit/index.ts'
 import type { Deps } from '../../../deps.ts'
@@ -155,34 +155,41 @@ interface Place {
 
 async function release(deps: Deps, by: By, place: Place): Promise<void> {
   const targets = await listNow(deps, targetKind, place.namespace, '')
-  const held = targets.filter(hasFinalizer)
-  if (held.length === 0) return
+  if (targets.length === 0) return
   const used = await usedTargets(deps, place)
+  const held = targets.filter(hasFinalizer)
   const unused = held.filter(({ metadata }) => !used.has(metadata.name))
   const stillHeld = new Set(held.filter((one) => !unused.includes(one)).map(heldSecretOf))
   const secrets = new Set(unused.map(heldSecretOf).filter((name) => name !== undefined && !stillHeld.has(name)))
   // P2: a Secret goes first, for its Target names it.
   for (const name of secrets) if (name !== undefined) await releaseSecret(deps, by, place.namespace, name)
   for (const target of unused) await write(deps, by, removal(targetKind, target), target)
-  if (unused.length > 0) await restore(deps, by, place, unused)
+  await restore(deps, by, place, unused.length > 0 ? await usedTargets(deps, place) : used)
 }
 
-/** P4 */
-async function restore(deps: Deps, by: By, place: Place, released: readonly Target[]): Promise<void> {
-  const used = await usedTargets(deps, place)
-  for (const { metadata } of released.filter(({ metadata }) => used.has(metadata.name))) {
-    const target = await found<Target>(deps, targetKind, place.namespace, metadata.name)
-    if (target === undefined) continue
+/** P4: for new users, and for those that a release has overlooked that was interrupted here. */
+async function restore(deps: Deps, by: By, { namespace }: Place, used: UsedTargets): Promise<void> {
+  const names = [...used].flatMap(([name, isDeployedTo]) => (isDeployedTo ? [name] : []))
+  if (names.length === 0) return
+  const targets = await listNow(deps, targetKind, namespace, '')
+  for (const target of targets.filter((one) => names.includes(one.metadata.name) && !isTargetHeld(one))) {
     const name = target.spec.secretRef?.name
-    const secret = name === undefined ? undefined : await found(deps, secretResource, place.namespace, name)
+    const secret = name === undefined ? undefined : await found(deps, secretResource, namespace, name)
     await hold(deps, by, { target, secret })
   }
 }
 
-async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<ReadonlySet<string>> {
+/** The Targets that DeployItems need, and whether one of these items has deployed anything. */
+type UsedTargets = ReadonlyMap<string, boolean>
+
+async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<UsedTargets> {
   const items = await listNow(deps, deployItemKind, namespace, '')
-  const isUser = (item: DeployItem) => item.metadata.uid !== leaving && !isReleasedItem(item)
-  return new Set(items.filter(isUser).flatMap((item) => [...targetsOf(item)]))
+  const used = new Map<string, boolean>()
+  for (const item of items.filter(({ metadata }) => metadata.uid !== leaving).filter((one) => !isReleasedItem(one))) {
+    const hasDeployed = item.status?.providerStatus !== undefined
+    for (const name of targetsOf(item)) used.set(name, hasDeployed || used.get(name) === true)
+  }
+  return used
 }
 
 /** Of a Target that names another Secret by now. */
@@ -202,14 +209,14 @@ async function releaseSecret(deps: Deps, by: By, namespace: string, name: string
   if (secret !== undefined && hasFinalizer(secret)) await write(deps, by, removal(secretResource, secret), secret)
 }
 
-async function found<Object extends KubeObject = KubeObject>(
+async function found(
   { kube }: Deps,
   watched: WatchedKind,
   namespace: string,
   name: string,
-): Promise<Object | undefined> {
+): Promise<KubeObject | undefined> {
   try {
-    return await kube.request<Object>('GET', resourcePath(watched, namespace, name))
+    return await kube.request<KubeObject>('GET', resourcePath(watched, namespace, name))
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
