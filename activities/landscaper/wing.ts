@@ -27,7 +27,7 @@ import { applyChildrenActivities } from './installation/apply-children.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
-import { releaseTargets } from './execution/release-targets.ts'
+import { releaseTargetsOfExecution, releaseTargetsOfInstallation } from './execution/release-targets.ts'
 import { removedClusterActivities } from './execution/removed-clusters.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
 import { dependentActivities } from './installation/dependents.ts'
@@ -80,7 +80,10 @@ export function landscaperEnds(deps: LandscaperDeps): BeforeEnd {
 
 /** What is done before the finalizer of an object is removed. */
 export function landscaperReleases(deps: LandscaperDeps): BeforeRelease {
-  return { execution: (release) => releaseTargets(deps, release) }
+  return {
+    execution: (release) => releaseTargetsOfExecution(deps, release),
+    installation: (release) => releaseTargetsOfInstallation(deps, release),
+  }
 }
 
 export function landscaperActivities(deps: LandscaperDeps) {

@@ -12,6 +12,7 @@ import { resourcePath } from '../../../kube/resource-path.ts'
 import { secretResource } from '../../../kube/secrets.ts'
 import { readManaged } from '../objects/managed-resources.ts'
 import { targetsOf } from '../target/target-users.ts'
+import { configurationProblem } from './deploy-errors.ts'
 import { DeployError } from './deployer.ts'
 
 /**
@@ -29,7 +30,8 @@ export async function atEndOfNamespace(
   const resources = readManaged(item.status?.providerStatus).map(({ resource }) => resource)
   const outside = resources.filter((one) => one.namespace !== namespace)
   if (outside.length === 0) return 'released'
-  if (!error.isFinal) return undefined
+  // A new token cannot be created either: the API server refuses it with this reason.
+  if (!error.isFinal && error.reason !== REASON) return undefined
   const shown = outside.slice(0, NAMES_SHOWN).map((one) => `${one.kind} ${one.namespace ?? ''}/${one.name}`)
   const more = outside.length > shown.length ? ` and ${outside.length - shown.length} more` : ''
   const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${shown.join(', ')}${more}`
@@ -42,6 +44,7 @@ export async function atEndOfNamespace(
   )
 }
 
+const REASON = 'NamespaceTerminating'
 const NAMES_SHOWN = 3
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
