@@ -81,3 +81,15 @@ export interface ComingEnd {
  * settle that is repeated does it again. What it throws withholds the end.
  */
 export type BeforeEnd = Readonly<Record<string, (end: ComingEnd) => Promise<void>>>
+
+/** An object whose deletion is complete: the engine is about to remove its finalizer. */
+export interface ComingRelease {
+  readonly by: By
+  readonly subject: Subject
+}
+
+/**
+ * The work of a wing before the engine removes the finalizer of an object, by the controller of the object. Idempotent: a pass that is repeated does it
+ * again. An error keeps the finalizer.
+ */
+export type BeforeRelease = Readonly<Record<string, (release: ComingRelease) => Promise<void>>>

@@ -5,7 +5,7 @@
 //   A2. No activity takes the place of another one of its name.
 
 import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
-import type { BeforeEnd, Deps } from './deps.ts'
+import type { BeforeEnd, BeforeRelease, Deps } from './deps.ts'
 import { toApplicationFailure } from './kube/errors.ts'
 import { beginActivities } from './run/begin.ts'
 import { finalizeActivities } from './run/finalize.ts'
@@ -43,14 +43,16 @@ export function openWing(name: string, deps: Deps, flags: FlagValues<FlagTable>)
  *
  * @param ofWings of each wing that is on.
  * @param beforeEnd of all of them.
+ * @param beforeRelease of all of them.
  * @throws a plain Error (a bug) when two have one name (A2).
  */
 export function createActivities<const Made extends readonly object[] = []>(
   deps: Deps,
   ofWings: Made,
   beforeEnd: BeforeEnd = {},
+  beforeRelease: BeforeRelease = {},
 ): EngineActivities & AllOf<Made[number]> {
-  const all = [engineActivities(deps, beforeEnd), ...ofWings].flatMap((part) =>
+  const all = [engineActivities(deps, beforeEnd, beforeRelease), ...ofWings].flatMap((part) =>
     Object.entries(part as ActivityFunctions),
   )
   const names = all.map(([name]) => name)
@@ -60,11 +62,11 @@ export function createActivities<const Made extends readonly object[] = []>(
   return Object.fromEntries(leaving) as EngineActivities & AllOf<Made[number]>
 }
 
-function engineActivities(deps: Deps, beforeEnd: BeforeEnd) {
+function engineActivities(deps: Deps, beforeEnd: BeforeEnd, beforeRelease: BeforeRelease) {
   return {
     ...statusActivities(deps, beforeEnd),
     ...beginActivities(deps),
-    ...finalizeActivities(deps),
+    ...finalizeActivities(deps, beforeRelease),
     ...tellingFirst(deps, { ...observeActivities(deps), ...writeActivities(deps) }),
     ...settleActivities(deps),
     ...turnActivities(deps),

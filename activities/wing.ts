@@ -1,7 +1,7 @@
 // What the activities of a wing are to the engine: opened when the worker starts with the wing on, closed when it ends.
 
 import type { FlagTable, FlagValues, JsonValue } from '../workflows/kit/index.ts'
-import type { BeforeEnd, Deps } from './deps.ts'
+import type { BeforeEnd, BeforeRelease, Deps } from './deps.ts'
 import type { Foresight } from './run/foresight.ts'
 import type { Hearing } from './run/hearing.ts'
 import type { Notifiers } from './run/notifier.ts'
@@ -18,6 +18,7 @@ export interface ActivityWing<Flags extends FlagTable = FlagTable, Made extends 
 export interface OpenWing<Made extends object = object> {
   readonly activities: Made
   readonly beforeEnd?: BeforeEnd
+  readonly beforeRelease?: BeforeRelease
   /** For `pawl plan -f`; absent: of its kinds nobody can say more than the API server. */
   readonly foresight?: Foresight
   /** For the own activities of its controllers in level mode, as `ActivityContext.parts`. */

@@ -203,7 +203,8 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
   )
   const made = [...[...wings.values()].map(({ activities }) => activities), ...own]
   const ends = [...wings.values()].flatMap(({ beforeEnd = {} }) => Object.entries(beforeEnd))
-  return createActivities(deps, made, Object.fromEntries(ends))
+  const releases = [...wings.values()].flatMap(({ beforeRelease = {} }) => Object.entries(beforeRelease))
+  return createActivities(deps, made, Object.fromEntries(ends), Object.fromEntries(releases))
 }
 
 /** Says that this worker lives, and how the engine is, where that is told. */

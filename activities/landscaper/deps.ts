@@ -5,6 +5,7 @@ import type { JobBlueprints } from './components/job-blueprints.ts'
 import type { DefaultContexts } from './context/default-contexts.ts'
 import type { Registries } from './components/registries.ts'
 import type { LatelyIssued } from './kubeconfigs/lately-issued.ts'
+import type { Protection } from './deploy/target/protection.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { TemplateEngines } from './render/template-engine.ts'
 import type { Trust } from './trust.ts'
@@ -23,6 +24,7 @@ export interface LandscaperParts {
   readonly components: ComponentParts
   readonly templates: TemplateEngines
   readonly targets: TargetAccess
+  readonly protection: Protection
   /** Issued for templates. */
   readonly kubeconfigs: LatelyIssued
   /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */

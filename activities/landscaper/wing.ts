@@ -1,7 +1,7 @@
 // The wing's activities, and what they share: templates and clusters to deploy to.
 
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
-import type { BeforeEnd } from '../deps.ts'
+import type { BeforeEnd, BeforeRelease } from '../deps.ts'
 import type { ActivityWing } from '../wing.ts'
 import { JobBlueprints } from './components/job-blueprints.ts'
 import { createRegistries } from './components/registries.ts'
@@ -14,6 +14,7 @@ import { itemActivities } from './deploy/run/item-activities.ts'
 import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
 import { sendActivities } from './deploy/run/send-items.ts'
 import { Sending } from './deploy/run/sending.ts'
+import { createProtection } from './deploy/target/protection.ts'
 import { createTargetAccess, type TargetDeps } from './deploy/target/open-target.ts'
 import type { LandscaperDeps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
@@ -26,6 +27,7 @@ import { applyChildrenActivities } from './installation/apply-children.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
+import { releaseTargetsOfExecution, releaseTargetsOfInstallation } from './execution/release-targets.ts'
 import { removedClusterActivities } from './execution/removed-clusters.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
 import { dependentActivities } from './installation/dependents.ts'
@@ -54,12 +56,14 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const kubeconfigs = new LatelyIssued()
     const trust = createTrust(deps, flags['webhook-vouches'])
     const parts = {
+      ...{ protection: createProtection(deps, flags.protect) },
       ...{ templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts, trust },
     }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),
       beforeEnd: landscaperEnds(own),
+      beforeRelease: landscaperReleases(own),
       parts: own,
       foresight: foresight(own, deployers),
       close: async () => {
@@ -72,6 +76,14 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
 /** What is done before a job's end is written. */
 export function landscaperEnds(deps: LandscaperDeps): BeforeEnd {
   return { installation: (end) => withdrawExports(deps, end) }
+}
+
+/** What is done before the finalizer of an object is removed. */
+export function landscaperReleases(deps: LandscaperDeps): BeforeRelease {
+  return {
+    execution: (release) => releaseTargetsOfExecution(deps, release),
+    installation: (release) => releaseTargetsOfInstallation(deps, release),
+  }
 }
 
 export function landscaperActivities(deps: LandscaperDeps) {

@@ -1,12 +1,12 @@
 // The finalizer: put on before anything is created, taken off when nothing is left. A step of its own in every plan.
 
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
-import type { Deps } from '../deps.ts'
+import type { BeforeRelease, Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isReleased, targetView } from '../kube/views.ts'
 import { fieldManagerOf } from '../kube/field-manager.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
-import { jobController } from './controllers.ts'
+import { controllerOf, jobController } from './controllers.ts'
 
 export interface FinalizeInput {
   readonly by: By
@@ -17,7 +17,7 @@ export interface FinalizeInput {
   readonly guarded: boolean
 }
 
-export const finalizeActivities = (deps: Deps) => ({
+export const finalizeActivities = (deps: Deps, beforeRelease: BeforeRelease = {}) => ({
   /**
    * Puts the controller's finalizer on the subject (`guarded`) or takes it off. Idempotent.
    *
@@ -29,6 +29,7 @@ export const finalizeActivities = (deps: Deps) => ({
       target: watched,
       status: { finalizer },
     } = jobController(deps, by)
+    if (!guarded) await beforeRelease[controllerOf(by)]?.({ by, subject })
     const [answer] = await writeAll(
       deps,
       { ...by, step: guarded ? 'addFinalizer' : 'removeFinalizer', fieldManager: fieldManagerOf(by) },

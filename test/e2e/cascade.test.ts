@@ -151,14 +151,10 @@ describe.concurrent('an installation that is deleted with --cascade=foreground',
     expect(await maps()).toEqual(expect.arrayContaining(['top', 'high', 'low']))
     const copies = (await cluster.list('targets')).filter(({ metadata }) => metadata.name !== 'here')
     expect(copies).toHaveLength(3)
-    // The copies are held as by the finalizer of Targets in use.
-    for (const { metadata } of copies)
-      await cluster.patch('targets', metadata.name, { metadata: { finalizers: ['example.com/test'] } })
 
     await remove(cluster, 'installations', 'front', 'Foreground')
     const left = async () => (await maps()).filter((name) => ['top', 'high', 'low'].includes(name))
     await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 60_000, interval: 200 })
-    for (const { metadata } of copies) await cluster.patch('targets', metadata.name, { metadata: { finalizers: null } })
     await cluster.gone('front')
     expect(await subsOf(cluster, 'front')).toEqual(new Map())
   })

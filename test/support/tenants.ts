@@ -48,6 +48,12 @@ export class Tenants<Name extends string> {
     return this.#proxies
   }
 
+  /** The administrator's, of their cluster. */
+  get kubeconfigPath(): string {
+    if (this.#servers === undefined) throw new Error('the tenants are set up by beforeAll')
+    return this.#servers.kubeconfigPath
+  }
+
   /** Of their cluster. */
   get auditLogPath(): string {
     const path = this.#servers?.auditLogPath

@@ -28,6 +28,11 @@ export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
  */
 export const ORPHAN_FINALIZER = 'orphan'
 
+/** On Targets that DeployItems need, and on the Secrets that those Targets reference: they stay until the last of these items is uninstalled. */
+export const IN_USE_FINALIZER = 'landscaper.gardener.cloud/pawl-in-use'
+/** On such a Target: the name of the Secret that has the finalizer because of it. */
+export const HELD_SECRET_ANNOTATION = 'landscaper.gardener.cloud/pawl-held-secret'
+
 /** `ok` on Targets and Secrets that a TargetSync has made. */
 export const TARGET_SYNC_LABEL = 'landscaper.gardener.cloud/targetsync'
 /** On such a Target: when its credentials were written last. */

@@ -24,6 +24,10 @@ export const landscaperWing = {
       ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
       text: 'whether tenants share the cluster: ServiceAccounts are used only where they allow it, hand-made data is not taken',
     },
+    protect: {
+      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'yes' },
+      text: 'whether Targets and their Secrets get a finalizer that keeps them until the last DeployItem that needs them is uninstalled',
+    },
     'default-contexts': {
       ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no', inDev: 'own-server' },
       text: 'whether each namespace gets a Context called default; bridge and worker have to say the same',

@@ -5,10 +5,11 @@ import { type Activities, createActivities } from '../../../activities/index.ts'
 import { JobBlueprints } from '../../../activities/landscaper/components/job-blueprints.ts'
 import { createRegistries } from '../../../activities/landscaper/components/registries.ts'
 import type { LandscaperDeps, LandscaperParts } from '../../../activities/landscaper/deps.ts'
+import { createProtection } from '../../../activities/landscaper/deploy/target/protection.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
 import { LatelyIssued } from '../../../activities/landscaper/kubeconfigs/lately-issued.ts'
 import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
-import { landscaperActivities, landscaperEnds } from '../../../activities/landscaper/wing.ts'
+import { landscaperActivities, landscaperEnds, landscaperReleases } from '../../../activities/landscaper/wing.ts'
 
 /** Its threads start with the first work that needs them. */
 const templates = createTemplateEngine({ threads: 1 })
@@ -19,11 +20,20 @@ export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {})
   const blueprints = new JobBlueprints()
   const components = { registryFolder: undefined, registries, blueprints, signatures: 'asked' as const }
   const kubeconfigs = new LatelyIssued()
-  const usual = { templates, components, targets, kubeconfigs, pickupTimeoutMs: undefined, strictTenancy: false }
+  const protection = createProtection(deps, true)
+  const usual = {
+    protection,
+    templates,
+    components,
+    targets,
+    kubeconfigs,
+    pickupTimeoutMs: undefined,
+    strictTenancy: false,
+  }
   return { ...deps, landscaper: { ...usual, ...parts } }
 }
 
 /** The activities as a worker with this wing registers them. */
 export function activitiesOf(deps: LandscaperDeps): Activities {
-  return createActivities(deps, [landscaperActivities(deps)], landscaperEnds(deps))
+  return createActivities(deps, [landscaperActivities(deps)], landscaperEnds(deps), landscaperReleases(deps))
 }

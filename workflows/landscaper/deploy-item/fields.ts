@@ -1,7 +1,7 @@
 // What Pawl's deployers write, and nobody else (docs/concepts.md "One controller per field"). What a manifest item applies is not ours to
 // declare: its fields are those of the manifest, and its field manager is `pawl-manifest`.
 
-import { FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
+import { FINALIZER, HELD_SECRET_ANNOTATION, IN_USE_FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
 
 export const deployFields: OwnedFields = {
@@ -25,6 +25,8 @@ export const deployFields: OwnedFields = {
       path('status.exportRef'),
       path('status.transitionTimes'),
     ],
+    Target: [['metadata', 'finalizers', IN_USE_FINALIZER], annotation(HELD_SECRET_ANNOTATION)],
+    Secret: [['metadata', 'finalizers', IN_USE_FINALIZER]],
   },
   // The exports of an item.
   makes: ['Secret'],

@@ -9,7 +9,7 @@ import { type By, canonicalJson, type ErrorReport } from '../../../../workflows/
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
-import { isReleased } from '../../../kube/views.ts'
+import { isReleased, ownerOf } from '../../../kube/views.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { withoutUninstall } from '../../requests.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
@@ -42,10 +42,12 @@ import {
 } from './item-status.ts'
 import { takeUp } from './begin-job.ts'
 import { isOurs, watchItem } from './item-watch.ts'
+import { atEndOfNamespace } from './namespace-end.ts'
 import { ownTarget } from './own-target.ts'
 import { retryIn } from './retry-in.ts'
 import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
-import type { TargetCluster } from '../target/target-cluster.ts'
+import type { TargetCluster, TargetObjects } from '../target/target-cluster.ts'
+import { targetsOf } from '../target/target-users.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
@@ -123,6 +125,7 @@ class ItemRun {
     const deployer = this.#deployerOf(object)
     const job = { ...taken, jobID, now, deployer: deployer.name }
     const early = this.#early(job)
+    if (early === 'release') return await this.#release(job)
     if (early !== undefined) return this.#result(await this.#write(job, early))
     return await this.#claimed(job, deployer)
   }
@@ -142,9 +145,9 @@ class ItemRun {
   }
 
   /** What needs no deployer. */
-  #early(job: ItemJob): ItemWrite | undefined {
+  #early(job: ItemJob): ItemWrite | 'release' | undefined {
     const { act } = this.#call
-    if (act === 'uninstall') return withoutUninstall(job.object) ? releaseWrite(job.object) : undefined
+    if (act === 'uninstall') return withoutUninstall(job.object) ? 'release' : undefined
     if (isUnchanged(job)) return statusWrite(job, unchanged(job))
     const problem = timeoutProblem(job.object)
     if (problem === undefined) return undefined
@@ -226,7 +229,9 @@ class ItemRun {
 
   async #open({ object }: ItemJob, { needsTarget }: LongDeployer): Promise<Opened | undefined> {
     const { namespace } = object.metadata
-    const openTarget = (name: string) => this.#deps.landscaper.targets.open(namespace, name, this.#call.signal)
+    const beforeUse = (objects: TargetObjects) => this.#hold(object, objects)
+    const openTarget = (name: string) =>
+      this.#deps.landscaper.targets.open(namespace, name, this.#call.signal, beforeUse)
     try {
       return { openTarget, target: needsTarget ? await openTarget(ownTarget(object)) : undefined }
     } catch (error) {
@@ -235,6 +240,17 @@ class ItemRun {
       if (this.#call.act === 'uninstall' && isForGood && isUntouched) return undefined
       throw error
     }
+  }
+
+  /** What is deployed by a Target can be uninstalled only as long as the Target is there. */
+  async #hold(object: DeployItem, objects: TargetObjects): Promise<TargetObjects> {
+    if (this.#call.act === 'uninstall') return objects
+    const { name, namespace, deletionTimestamp } = objects.target.metadata
+    if (deletionTimestamp !== undefined && itemStatus({ object }).providerStatus === undefined) {
+      const message = `target ${namespace}/${name}: it is being deleted; create it again when it is gone, or name another target`
+      throw new DeployError('Reconcile', 'TargetBeingDeleted', message, ['ERR_CONFIGURATION_PROBLEM'])
+    }
+    return await this.#deps.landscaper.protection.hold(this.#call.input.by, objects)
   }
 
   // A mistake of ours, or an answer that no server should give, is tried again until the item's time-out, like any other failure.
@@ -257,7 +273,7 @@ class ItemRun {
   }
 
   async #done(job: ItemJob, deployer: LongDeployer, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
-    if (this.#call.act === 'uninstall') return this.#result(await this.#write(job, releaseWrite(job.object)))
+    if (this.#call.act === 'uninstall') return await this.#release(job)
     const { exports = {} } = step
     const isExporting = Object.keys(exports).length > 0
     const error = isExporting ? await this.#export(job, deployer, exports) : undefined
@@ -265,7 +281,31 @@ class ItemRun {
     const { namespace } = this.#call.input
     const exportRef = isExporting ? { name: exportName(deployer, job.object), namespace } : null
     const fields = { ...remembered(step), exportRef, ...setReady(job, undefined) }
-    return this.#result(await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step))))
+    const object = await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step)))
+    if (object !== undefined && hasLeftTarget(job.object, object)) await this.#releaseTargets()
+    return this.#result(object)
+  }
+
+  /**
+   * Removes the item's finalizer, then those of Targets that nobody needs any more. The Execution removes them when its last item is gone. Alone, an
+   * item does it before, too: nobody comes back to it when it is gone.
+   */
+  async #release({ object, ...job }: ItemJob): Promise<ItemResult> {
+    const isLast = targetsOf(object).size > 0 && !this.#isExecutionDeleted(object)
+    if (isLast) await this.#releaseTargets(object.metadata.uid)
+    const left = await this.#write({ object, ...job }, releaseWrite(object))
+    if (isLast) await this.#releaseTargets()
+    return this.#result(left)
+  }
+
+  #isExecutionDeleted({ metadata }: DeployItem): boolean {
+    const owner = ownerOf({ metadata })
+    return owner !== undefined && this.#deps.objects.get(owner.uid)?.metadata.deletionTimestamp !== undefined
+  }
+
+  async #releaseTargets(leaving?: string): Promise<void> {
+    const { by, namespace } = this.#call.input
+    await this.#deps.landscaper.protection.release(by, namespace, leaving)
   }
 
   async #export(
@@ -305,8 +345,11 @@ class ItemRun {
     return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
   }
 
-  async #fail(job: ItemJob, deployer: LongDeployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {
+  async #fail(job: ItemJob, deployer: LongDeployer, failed: DeployStep & { result: 'failed' }): Promise<ItemResult> {
     const { act } = this.#call
+    const end = act === 'uninstall' ? await atEndOfNamespace(this.#deps, job.object, failed.error) : undefined
+    if (end === 'released') return await this.#release(job)
+    const step = { ...failed, error: end ?? failed.error }
     const { reason, message, isFinal } = step.error
     const error = reportOf(step.error)
     if (isFinal) return await this.#end(job, step, error)
@@ -368,6 +411,12 @@ const SHORTEST_DELAY_MS = 100
 const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
 const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
 const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
+
+/** Whether the item has removed from a Target everything that it had there, and deploys to another one. */
+function hasLeftTarget(before: DeployItem, after: DeployItem): boolean {
+  const now = targetsOf(after)
+  return [...targetsOf(before)].some((name) => !now.has(name))
+}
 
 /** The job after its first write. */
 function begun(job: ItemJob, object: DeployItem): ItemJob {

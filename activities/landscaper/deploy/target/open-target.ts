@@ -24,7 +24,7 @@ import { type ClusterAccess, KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
 import { unlessAborted } from './shared-work.ts'
 import { selfRefusal } from './strict-tenancy.ts'
-import type { SecretKey, TargetAccess, TargetCluster } from './target-cluster.ts'
+import type { BeforeUse, SecretKey, TargetAccess, TargetCluster, TargetObjects } from './target-cluster.ts'
 import { TargetClient } from './target-client.ts'
 import {
   isObjectName,
@@ -89,8 +89,17 @@ class KeptTargets implements TargetAccess {
     this.#rule = createAddressRule(deps.allow ?? [])
   }
 
-  async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
-    return await this.#open(await readSource(this.#deps.kube, { namespace, name, signal }), signal)
+  async open(
+    namespace: string,
+    name: string,
+    signal?: AbortSignal,
+    beforeUse: BeforeUse = (objects) => Promise.resolve(objects),
+  ): Promise<TargetCluster> {
+    const { at, target, secret } = await readSource(this.#deps.kube, { namespace, name, signal })
+    const used = await beforeUse({ target, secret }).catch((error: unknown) => {
+      throw ownFailure(error)
+    })
+    return await this.#open({ at, ...used }, signal)
   }
 
   async openSecret(namespace: string, reference: SecretKey, signal?: AbortSignal): Promise<TargetCluster> {
@@ -224,7 +233,7 @@ interface Place {
   readonly signal: AbortSignal | undefined
 }
 
-async function readSource(kube: KubeClient, { namespace, name, signal }: Place): Promise<Source> {
+async function readSource(kube: KubeClient, { namespace, name, signal }: Place): Promise<Source & TargetObjects> {
   const at = `target ${namespace}/${name}`
   const target = await read(kube, targetKind, { namespace, name, signal })
   if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)

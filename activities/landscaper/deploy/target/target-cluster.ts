@@ -1,6 +1,7 @@
 // A cluster to deploy to, as deployers see it: requests, and what kinds it serves. Opened from a Target by open-target.ts.
 
-import type { KubeClient, Resource } from '../../../kube/client.ts'
+import type { Target } from '../../../../workflows/landscaper/target/kind.ts'
+import type { KubeClient, KubeObject, Resource } from '../../../kube/client.ts'
 
 /** How a cluster serves a kind. */
 export interface ServedKind extends Resource {
@@ -31,6 +32,16 @@ export interface SecretKey {
   readonly key: string
 }
 
+/** A Target, and the Secret that it references. */
+export interface TargetObjects {
+  readonly target: Target
+  /** Undefined: `spec.config` holds the access. */
+  readonly secret: KubeObject | undefined
+}
+
+/** Runs after Target and Secret are read and before anything is sent to the cluster. @returns both as they are afterwards. */
+export type BeforeUse = (objects: TargetObjects) => Promise<TargetObjects>
+
 /** The clusters that Targets name. */
 export interface TargetAccess {
   /**
@@ -39,7 +50,7 @@ export interface TargetAccess {
    * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the
    * engine's own API server does not answer, or the target's has just not answered.
    */
-  open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster>
+  open(namespace: string, name: string, signal?: AbortSignal, beforeUse?: BeforeUse): Promise<TargetCluster>
   /** The same of a key of a Secret with a kubeconfig, where there is no Target. @throws as `open`. */
   openSecret(namespace: string, secret: SecretKey, signal?: AbortSignal): Promise<TargetCluster>
   /**

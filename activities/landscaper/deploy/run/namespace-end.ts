@@ -1,0 +1,71 @@
+// An item whose Target acts as a ServiceAccount of the namespace (`selfConfig`), while that namespace is being deleted: the account and its rights go in any
+// order, and without them nothing can be uninstalled. Kubernetes deletes what is in the namespace. Source: docs/adr/0064.
+//
+//   N1. An item is released only if all objects that it has deployed are in the namespace.
+//   N2. Whether the namespace is being deleted, the API server says: it answers a dry run of a create with NamespaceTerminating. Any other answer
+//       proves nothing.
+
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { LandscaperDeps } from '../../deps.ts'
+import { isNamespaceTerminating, KubeError } from '../../../kube/errors.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
+import { secretResource } from '../../../kube/secrets.ts'
+import { readManaged } from '../objects/managed-resources.ts'
+import { targetsOf } from '../target/target-users.ts'
+import { DeployError } from './deployer.ts'
+
+/**
+ * What becomes of an item whose uninstall has failed.
+ *
+ * @returns 'released': Kubernetes deletes its objects. A DeployError, final: objects are elsewhere, and nothing can delete them any more. Undefined: neither.
+ */
+export async function atEndOfNamespace(
+  deps: LandscaperDeps,
+  item: DeployItem,
+  error: DeployError,
+): Promise<'released' | DeployError | undefined> {
+  const { namespace, name } = item.metadata
+  if (!(await isOfOwnAccount(deps, item)) || !(await isTerminating(deps, namespace))) return undefined
+  const resources = readManaged(item.status?.providerStatus).map(({ resource }) => resource)
+  const outside = resources.filter((one) => one.namespace !== namespace)
+  if (outside.length === 0) return 'released'
+  // A new token cannot be created either: the API server refuses it with this reason.
+  if (!error.isFinal && error.reason !== REASON) return undefined
+  const shown = outside.slice(0, NAMES_SHOWN).map((one) => `${one.kind} ${one.namespace ?? ''}/${one.name}`)
+  const more = outside.length > shown.length ? ` and ${outside.length - shown.length} more` : ''
+  const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${shown.join(', ')}${more}`
+  const expected = `delete these objects; then annotate the root with ${WITHOUT_UNINSTALL}: "true" and reconcile it`
+  return new DeployError(
+    error.operation,
+    'NamespaceTerminating',
+    `${found} (${error.message}); ${expected}`,
+    error.codes,
+  )
+}
+
+const REASON = 'NamespaceTerminating'
+const NAMES_SHOWN = 3
+const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+
+async function isOfOwnAccount({ landscaper }: LandscaperDeps, item: DeployItem): Promise<boolean> {
+  try {
+    for (const name of targetsOf(item))
+      if ((await landscaper.targets.serverOf(item.metadata.namespace, name)) !== undefined) return false
+    return true
+  } catch (error) {
+    if (error instanceof DeployError || error instanceof KubeError) return false
+    throw error
+  }
+}
+
+/** N2 */
+async function isTerminating({ kube }: LandscaperDeps, namespace: string): Promise<boolean> {
+  const body = { apiVersion: 'v1', kind: 'Secret', metadata: { generateName: 'pawl-dry-run-' } }
+  try {
+    await kube.request('POST', resourcePath(secretResource, namespace), { query: { dryRun: 'All' }, body })
+    return false
+  } catch (error) {
+    if (error instanceof KubeError) return isNamespaceTerminating(error)
+    throw error
+  }
+}

@@ -1,0 +1,224 @@
+// Keeps Targets in use, and the Secrets that they reference, until the last DeployItem that needs them is uninstalled. Kubernetes deletes the objects of a
+// namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
+//
+//   P1. The finalizer is there before anything is sent to the target. An object that has it is not written again.
+//   P2. The Target's annotation names the Secret that is held because of it, before that Secret gets the finalizer: what is held can always be found.
+//   P3. A release looks at all Targets and DeployItems of the namespace, so that repeating it completes one that was interrupted. It asks the API server:
+//       the journal may not know the newest DeployItem.
+//   P4. A release looks for new users again after it has written, and restores the finalizer for them.
+
+import { HELD_SECRET_ANNOTATION, IN_USE_FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type Target, targetKind } from '../../../../workflows/landscaper/target/kind.ts'
+import type { By, WatchedKind } from '../../../../workflows/kit/index.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { isNotFound } from '../../../kube/errors.ts'
+import { listNow } from '../../../kube/read-family.ts'
+import { resourcePath } from '../../../kube/resource-path.ts'
+import { secretResource } from '../../../kube/secrets.ts'
+import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
+import { finalizerPatch, reguard } from '../../../run/finalize.ts'
+import type { TargetObjects } from './target-cluster.ts'
+import { isReleasedItem, targetsOf } from './target-users.ts'
+
+export interface Protection {
+  /** Adds the finalizer where it is missing, and where the object is not being deleted. @throws KubeError */
+  hold(by: By, objects: TargetObjects): Promise<TargetObjects>
+  /**
+   * Removes the finalizer from the Targets of the namespace that no DeployItem needs any more, and from their Secrets.
+   *
+   * @param leaving uid of an item that does not count, because it is about to be released.
+   * @throws KubeError
+   */
+  release(by: By, namespace: string, leaving?: string): Promise<void>
+}
+
+/** @param protects false: nothing gets the finalizer; a release still removes it. */
+export function createProtection(deps: Deps, protects: boolean): Protection {
+  const holding = new Map<string, Promise<TargetObjects>>()
+  return {
+    async hold(by, objects) {
+      if (!protects || isHeld(objects)) return objects
+      const version = versionOf(objects)
+      const known = holding.get(version)
+      if (known !== undefined) return await known
+      const held = hold(deps, by, objects)
+      holding.set(version, held)
+      held.catch(() => holding.delete(version))
+      for (const oldest of holding.keys()) {
+        if (holding.size <= MOST_REMEMBERED) break
+        holding.delete(oldest)
+      }
+      return await held
+    },
+    release: async (by, namespace, leaving) => await release(deps, by, { namespace, leaving }),
+  }
+}
+
+// Items that have read the same version of a Target, and come when another item has added the finalizer, do not try to write it again.
+const MOST_REMEMBERED = 100
+const FIELD_MANAGER = 'pawl-deploy'
+
+/** Whether nothing is to be written. An object under deletion takes no new finalizer. */
+function isHeld({ target, secret }: TargetObjects): boolean {
+  return isTargetHeld(target) && (secret === undefined || isHeldOrLeaving(secret))
+}
+
+function isTargetHeld(target: Target): boolean {
+  const isNamed = heldSecretOf(target) === target.spec.secretRef?.name
+  return target.metadata.deletionTimestamp !== undefined || (hasFinalizer(target) && isNamed)
+}
+
+function isHeldOrLeaving(object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined || hasFinalizer(object)
+}
+
+function hasFinalizer({ metadata: { finalizers = [] } }: Pick<KubeObject, 'metadata'>): boolean {
+  return finalizers.includes(IN_USE_FINALIZER)
+}
+
+function heldSecretOf({ metadata }: Target): string | undefined {
+  return metadata.annotations?.[HELD_SECRET_ANNOTATION]
+}
+
+function versionOf({ target, secret }: TargetObjects): string {
+  return [target, secret].map((one) => `${one?.metadata.uid ?? ''}/${one?.metadata.resourceVersion ?? ''}`).join(' ')
+}
+
+async function hold(deps: Deps, by: By, { target, secret }: TargetObjects): Promise<TargetObjects> {
+  const former = heldSecretOf(target)
+  if (former !== undefined && former !== target.spec.secretRef?.name)
+    await releaseSecretOf(deps, by, target.metadata.namespace, { secret: former, target: target.metadata.name })
+  // P2
+  const held = isTargetHeld(target) ? target : await write(deps, by, holdTarget(target), target)
+  if (secret === undefined || isHeldOrLeaving(secret)) return { target: held, secret }
+  return { target: held, secret: await write(deps, by, addition(secretResource, secret), secret) }
+}
+
+function holdTarget(target: Target): Write<typeof targetKind> {
+  const patch = (current: Target): Patch => {
+    const { finalizers = [] } = current.metadata
+    const annotations = { [HELD_SECRET_ANNOTATION]: current.spec.secretRef?.name ?? null }
+    return { metadata: { ...(finalizerPatch(IN_USE_FINALIZER, finalizers, true)['metadata'] as Patch), annotations } }
+  }
+  return {
+    ...{ verb: 'patch', watched: targetKind, ...placeOf(target), patch: patch(target) },
+    reapply(current) {
+      if (current.metadata.uid !== target.metadata.uid) return 'superseded'
+      return isTargetHeld(current) ? 'done' : patch(current)
+    },
+  }
+}
+
+function addition(watched: WatchedKind, object: KubeObject): Write {
+  const { finalizers = [], uid = '' } = object.metadata
+  return {
+    ...{ verb: 'patch', watched, ...placeOf(object), patch: finalizerPatch(IN_USE_FINALIZER, finalizers, true) },
+    reapply: (current) =>
+      current.metadata.deletionTimestamp === undefined ? reguard(current, uid, IN_USE_FINALIZER, true) : 'superseded',
+  }
+}
+
+function removal(watched: WatchedKind, object: KubeObject): Write {
+  const { finalizers = [], uid = '' } = object.metadata
+  return {
+    ...{ verb: 'patch', watched, ...placeOf(object) },
+    patch: withoutAnnotation(finalizerPatch(IN_USE_FINALIZER, finalizers, false), object),
+    reapply(current) {
+      const again = reguard(current, uid, IN_USE_FINALIZER, false)
+      return typeof again === 'string' ? again : withoutAnnotation(again, current)
+    },
+  }
+}
+
+function withoutAnnotation(patch: Patch, { metadata }: KubeObject): Patch {
+  if (metadata.annotations?.[HELD_SECRET_ANNOTATION] === undefined) return patch
+  return { metadata: { ...(patch['metadata'] as Patch), annotations: { [HELD_SECRET_ANNOTATION]: null } } }
+}
+
+function placeOf({ metadata: { name, namespace = '', resourceVersion: version = '' } }: KubeObject) {
+  return { name, namespace, version }
+}
+
+/** @returns the object as it is now; `before` when it is gone, so that the caller goes on with what it has read. @throws KubeError */
+async function write<Object extends KubeObject>(deps: Deps, by: By, change: Write, before: Object): Promise<Object> {
+  const [answer] = await writeAll(deps, { ...by, step: 'protectTargets', fieldManager: FIELD_MANAGER }, [change])
+  if (answer?.result === 'failed') throw answer.error
+  return answer === undefined || answer.result === 'gone' ? before : (answer.object as Object)
+}
+
+interface Place {
+  readonly namespace: string
+  readonly leaving: string | undefined
+}
+
+async function release(deps: Deps, by: By, place: Place): Promise<void> {
+  const targets = await listNow(deps, targetKind, place.namespace, '')
+  if (targets.length === 0) return
+  const used = await usedTargets(deps, place)
+  const held = targets.filter(hasFinalizer)
+  const unused = held.filter(({ metadata }) => !used.has(metadata.name))
+  const stillHeld = new Set(held.filter((one) => !unused.includes(one)).map(heldSecretOf))
+  const secrets = new Set(unused.map(heldSecretOf).filter((name) => name !== undefined && !stillHeld.has(name)))
+  // P2: a Secret goes first, for its Target names it.
+  for (const name of secrets) if (name !== undefined) await releaseSecret(deps, by, place.namespace, name)
+  for (const target of unused) await write(deps, by, removal(targetKind, target), target)
+  await restore(deps, by, place, unused.length > 0 ? await usedTargets(deps, place) : used)
+}
+
+/** P4: for new users, and for those that a release has overlooked that was interrupted here. */
+async function restore(deps: Deps, by: By, { namespace }: Place, used: UsedTargets): Promise<void> {
+  const names = [...used].flatMap(([name, isDeployedTo]) => (isDeployedTo ? [name] : []))
+  if (names.length === 0) return
+  const targets = await listNow(deps, targetKind, namespace, '')
+  for (const target of targets.filter((one) => names.includes(one.metadata.name) && !isTargetHeld(one))) {
+    const name = target.spec.secretRef?.name
+    const secret = name === undefined ? undefined : await found(deps, secretResource, namespace, name)
+    await hold(deps, by, { target, secret })
+  }
+}
+
+/** The Targets that DeployItems need, and whether one of these items has deployed anything. */
+type UsedTargets = ReadonlyMap<string, boolean>
+
+async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<UsedTargets> {
+  const items = await listNow(deps, deployItemKind, namespace, '')
+  const used = new Map<string, boolean>()
+  for (const item of items.filter(({ metadata }) => metadata.uid !== leaving).filter((one) => !isReleasedItem(one))) {
+    const hasDeployed = item.status?.providerStatus !== undefined
+    for (const name of targetsOf(item)) used.set(name, hasDeployed || used.get(name) === true)
+  }
+  return used
+}
+
+/** Of a Target that names another Secret by now. */
+async function releaseSecretOf(
+  deps: Deps,
+  by: By,
+  namespace: string,
+  { secret, target }: { readonly secret: string; readonly target: string },
+): Promise<void> {
+  const others = (await listNow(deps, targetKind, namespace, '')).filter(({ metadata }) => metadata.name !== target)
+  const isShared = others.some((one) => hasFinalizer(one) && heldSecretOf(one) === secret)
+  if (!isShared) await releaseSecret(deps, by, namespace, secret)
+}
+
+async function releaseSecret(deps: Deps, by: By, namespace: string, name: string): Promise<void> {
+  const secret = await found(deps, secretResource, namespace, name)
+  if (secret !== undefined && hasFinalizer(secret)) await write(deps, by, removal(secretResource, secret), secret)
+}
+
+async function found(
+  { kube }: Deps,
+  watched: WatchedKind,
+  namespace: string,
+  name: string,
+): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', resourcePath(watched, namespace, name))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}

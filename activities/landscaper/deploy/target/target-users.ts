@@ -1,0 +1,35 @@
+// Which Targets a DeployItem needs. Pure.
+
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+
+/** The names of Targets that the item deploys to, has deployed to, or reads from (`targetName` anywhere in its configuration). */
+export function targetsOf({ spec, status }: DeployItem): ReadonlySet<string> {
+  const remembered = fieldsOf(fieldsOf(status?.providerStatus)['target'])['name']
+  // The manifests are objects of users: a field of this name means nothing there.
+  const config = Object.entries(fieldsOf(spec.config)).filter(([key]) => key !== 'manifests')
+  const names = [spec.target?.name, remembered, ...targetNames(Object.fromEntries(config))]
+  return new Set(names.filter((name) => typeof name === 'string' && name !== '') as string[])
+}
+
+/** Its finalizer is removed, so its objects are uninstalled, or stay for good. */
+export function isReleasedItem({ metadata: { deletionTimestamp, finalizers = [] } }: DeployItem): boolean {
+  return deletionTimestamp !== undefined && !finalizers.includes(FINALIZER)
+}
+
+function targetNames(config: object): readonly unknown[] {
+  const names: unknown[] = []
+  // No recursion: a user's configuration may be nested deeper than the stack allows.
+  const open: object[] = [config]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const [key, value] of Object.entries(next) as [string, unknown][]) {
+      if (key === 'targetName') names.push(value)
+      else if (typeof value === 'object' && value !== null) open.push(value)
+    }
+  }
+  return names
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}

@@ -1,0 +1,35 @@
+// Before an Execution or Installation goes: its items are uninstalled, so their Targets may have lost their last user. Its finalizer is still there, so
+// that a pass that is interrupted repeats the release. Source: docs/adr/0064.
+
+import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { ComingRelease } from '../../deps.ts'
+import { readSubject } from '../../kube/read-family.ts'
+import { storedAs } from '../../kube/stored.ts'
+import type { LandscaperDeps } from '../deps.ts'
+
+/** @throws KubeError */
+export async function releaseTargetsOfInstallation(
+  deps: LandscaperDeps,
+  { by, subject }: ComingRelease,
+): Promise<void> {
+  const seen = deps.objects.get(subject.uid)
+  const installation =
+    seen === undefined ? await readSubject(deps, installationKind, subject) : storedAs(installationKind, seen)
+  if ((installation?.spec.imports?.targets ?? []).length === 0) return
+  await deps.landscaper.protection.release(by, subject.namespace)
+}
+
+/** @throws KubeError */
+export async function releaseTargetsOfExecution(deps: LandscaperDeps, { by, subject }: ComingRelease): Promise<void> {
+  const seen = deps.objects.get(subject.uid)
+  const execution = seen === undefined ? await readSubject(deps, executionKind, subject) : storedAs(executionKind, seen)
+  if (execution === undefined || !mayHaveTargets(execution)) return
+  await deps.landscaper.protection.release(by, subject.namespace)
+}
+
+/** False only where it is known: items that the spec no longer names have released their Targets themselves. */
+function mayHaveTargets({ spec }: Execution): boolean {
+  const { deployItems = [], deployItemsCompressed } = spec
+  return deployItemsCompressed !== undefined || deployItems.some((item) => item.target !== undefined)
+}
