@@ -1,6 +1,7 @@
 // Reads parts of the configuration file, and says what is wrong with a field: its path, what was found and what was expected. What is not there is as the
 // reader says; nobody asks about fields that Pawl does not have.
 
+import { writeJson } from '../kit/index.ts'
 import type { Problem } from '../kit/index.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 
@@ -137,7 +138,7 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function quoted(value: unknown): string {
-  return JSON.stringify(value).slice(0, 60)
+  return writeJson(value).slice(0, 60)
 }
 
 export const EXPECTED_URL = 'http:// or https:// with a host, and no user'

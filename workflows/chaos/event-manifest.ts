@@ -1,5 +1,6 @@
 // What chaos-controller gives along with events about what is new or gone: the object as JSON, for who collects events. Source: spec/chaos.md 1.9.
 
+import { writeJson } from '../kit/index.ts'
 import type { ObservedObject } from '../kit/index.ts'
 import { DISRUPTION_CRON_KIND, DISRUPTION_KIND, GROUP, VERSION } from './contract.ts'
 
@@ -13,5 +14,5 @@ export function eventManifest(
   spec: object,
 ): Readonly<Record<string, string>> {
   const manifest = { apiVersion: `${GROUP}/${VERSION}`, kind, metadata: { name, namespace, uid }, spec }
-  return { [ANNOTATIONS[kind]]: JSON.stringify(manifest) }
+  return { [ANNOTATIONS[kind]]: writeJson(manifest) }
 }

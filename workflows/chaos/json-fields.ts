@@ -1,6 +1,6 @@
 // What rules read of what users wrote, beside what the kit reads, and what is wrong with it.
 
-import { hasField as has, type JsonFields, type Problem } from '../kit/index.ts'
+import { hasField as has, type JsonFields, type Problem, writeJson } from '../kit/index.ts'
 
 export { fieldsOf, hasField as has, type JsonFields, listOf, textOf } from '../kit/index.ts'
 
@@ -22,7 +22,7 @@ export function says(fields: JsonFields, name: string): boolean {
 
 /** A value as people are shown it. */
 export function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  const text = value === undefined ? 'nothing' : writeJson(value)
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`
 }
 

@@ -1,6 +1,7 @@
 // What people are told of a Disruption or a DisruptionCron outside of the cluster, made of one of its Events: the type that it is told as, and its words.
 // Pure. Wire format: spec/chaos.md 2.15; JSON:API, as the HTTP notifier of chaos-controller sends it.
 
+import { writeJson } from '../kit/index.ts'
 import { DISRUPTION_KIND, USER_ANNOTATION, USER_GROUPS_ANNOTATION, USER_INFO_ANNOTATION } from './contract.ts'
 import { fieldsOf, type JsonFields, listOf, parsedJson, textOf } from './json-fields.ts'
 
@@ -119,9 +120,9 @@ function manifestOf({ kind, namespace, name, uid, object }: Occurrence): string 
   const known = { ...without(fieldsOf(metadata), ['managedFields']), annotations }
   const all = { ...rest, kind, metadata: known, ...(status !== undefined && { status }) }
   const brief = { ...all, status: without(fieldsOf(status), LONG_FIELDS) }
-  const texts = object === undefined ? [] : [all, brief].map((one) => JSON.stringify(one))
+  const texts = object === undefined ? [] : [all, brief].map((one) => writeJson(one))
   const fitting = texts.find((text) => text.length <= MOST_MANIFEST_CHARACTERS)
-  return fitting ?? JSON.stringify({ kind, metadata: { namespace, name, uid } })
+  return fitting ?? writeJson({ kind, metadata: { namespace, name, uid } })
 }
 
 function without(fields: JsonFields, names: readonly string[]): JsonFields {

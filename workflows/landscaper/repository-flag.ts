@@ -1,5 +1,7 @@
 // The value of `--default-context-repository`: a repository context as Contexts have it, in JSON. Pure.
 
+import { readJson, writeJson } from '../kit/index.ts'
+
 export type RepositoryFields = Readonly<Record<string, unknown>>
 
 /** What it looks like, for people. */
@@ -8,7 +10,7 @@ export const REPOSITORY = 'a repository context in JSON, such as {"type":"OCIReg
 /** Undefined for a text that is none. */
 export function readRepositoryContext(text: string): RepositoryFields | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = readJson(text)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     return isObject && typeof (value as RepositoryFields)['type'] === 'string' ? (value as RepositoryFields) : undefined
   } catch {
@@ -22,7 +24,7 @@ export function replacing(found: unknown, wanted: RepositoryFields): RepositoryF
   const before = found as RepositoryFields
   const changes = Object.entries(wanted).flatMap(([key, value]): [string, unknown][] => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return JSON.stringify(before[key]) === JSON.stringify(value) ? [] : [[key, value]]
+      return writeJson(before[key]) === writeJson(value) ? [] : [[key, value]]
     const change = replacing(before[key], value as RepositoryFields)
     return change === undefined ? [] : [[key, change]]
   })

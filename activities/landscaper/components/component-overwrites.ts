@@ -3,7 +3,7 @@
 //   O1. Entries are held, in their order, against the reference as it was written; what a source does not name matches anything.
 //   O2. Nothing is replaced twice: an entry that would is left out as a whole, also what it alone would replace.
 
-import { canonicalJson } from '../../../workflows/kit/index.ts'
+import { canonicalJson, writeJson } from '../../../workflows/kit/index.ts'
 import type { ComponentVersionOverwrites } from '../../../workflows/landscaper/component-version-overwrites/kind.ts'
 
 /** What leads to a component. */
@@ -30,7 +30,7 @@ export function overwrite(reference: ReferenceParts, overwrites: readonly Overwr
 export function replacementText(from: ReferenceParts, to: ReferenceParts): string {
   const [before, after] = [from, to].map(({ componentName, version }) => `${componentName}:${version}`)
   const isElsewhere = canonicalJson(from.repositoryContext ?? null) !== canonicalJson(to.repositoryContext ?? null)
-  const where = isElsewhere ? ` of ${JSON.stringify(to.repositoryContext).slice(0, LONGEST_CONTEXT)}` : ''
+  const where = isElsewhere ? ` of ${writeJson(to.repositoryContext).slice(0, LONGEST_CONTEXT)}` : ''
   return `${before} by ${after}${where}`
 }
 

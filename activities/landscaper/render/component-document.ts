@@ -1,6 +1,7 @@
 // A component descriptor in the schema that a blueprint wants, whichever it was written in. What neither schema knows stays where both have it.
 // Source: spec/landscaper.md 3.2, 3.6.
 
+import { writeJson } from '../../../workflows/kit/kind/exact-json.ts'
 import {
   INLINE_DESCRIPTOR_LABEL,
   SCHEMA_V2,
@@ -26,7 +27,7 @@ function toV2({ metadata, repositoryContexts, spec, signatures, nestedDigests }:
     component: {
       ...names,
       // As the OCM library writes it: a provider with labels is JSON in a text.
-      provider: Object.keys(more).length === 0 ? (providerName ?? '') : JSON.stringify(provider),
+      provider: Object.keys(more).length === 0 ? (providerName ?? '') : writeJson(provider),
       repositoryContexts: repositoryContexts ?? [],
       ...{ resources: resources ?? [], sources: sources ?? [], componentReferences: references ?? [] },
     },

@@ -73,7 +73,7 @@ function shapeOf(value: unknown, depth = 0): unknown {
   if (typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, shapeOf(entry, depth + 1)]))
   }
-  return `[${typeof value}]`
+  return typeof value === 'bigint' ? '[number]' : `[${typeof value}]`
 }
 
 function hide(text: string, isShown: (word: string) => boolean): string {

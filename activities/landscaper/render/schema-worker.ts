@@ -4,6 +4,7 @@
 // The validator makes code from the schema, whose author is a tenant: should it ever let text of his into that code, there is nothing to take
 // where it runs (../bounded/sealed-process.ts).
 
+import { writeJson } from '../../../workflows/kit/kind/exact-json.ts'
 import { Ajv, type ErrorObject } from 'ajv'
 import { typeName } from './field-reader.ts'
 import { collectDocuments, type SchemaSources, type WantedSchema } from './schema-documents.ts'
@@ -74,11 +75,11 @@ function detailOf({ keyword, params, data }: ErrorObject): string {
     case 'type':
       return `, found ${typeName(data)}`
     case 'enum':
-      return `: ${shorten(JSON.stringify(allowedValues).slice(1, -1))}`
+      return `: ${shorten(writeJson(allowedValues).slice(1, -1))}`
     case 'const':
-      return `: ${shorten(JSON.stringify(allowedValue))}`
+      return `: ${shorten(writeJson(allowedValue))}`
     case 'additionalProperties':
-      return `, found ${shorten(JSON.stringify(additionalProperty ?? ''))}`
+      return `, found ${shorten(writeJson(additionalProperty ?? ''))}`
     default:
       return ''
   }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 
-import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
+import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { readLive } from '../live-objects.ts'
@@ -57,7 +57,7 @@ async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Pro
     ],
     reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
   })
-  return output === 'json' ? `${JSON.stringify(chapters, null, 2)}\n` : storyText(chapters)
+  return output === 'json' ? `${writeJson(chapters, 2)}\n` : storyText(chapters)
 }
 
 /** With the rights of the person: the journal has no field managers. */

@@ -1,5 +1,6 @@
 // The command `pawl journal export`: one job with all that is known of it in a file, for whoever looks at it elsewhere or later.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { Command } from 'commander'
 import { writeFile } from 'node:fs/promises'
 
@@ -39,7 +40,7 @@ export function exportCommand(): Command {
       const { unseen = 0 } = exported.journal ?? {}
       if (unseen > 0)
         process.stderr.write(`pawl: ${unseen} rows about objects that you may not see are not in the file\n`)
-      const text = `${JSON.stringify(exported)}\n`
+      const text = `${writeJson(exported)}\n`
       if (flags.out === undefined) process.stdout.write(text)
       else await writeFile(flags.out, text, { mode: 0o600 })
     })

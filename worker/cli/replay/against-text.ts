@@ -1,5 +1,6 @@
 // What a trial of another build came to, for people. Pure.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { type Paint, shown } from '../ask/texts.ts'
 import type { Trial, Verdict } from './against.ts'
 import type { Change } from './changed-fields.ts'
@@ -77,5 +78,5 @@ function changeText({ field, from, to }: Change): string {
 }
 
 function valueText(value: unknown): string {
-  return value === undefined ? '(none)' : shown(typeof value === 'string' ? value : JSON.stringify(value), 160)
+  return value === undefined ? '(none)' : shown(typeof value === 'string' ? value : writeJson(value), 160)
 }

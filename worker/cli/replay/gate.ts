@@ -1,5 +1,6 @@
 // The gate of an upgrade: the runs of the last days, or those of files, with this build and with another one.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -57,7 +58,7 @@ function tell(verdict: Verdict, notes: readonly string[], output: GateFlags['out
   const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
   process.stdout.write(
     output === 'json'
-      ? `${JSON.stringify({ ...verdict, trials, notes, exitCode }, null, 2)}\n`
+      ? `${writeJson({ ...verdict, trials, notes, exitCode }, 2)}\n`
       : verdictText(verdict, notes, paint),
   )
   return exitCode

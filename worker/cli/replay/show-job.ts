@@ -1,5 +1,6 @@
 // One job, replayed and shown: page by page on a terminal, else all pages or JSON.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { coloured, plain } from '../ask/texts.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
@@ -19,7 +20,7 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
   const replayed = replayedJob(job, recordings)
   const passes = flags.to === undefined ? replayed.passes : upTo(replayed, flags.to)
   if (flags.output === 'json') {
-    process.stdout.write(`${JSON.stringify({ ...replayed, passes }, null, 2)}\n`)
+    process.stdout.write(`${writeJson({ ...replayed, passes }, 2)}\n`)
     return
   }
   const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain

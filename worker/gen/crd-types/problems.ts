@@ -1,6 +1,8 @@
 // Mistakes in a file of CustomResourceDefinitions, as people read them: where, what was found, what was expected. All of a
 // file at once.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
+
 /** Keys and indexes from the root of a document. */
 export type Path = readonly (string | number)[]
 
@@ -33,7 +35,7 @@ export function found(value: unknown): string {
   if (value === undefined) return 'found nothing'
   if (Array.isArray(value)) return 'found a list'
   if (typeof value === 'object' && value !== null) return 'found an object'
-  const text = JSON.stringify(value)
+  const text = writeJson(value)
   return `found ${text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}...` : text}`
 }
 

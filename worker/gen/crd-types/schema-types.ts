@@ -5,6 +5,7 @@
 //       values of a map go by the name of the field.
 //   S2. A mistake is reported and read as `unknown`, so that all mistakes of a file are found at once.
 
+import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Declaration, Docs, Member, TypeExpression } from './declarations.ts'
 import { named, nullable, NUMBER_OR_TEXT, UNKNOWN } from './declarations.ts'
 import { isFields } from './crd-file.ts'
@@ -56,7 +57,7 @@ export function docsOf(schema: unknown): Docs {
   const { description } = schema
   return {
     description: typeof description === 'string' ? description : undefined,
-    defaultValue: schema['default'] === undefined ? undefined : JSON.stringify(schema['default']),
+    defaultValue: schema['default'] === undefined ? undefined : writeJson(schema['default']),
   }
 }
 

@@ -1,6 +1,7 @@
 // What contradicts itself in the schema of a kind: the API server would refuse its CRD, or no object could ever be made. Told when the kind is
 // defined, with the path of the field.
 
+import { writeJson } from './exact-json.ts'
 import type { JsonSchema, JsonValue } from './schema.ts'
 
 /** Each mistake as a sentence that begins with the path of its field. */
@@ -100,7 +101,7 @@ function hasField({ properties }: JsonSchema, [name = '', ...below]: readonly st
 function defaultProblems(schema: JsonSchema): readonly string[] {
   if (schema.default === undefined) return []
   const problem = valueProblem(schema, schema.default)
-  return problem === undefined ? [] : [`has the default ${JSON.stringify(schema.default)}; expected ${problem}`]
+  return problem === undefined ? [] : [`has the default ${writeJson(schema.default)}; expected ${problem}`]
 }
 
 /** What was expected of a value that does not fit; undefined when it does. Rules are the API server's to check. */

@@ -9,6 +9,7 @@
 //   Q5. A lazy state is subscribed to like any other, and read only where an action asks for it (`refresh`).
 //   Q6. Where all queries of a kind, of all controllers, follow the same of its objects (`followed`), the journal knows nothing of the others.
 
+import { writeJson } from '../kind/exact-json.ts'
 import { isEmptySelector, isLabelValue, labelSelectorText } from './label-selector.ts'
 import { OWNER_UID } from './marks.ts'
 import { path, type Path, textAt, valueAt } from '../kind/projection.ts'
@@ -119,7 +120,7 @@ export function selectionsOf(query: QueryData, target: object, settings?: JsonVa
 
 /** Those that ask for the same are one. */
 export function eachOnce(selections: readonly Selection[]): readonly Selection[] {
-  return [...new Map(selections.map((one) => [JSON.stringify(one), one])).values()]
+  return [...new Map(selections.map((one) => [writeJson(one), one])).values()]
 }
 
 /** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
