@@ -32,16 +32,13 @@ export async function atEndOfNamespace(
   if (outside.length === 0) return 'released'
   // A new token cannot be created either: the API server refuses it with this reason.
   if (!error.isFinal && error.reason !== REASON) return undefined
-  const shown = outside.slice(0, NAMES_SHOWN).map((one) => `${one.kind} ${one.namespace ?? ''}/${one.name}`)
+  const shown = outside
+    .slice(0, NAMES_SHOWN)
+    .map((one) => `${one.kind} ${one.namespace === undefined ? '' : `${one.namespace}/`}${one.name}`)
   const more = outside.length > shown.length ? ` and ${outside.length - shown.length} more` : ''
   const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${shown.join(', ')}${more}`
   const expected = `delete these objects; then annotate the root with ${WITHOUT_UNINSTALL}: "true" and reconcile it`
-  return new DeployError(
-    error.operation,
-    'NamespaceTerminating',
-    `${found} (${error.message}); ${expected}`,
-    error.codes,
-  )
+  return configurationProblem(error.operation, REASON, `${found} (${error.message}); ${expected}`)
 }
 
 const REASON = 'NamespaceTerminating'
@@ -49,8 +46,10 @@ const NAMES_SHOWN = 3
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
 async function isOfOwnAccount({ landscaper }: LandscaperDeps, item: DeployItem): Promise<boolean> {
+  const names = targetsOf(item)
+  if (names.size === 0) return false
   try {
-    for (const name of targetsOf(item))
+    for (const name of names)
       if ((await landscaper.targets.serverOf(item.metadata.namespace, name)) !== undefined) return false
     return true
   } catch (error) {
