@@ -153,7 +153,7 @@ describe('a create in a namespace that is being deleted', () => {
   it('fails with a reason of its own, and a later try in a new namespace can succeed', () => {
     const error = answer(403, { reason: 'Forbidden', message, details: { kind: 'configmaps', name: 'a', causes } })
     expect(isNamespaceTerminating(error)).toBe(true)
-    expect(toApplicationFailure(error)).toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
+    expect(toApplicationFailure(error)).toMatchObject({ type: 'NamespaceTerminating', nonRetryable: true })
   })
 
   it.each([

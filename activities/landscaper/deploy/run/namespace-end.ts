@@ -30,8 +30,7 @@ export async function atEndOfNamespace(
   const resources = readManaged(item.status?.providerStatus).map(({ resource }) => resource)
   const outside = resources.filter((one) => one.namespace !== namespace)
   if (outside.length === 0) return 'released'
-  // A new token cannot be created either: the API server refuses it with this reason.
-  if (!error.isFinal && error.reason !== REASON) return undefined
+  if (!error.isFinal) return undefined
   const shown = outside
     .slice(0, NAMES_SHOWN)
     .map((one) => `${one.kind} ${one.namespace === undefined ? '' : `${one.namespace}/`}${one.name}`)
