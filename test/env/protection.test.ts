@@ -172,6 +172,19 @@ describe('a release', () => {
     ])
   })
 
+  it('names the items that hold a Target under deletion in one Event on the Target', async () => {
+    const { metadata } = objectsOf('here', 'access').target
+    put('targets', 'here', { spec: { type: 'x' } }, { ...metadata, deletionTimestamp: NOW })
+    item('a', 'here')
+    item('b', 'here')
+    await release()
+    await release()
+    await hold('here')
+    const events = [...stage().api.objects.values()].filter(({ kind }) => kind === 'Event')
+    expect(events).toMatchObject([{ reason: 'TargetInUse', involvedObject: { kind: 'Target', name: 'here' } }])
+    expect(events[0]?.['message']).toMatch(/uninstalled: a, b$/)
+  })
+
   it('of Targets that nothing holds writes nothing', async () => {
     item('a', 'here')
     const before = writes().length
