@@ -1,5 +1,5 @@
-// An item whose Target acts as a ServiceAccount of the namespace (`selfConfig`), while that namespace is being deleted: the account and its rights go in any
-// order, and without them nothing can be uninstalled. Kubernetes deletes what is in the namespace. Source: docs/adr/0064.
+// An item whose Target acts as a ServiceAccount of the namespace (`selfConfig`), while that namespace is being deleted. Kubernetes deletes the account and
+// its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source: docs/adr/0064.
 //
 //   N1. An item is released only if all objects that it has deployed are in the namespace.
 //   N2. Whether the namespace is being deleted, the API server says: it answers a dry run of a create with NamespaceTerminating. Any other answer

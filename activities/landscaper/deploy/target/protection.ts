@@ -2,9 +2,9 @@
 // namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
 //
 //   P1. The finalizer is there before anything is sent to the target. An object that has it is not written again.
-//   P2. The Target's annotation names the Secret that is held because of it, before that Secret gets the finalizer: what is held can always be found.
-//   P3. A release looks at all Targets and DeployItems of the namespace, so that repeating it completes one that was interrupted. It asks the API server:
-//       the journal may not know the newest DeployItem.
+//   P2. The Target's annotation names its Secret before that Secret gets the finalizer. So every Secret with the finalizer can be found.
+//   P3. A release looks at all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the API
+//       server: the journal may not know the newest DeployItem.
 //   P4. A release looks for new users again after it has written, and restores the finalizer for them.
 
 import { HELD_SECRET_ANNOTATION, IN_USE_FINALIZER } from '../../../../workflows/landscaper/contract.ts'
@@ -151,7 +151,7 @@ function placeOf({ metadata: { name, namespace = '', resourceVersion: version = 
   return { name, namespace, version }
 }
 
-/** @returns the object as it is now; `before` when it is gone, so that the caller goes on with what it has read. @throws KubeError */
+/** @returns the object after the write; `before` when the object is missing. @throws KubeError */
 async function write<Object extends KubeObject>(deps: Deps, by: By, change: Write, before: Object): Promise<Object> {
   const [answer] = await writeAll(deps, { ...by, step: 'protectTargets', fieldManager: FIELD_MANAGER }, [change])
   if (answer?.result === 'failed') throw answer.error
