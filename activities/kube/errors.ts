@@ -3,7 +3,7 @@
 
 import type { FaultCondition } from '../../workflows/kit/index.ts'
 import { ApplicationFailure } from '@temporalio/common'
-import { isFinal, KubeError } from './kube-error.ts'
+import { isFinal, isNamespaceTerminating, KubeError } from './kube-error.ts'
 
 export {
   KubeError,
@@ -28,7 +28,8 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
   return ApplicationFailure.create({
     type: error.reason,
     message: error.message,
-    nonRetryable: isFinal(error),
+    // Whose namespace goes, goes with it: a job that tried again would only hold the deletion up.
+    nonRetryable: isFinal(error) || isNamespaceTerminating(error),
     ...(error.retryAfterMs !== undefined && { nextRetryDelay: error.retryAfterMs }),
   })
 }

@@ -14,7 +14,7 @@ import {
 } from '../../workflows/kit/index.ts'
 import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
-import { finalFailure, isFinal, KubeError, retryableFailure } from '../kube/errors.ts'
+import { finalFailure, isFinal, isNamespaceTerminating, KubeError, retryableFailure } from '../kube/errors.ts'
 import { labelValue, safeLabels } from './label-value.ts'
 import { mergePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/read-family.ts'
@@ -96,7 +96,8 @@ function named(writing: Writing, error: KubeError): Error {
   const { status, reason, retryAfterMs } = error
   const what = titleOf(writing)
   const { condition } = input
-  if (condition !== undefined && isFinal(error)) return finalFailure(reason, `${what}: ${error.message}`, condition)
+  if (condition !== undefined && (isFinal(error) || isNamespaceTerminating(error)))
+    return finalFailure(reason, `${what}: ${error.message}`, condition)
   return new KubeError(`${what}: ${error.message}`, { status, reason, retryAfterMs, cause: error.cause })
 }
 

@@ -78,7 +78,7 @@ export function landscaperEnds(deps: LandscaperDeps): BeforeEnd {
   return { installation: (end) => withdrawExports(deps, end) }
 }
 
-/** What is done before the finalizer of an object is removed. */
+/** The work before the engine removes the finalizer of an object. */
 export function landscaperReleases(deps: LandscaperDeps): BeforeRelease {
   return {
     execution: (release) => releaseTargetsOfExecution(deps, release),

@@ -21,6 +21,7 @@ const JOB: readonly Point[] = [
   { label: 'POST configmaps', nth: 2, what: 'the creation of one object among others' },
   { label: 'PATCH deployitems/status', nth: 4, what: 'the news that an item waits' },
   { label: 'POST secrets', nth: 1, what: 'the export' },
+  { label: 'PATCH targets', nth: 1, what: 'the finalizer of the Target' },
 ]
 const EDIT: readonly Point[] = [
   { label: 'PUT configmaps', nth: 1, what: 'the change of an object' },
@@ -30,6 +31,7 @@ const DELETION: readonly Point[] = [
   { label: 'PATCH deployitems', nth: 1, what: 'the release of an item' },
   { label: 'DELETE configmaps', nth: 2, what: 'the deletion of one object among others' },
   { label: 'PATCH deployitems/status', nth: 2, what: 'the news that a deletion has begun' },
+  { label: 'PATCH targets', nth: 1, what: 'the release of the Target' },
 ]
 const HALVES = [
   { points: JOB, act: deploy },

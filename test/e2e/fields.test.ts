@@ -1,6 +1,7 @@
 // One controller per field, looked at in a live cluster (test/support/fields-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
 // per field". The kinds of the wing `chaos` are looked at where they have their tests. The declarations among each other: test/workflows/fields.test.ts.
 
+import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { switchedOff } from '../../worker/server/switches.ts'
 import { wingsOn } from '../../worker/server/wings.ts'
@@ -16,7 +17,7 @@ import {
   waiting,
 } from '../support/cluster.ts'
 import { dataObject, importing } from '../support/imports.ts'
-import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/manifests.ts'
 import { FieldsAudit } from '../support/fields-audit.ts'
 import { declarations } from '../support/owned-fields.ts'
 import { useStage } from '../support/stage.ts'
@@ -52,7 +53,17 @@ beforeAll(async () => {
 
 async function course(): Promise<void> {
   await createTarget(stage.cluster)
+  await createSecuredTarget()
   await Promise.all([jobs(), interrupted(), unclaimed(), standalone(), orphaned(), held()])
+}
+
+/** A Target `secured` that references a Secret. */
+async function createSecuredTarget(): Promise<void> {
+  const { cluster, servers } = stage
+  const stringData = { kubeconfig: await readFile(servers.kubeconfigPath, 'utf8') }
+  await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'access' }, stringData }, 'secrets')
+  const spec = { type: TARGET_TYPE, secretRef: { name: 'access', key: 'kubeconfig' } }
+  await cluster.create({ apiVersion: API, kind: 'Target', metadata: { name: 'secured' }, spec }, 'targets')
 }
 
 /** Imports, exports and a state; a second job on another spec; deletion. */
@@ -60,7 +71,7 @@ async function jobs(): Promise<void> {
   const { cluster } = stage
   await cluster.create(dataObject('size', 3), 'dataobjects')
   const applied = manifestItem({
-    ...{ name: 'applied', manifests: [configMap('whole', cluster.namespace)] },
+    ...{ name: 'applied', manifests: [configMap('whole', cluster.namespace)], target: 'secured' },
     config: { exports: { exports: [{ key: 'late', jsonPath: '.data.late', fromResource: WHOLE }] } },
   })
   const items = (port: number): object[] => [

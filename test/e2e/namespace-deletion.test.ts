@@ -111,7 +111,7 @@ async function heldIn(cluster: Cluster): Promise<readonly string[]> {
 }
 
 describe.concurrent('a namespace that is deleted with an installation', () => {
-  it('is gone with everything that was deployed; only what is in use had the finalizer', async () => {
+  it('is gone with all deployed objects; only the Target and the Secret in use had the finalizer', async () => {
     const cluster = await install('simple', root('app', mapping('simple')))
     const unused = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'unused' }, stringData: { key: 'value' } }
     await cluster.create(unused, 'secrets')
@@ -141,7 +141,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     await gone('siblings')
   })
 
-  it('waits for a paused installation, and is gone when somebody resumes it', async () => {
+  it('waits for a paused installation, and is gone when a user resumes it', async () => {
     const cluster = await install('paused', root('app', mapping('paused')))
     const pause = (value: string | null) =>
       cluster.patch('installations', 'app', { metadata: { annotations: { [PAUSED_ANNOTATION]: value } } })
@@ -170,7 +170,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     expect(await tenants.of(OUTSIDE).get('deployments', 'never', 'apps/v1')).toBeUndefined()
   })
 
-  it('waits for a target that does not answer, and is gone when somebody deletes without uninstalling', async () => {
+  it('waits for a target that does not answer, and is gone when a user deletes it without uninstalling', async () => {
     const cluster = await install('unreachable', root('app', mapping('unreachable')))
     const kubeconfig = (await adminAccess()).replace(/https:\/\/127\.0\.0\.1:\d+/, 'https://127.0.0.1:1')
     await cluster.kube.request('PATCH', `${namespacePath('unreachable')}/secrets/access`, {

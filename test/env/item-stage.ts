@@ -47,6 +47,8 @@ class ItemStage {
   calls: string[] = []
   /** What the deployer says that it will create. */
   intend: NonNullable<LongDeployer['intend']> = () => undefined
+  /** The server of all Targets; undefined: they act as a ServiceAccount of the namespace. */
+  server: string | undefined = 'https://server'
   /** Whether the deployer works on the item's Target. */
   needsTarget = true
   readonly #current: () => WriteStage
@@ -88,7 +90,7 @@ class ItemStage {
 
   get #deps(): LandscaperDeps {
     const openSecret = () => Promise.reject(new Error('no item opens a Secret'))
-    const serverOf = () => Promise.reject(new Error('no item asks for a server'))
+    const serverOf = () => Promise.resolve(this.server)
     const targets = { open: this.#openTarget, openSecret, serverOf, close: () => Promise.resolve() }
     return landscaperDeps(this.#current().deps, { targets })
   }
@@ -132,6 +134,7 @@ export function useItemStage(databaseUrl: string): ItemStage {
     stage.calls = []
     stage.intend = () => undefined
     stage.needsTarget = true
+    stage.server = 'https://server'
   })
   return stage
 }

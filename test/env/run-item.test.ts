@@ -267,4 +267,54 @@ describe('an item that is deleted', () => {
     await run('uninstall')
     expect(status()).toMatchObject({ phase: 'DeleteFailed', lastError: { reason: 'NoTargetFound' } })
   })
+
+  describe('by a ServiceAccount of a namespace that is being deleted', () => {
+    const resource = (namespace?: string) => ({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x' },
+      ...(namespace !== undefined && { namespace }),
+    })
+    const deployed = (...resources: object[]) => ({
+      providerStatus: { ...PROVIDER, managedResources: resources.map((one) => ({ policy: 'manage', resource: one })) },
+    })
+    const terminate = () => {
+      stage.server = undefined
+      stage.api.intercept = ({ method, query }) => {
+        if (method !== 'POST' || query['dryRun'] !== 'All') return undefined
+        const { status, body } = refusal(403, 'Forbidden')
+        return { status, body: { ...body, details: { causes: [{ reason: 'NamespaceTerminating' }] } } }
+      }
+    }
+
+    it('is released when all its objects are in the namespace', async () => {
+      terminate()
+      item({ target: { name: 'nowhere' } }, deployed(resource('n')), deleted)
+      expect((await run('uninstall')).item).toBeUndefined()
+    })
+
+    it.each([
+      ['in another namespace', 'ConfigMap other/x', resource('other')],
+      ['in no namespace', 'ConfigMap x', resource()],
+    ])('fails at once and names an object %s', async (_, named, other) => {
+      terminate()
+      item({ target: { name: 'nowhere' } }, deployed(resource('n'), other), deleted)
+      await run('uninstall')
+      expect(status()).toMatchObject({ phase: 'DeleteFailed', lastError: { reason: 'NamespaceTerminating' } })
+      expect(status()['lastError']).toMatchObject({
+        message: expect.stringContaining(`could delete ${named} (`) as string,
+      })
+    })
+
+    it('fails as ever when the Target leads to another cluster, or the namespace stays', async () => {
+      terminate()
+      stage.server = 'https://elsewhere'
+      item({ target: { name: 'nowhere' } }, deployed(resource('n')), deleted)
+      await run('uninstall')
+      expect(status()).toMatchObject({ lastError: { reason: 'NoTargetFound' } })
+      stage.server = undefined
+      stage.api.intercept = () => undefined
+      item({ target: { name: 'nowhere' } }, deployed(resource('n')), deleted)
+      await run('uninstall')
+      expect(status()).toMatchObject({ lastError: { reason: 'NoTargetFound' } })
+    })
+  })
 })

@@ -25,7 +25,7 @@ export const landscaperWing = {
       text: 'whether tenants share the cluster: ServiceAccounts are used only where they allow it, hand-made data is not taken',
     },
     protect: {
-      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'yes' },
+      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'yes', seldom: true },
       text: 'whether Targets and their Secrets get a finalizer that keeps them until the last DeployItem that needs them is uninstalled',
     },
     'default-contexts': {

@@ -2,7 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/common'
 import type { FaultCondition } from '../../../workflows/kit/index.ts'
-import { finalFailure, isFinal, KubeError } from '../../kube/errors.ts'
+import { finalFailure, isFinal, isNamespaceTerminating, KubeError } from '../../kube/errors.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 
 export interface AuthorFault {
@@ -35,7 +35,8 @@ export async function withCondition<T>(condition: FaultCondition, work: () => Pr
     return await work()
   } catch (error) {
     if (error instanceof ApplicationFailure && (error.details ?? []).length > 0) throw error
-    const fault = error instanceof KubeError && isFinal(error) ? asFault(error) : faultOf(error)
+    const fault =
+      error instanceof KubeError && (isFinal(error) || isNamespaceTerminating(error)) ? asFault(error) : faultOf(error)
     throw fault === undefined ? error : finalFailure(fault.code, fault.message, condition)
   }
 }

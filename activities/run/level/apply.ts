@@ -103,7 +103,8 @@ function placeOf(deps: Deps, { subject, resource, object, elsewhere }: CreateInp
  * A namespace that is being deleted takes no new object. Where it is the target's own, no later try can succeed (final); another namespace may be made again.
  */
 function refusedAt({ subject }: CreateInput, { where, namespace }: NamedPlace, error: KubeError): Error {
-  if (!isNamespaceTerminating(error) || namespace !== subject.namespace) return about(where, error)
+  if (!isNamespaceTerminating(error)) return about(where, error)
+  if (namespace !== subject.namespace) return retryableFailure(error.reason, about(where, error).message)
   return finalFailure(
     'NamespaceTerminating',
     `${where}: namespace "${namespace}" is being deleted and takes no new object; expected a deletion that creates nothing`,

@@ -152,10 +152,10 @@ describe('a create in a namespace that is being deleted', () => {
     { reason: 'NamespaceTerminating', message: 'namespace x is being terminated', field: 'metadata.namespace' },
   ]
 
-  it('fails with the reason NamespaceTerminating, and a later try in a new namespace can succeed', () => {
+  it('fails with the reason NamespaceTerminating, and is not tried again', () => {
     const error = answer(403, { reason: 'Forbidden', message, details: { kind: 'configmaps', name: 'a', causes } })
     expect(isNamespaceTerminating(error)).toBe(true)
-    expect(toApplicationFailure(error)).toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
+    expect(toApplicationFailure(error)).toMatchObject({ type: 'NamespaceTerminating', nonRetryable: true })
   })
 
   it.each([

@@ -4,7 +4,7 @@ import { ownerOfKind, writeJson } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { isFinal, KubeError } from '../../../kube/errors.ts'
+import { isFinal, isNamespaceTerminating, KubeError } from '../../../kube/errors.ts'
 import { isHeldBy, isOwnedBy, ownerReference } from '../../../kube/owners.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
@@ -75,7 +75,7 @@ function failureOf(answer: WriteAnswer): ExportFailure | undefined {
 }
 
 function refused(error: KubeError): ExportFailure {
-  return { code: error.reason, message: error.message, isFinal: isFinal(error) }
+  return { code: error.reason, message: error.message, isFinal: isFinal(error) || isNamespaceTerminating(error) }
 }
 
 async function exportWrite(

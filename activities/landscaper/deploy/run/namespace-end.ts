@@ -1,5 +1,5 @@
-// An item whose Target acts as a ServiceAccount of the namespace (`selfConfig`), while that namespace is being deleted: the account and its rights go in any
-// order, and without them nothing can be uninstalled. Kubernetes deletes what is in the namespace. Source: docs/adr/0064.
+// An item whose Target acts as a ServiceAccount of the namespace (`selfConfig`), while that namespace is being deleted. Kubernetes deletes the account and
+// its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source: docs/adr/0064.
 //
 //   N1. An item is released only if all objects that it has deployed are in the namespace.
 //   N2. Whether the namespace is being deleted, the API server says: it answers a dry run of a create with NamespaceTerminating. Any other answer
@@ -29,18 +29,14 @@ export async function atEndOfNamespace(
   const resources = readManaged(item.status?.providerStatus).map(({ resource }) => resource)
   const outside = resources.filter((one) => one.namespace !== namespace)
   if (outside.length === 0) return 'released'
-  // A new token cannot be created either: the API server refuses it with this reason.
-  if (!error.isFinal && error.reason !== REASON) return undefined
-  const shown = outside.slice(0, NAMES_SHOWN).map((one) => `${one.kind} ${one.namespace ?? ''}/${one.name}`)
+  if (!error.isFinal) return undefined
+  const shown = outside
+    .slice(0, NAMES_SHOWN)
+    .map((one) => `${one.kind} ${one.namespace === undefined ? '' : `${one.namespace}/`}${one.name}`)
   const more = outside.length > shown.length ? ` and ${outside.length - shown.length} more` : ''
   const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${shown.join(', ')}${more}`
   const expected = `delete these objects; then annotate the root with ${WITHOUT_UNINSTALL}: "true" and reconcile it`
-  return new DeployError(
-    error.operation,
-    'NamespaceTerminating',
-    `${found} (${error.message}); ${expected}`,
-    error.codes,
-  )
+  return configurationProblem(error.operation, REASON, `${found} (${error.message}); ${expected}`)
 }
 
 const REASON = 'NamespaceTerminating'
@@ -48,8 +44,10 @@ const NAMES_SHOWN = 3
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
 async function isOfOwnAccount({ landscaper }: LandscaperDeps, item: DeployItem): Promise<boolean> {
+  const names = targetsOf(item)
+  if (names.size === 0) return false
   try {
-    for (const name of targetsOf(item))
+    for (const name of names)
       if ((await landscaper.targets.serverOf(item.metadata.namespace, name)) !== undefined) return false
     return true
   } catch (error) {

@@ -242,7 +242,7 @@ class ItemRun {
     }
   }
 
-  /** What is deployed by a Target can be uninstalled only as long as the Target is there. */
+  /** Adds the finalizer of Targets in use: without its Target an item cannot be uninstalled. */
   async #hold(object: DeployItem, objects: TargetObjects): Promise<TargetObjects> {
     if (this.#call.act === 'uninstall') return objects
     const { name, namespace, deletionTimestamp } = objects.target.metadata
@@ -287,8 +287,8 @@ class ItemRun {
   }
 
   /**
-   * Removes the item's finalizer, then those of Targets that nobody needs any more. The Execution removes them when its last item is gone. Alone, an
-   * item does it before, too: nobody comes back to it when it is gone.
+   * Removes the finalizer of the item, and of Targets without further users. An Execution that is being deleted releases Targets after its last item.
+   * Other items release their Targets before the item goes, because no run repeats the release afterwards, and after it, because two items may go at once.
    */
   async #release({ object, ...job }: ItemJob): Promise<ItemResult> {
     const isLast = targetsOf(object).size > 0 && !this.#isExecutionDeleted(object)

@@ -9,7 +9,7 @@ import { type Target, targetKind } from '../../../../workflows/landscaper/target
 import type { WatchedKind } from '../../../../workflows/kit/index.ts'
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
-import { isFinal, isNotFound, KubeError } from '../../../kube/errors.ts'
+import { isFinal, isNamespaceTerminating, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../../kube/stored.ts'
 import type { TenantData } from '../../bounded/tenant-data.ts'
@@ -297,7 +297,7 @@ async function checkTenancy(
 // Our own server's refusals say nothing about the Target: with no code they are tried again.
 function ownFailure(error: unknown): unknown {
   if (!(error instanceof KubeError)) return error
-  const codes = isFinal(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  const codes = isFinal(error) || isNamespaceTerminating(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
   return new DeployError(OPERATION, error.reason, error.message, codes)
 }
 

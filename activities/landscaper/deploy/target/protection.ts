@@ -2,9 +2,9 @@
 // namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
 //
 //   P1. The finalizer is there before anything is sent to the target. An object that has it is not written again.
-//   P2. The Target's annotation names the Secret that is held because of it, before that Secret gets the finalizer: what is held can always be found.
-//   P3. A release looks at all Targets and DeployItems of the namespace, so that repeating it completes one that was interrupted. It asks the API server:
-//       the journal may not know the newest DeployItem.
+//   P2. The Target's annotation names its Secret before that Secret gets the finalizer. So every Secret with the finalizer can be found.
+//   P3. A release looks at all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the API
+//       server: the journal may not know the newest DeployItem.
 //   P4. A release looks for new users again after it has written, and restores the finalizer for them.
 
 import { HELD_SECRET_ANNOTATION, IN_USE_FINALIZER } from '../../../../workflows/landscaper/contract.ts'
@@ -14,6 +14,7 @@ import type { By, WatchedKind } from '../../../../workflows/kit/index.ts'
 import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isNotFound } from '../../../kube/errors.ts'
+import { recordEvent } from '../../../kube/events.ts'
 import { listNow } from '../../../kube/read-family.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { secretResource } from '../../../kube/secrets.ts'
@@ -37,8 +38,16 @@ export interface Protection {
 /** @param protects false: nothing gets the finalizer; a release still removes it. */
 export function createProtection(deps: Deps, protects: boolean): Protection {
   const holding = new Map<string, Promise<TargetObjects>>()
+  /** The uids of Targets under deletion whose users an Event names already. */
+  const reported = new Set<string>()
   return {
     async hold(by, objects) {
+      const { target } = objects
+      if (target.metadata.deletionTimestamp !== undefined && !reported.has(target.metadata.uid)) {
+        reported.add(target.metadata.uid)
+        const used = await usedTargets(deps, { namespace: target.metadata.namespace, leaving: undefined })
+        await reportUsers(deps, target, used)
+      }
       if (!protects || isHeld(objects)) return objects
       const version = versionOf(objects)
       const known = holding.get(version)
@@ -59,6 +68,7 @@ export function createProtection(deps: Deps, protects: boolean): Protection {
 // Items that have read the same version of a Target, and come when another item has added the finalizer, do not try to write it again.
 const MOST_REMEMBERED = 100
 const FIELD_MANAGER = 'pawl-deploy'
+const ITEMS_SHOWN = 10
 
 /** Whether nothing is to be written. An object under deletion takes no new finalizer. */
 function isHeld({ target, secret }: TargetObjects): boolean {
@@ -141,7 +151,7 @@ function placeOf({ metadata: { name, namespace = '', resourceVersion: version = 
   return { name, namespace, version }
 }
 
-/** @returns the object as it is now; `before` when it is gone, so that the caller goes on with what it has read. @throws KubeError */
+/** @returns the object after the write; `before` when the object is missing. @throws KubeError */
 async function write<Object extends KubeObject>(deps: Deps, by: By, change: Write, before: Object): Promise<Object> {
   const [answer] = await writeAll(deps, { ...by, step: 'protectTargets', fieldManager: FIELD_MANAGER }, [change])
   if (answer?.result === 'failed') throw answer.error
@@ -158,6 +168,7 @@ async function release(deps: Deps, by: By, place: Place): Promise<void> {
   if (targets.length === 0) return
   const used = await usedTargets(deps, place)
   const held = targets.filter(hasFinalizer)
+  for (const target of held) await reportUsers(deps, target, used)
   const unused = held.filter(({ metadata }) => !used.has(metadata.name))
   const stillHeld = new Set(held.filter((one) => !unused.includes(one)).map(heldSecretOf))
   const secrets = new Set(unused.map(heldSecretOf).filter((name) => name !== undefined && !stillHeld.has(name)))
@@ -167,9 +178,27 @@ async function release(deps: Deps, by: By, place: Place): Promise<void> {
   await restore(deps, by, place, unused.length > 0 ? await usedTargets(deps, place) : used)
 }
 
+/** An Event on a Target that is being deleted, for `kubectl describe`: who holds it. */
+async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets): Promise<void> {
+  const { name, namespace, uid, deletionTimestamp } = metadata
+  const { items = [] } = used.get(name) ?? {}
+  if (deletionTimestamp === undefined || items.length === 0) return
+  const shown = items.slice(0, ITEMS_SHOWN).join(', ')
+  const more = items.length > ITEMS_SHOWN ? ` and ${items.length - ITEMS_SHOWN} more` : ''
+  const { apiVersion, kind } = targetKind
+  await recordEvent(
+    deps,
+    { apiVersion, kind, namespace, name, uid },
+    {
+      ...{ type: 'Normal', reason: 'TargetInUse', source: 'pawl', identity: [uid, 'TargetInUse', ...items] },
+      message: `target ${namespace}/${name}: it stays until these deploy items are uninstalled: ${shown}${more}`,
+    },
+  )
+}
+
 /** P4: for new users, and for those that a release has overlooked that was interrupted here. */
 async function restore(deps: Deps, by: By, { namespace }: Place, used: UsedTargets): Promise<void> {
-  const names = [...used].flatMap(([name, isDeployedTo]) => (isDeployedTo ? [name] : []))
+  const names = [...used].flatMap(([name, { isDeployedTo }]) => (isDeployedTo ? [name] : []))
   if (names.length === 0) return
   const targets = await listNow(deps, targetKind, namespace, '')
   for (const target of targets.filter((one) => names.includes(one.metadata.name) && !isTargetHeld(one))) {
@@ -179,15 +208,25 @@ async function restore(deps: Deps, by: By, { namespace }: Place, used: UsedTarge
   }
 }
 
-/** The Targets that DeployItems need, and whether one of these items has deployed anything. */
-type UsedTargets = ReadonlyMap<string, boolean>
+interface Users {
+  /** Names of the DeployItems. */
+  readonly items: readonly string[]
+  /** One of them has deployed something. */
+  readonly isDeployedTo: boolean
+}
+
+/** The users of Targets, by the name of the Target. */
+type UsedTargets = ReadonlyMap<string, Users>
 
 async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<UsedTargets> {
   const items = await listNow(deps, deployItemKind, namespace, '')
-  const used = new Map<string, boolean>()
+  const used = new Map<string, Users>()
   for (const item of items.filter(({ metadata }) => metadata.uid !== leaving).filter((one) => !isReleasedItem(one))) {
     const hasDeployed = item.status?.providerStatus !== undefined
-    for (const name of targetsOf(item)) used.set(name, hasDeployed || used.get(name) === true)
+    for (const name of targetsOf(item)) {
+      const { items: others, isDeployedTo } = used.get(name) ?? { items: [], isDeployedTo: false }
+      used.set(name, { items: [...others, item.metadata.name], isDeployedTo: hasDeployed || isDeployedTo })
+    }
   }
   return used
 }
