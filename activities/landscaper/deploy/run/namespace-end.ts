@@ -12,6 +12,7 @@ import { resourcePath } from '../../../kube/resource-path.ts'
 import { secretResource } from '../../../kube/secrets.ts'
 import { readManaged } from '../objects/managed-resources.ts'
 import { targetsOf } from '../target/target-users.ts'
+import { configurationProblem } from './deploy-errors.ts'
 import { DeployError } from './deployer.ts'
 
 /**
