@@ -132,7 +132,9 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
   it('of a deletion is mended by what was missing, and told to go on', async () => {
     const { cluster } = stage
     await success('lost-target', 'castaway')
-    await kubectl('delete', 'target', 'island')
+    // A Target in use stays until its finalizer is removed by hand.
+    await kubectl('delete', '--wait=false', 'target', 'island')
+    await kubectl('patch', 'target', 'island', '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
     await kubectl('delete', '--wait=false', 'inst', 'castaway')
     await cluster.until('installations', 'castaway', (one) => one?.status?.phase === 'DeleteFailed', PATIENCE_MS)
     expect(await deployed('castaway')).toEqual({ message: 'help' })
