@@ -147,7 +147,14 @@ export function drawnPlan(
     .map((state) => `${plan.writes.filter((one) => one.state === state).length} ${state}`)
     .join(', ')
   const times =
-    hasJournal || plan.jobs.length === 0 ? [] : [paint('dim', 'no journal: nobody says how long this may take')]
+    hasJournal || plan.jobs.length === 0
+      ? []
+      : [
+          paint(
+            'dim',
+            'no journal, so the durations are unknown; name one with --database-url, --data-dir or $PAWL_DATABASE_URL',
+          ),
+        ]
   const blocks = [[...refused, ...problems], jobs, [...writes, ...more], [`Objects: ${counts}`, ...times]]
   return `${blocks
     .filter((lines) => lines.length > 0)
