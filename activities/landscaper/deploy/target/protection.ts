@@ -164,7 +164,7 @@ interface Place {
 }
 
 async function release(deps: Deps, by: By, place: Place): Promise<void> {
-  const targets = await listNow(deps, targetKind, place.namespace, '')
+  const targets = await listAll(deps, targetKind, place.namespace)
   if (targets.length === 0) return
   const used = await usedTargets(deps, place)
   const held = targets.filter(hasFinalizer)
@@ -200,7 +200,7 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
 async function restore(deps: Deps, by: By, { namespace }: Place, used: UsedTargets): Promise<void> {
   const names = [...used].flatMap(([name, { isDeployedTo }]) => (isDeployedTo ? [name] : []))
   if (names.length === 0) return
-  const targets = await listNow(deps, targetKind, namespace, '')
+  const targets = await listAll(deps, targetKind, namespace)
   for (const target of targets.filter((one) => names.includes(one.metadata.name) && !isTargetHeld(one))) {
     const name = target.spec.secretRef?.name
     const secret = name === undefined ? undefined : await found(deps, secretResource, namespace, name)
@@ -218,8 +218,18 @@ interface Users {
 /** The users of Targets, by the name of the Target. */
 type UsedTargets = ReadonlyMap<string, Users>
 
+/** A kind whose CustomResourceDefinition was deleted has no objects any more. */
+async function listAll<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string) {
+  try {
+    return await listNow(deps, watched, namespace, '')
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+}
+
 async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<UsedTargets> {
-  const items = await listNow(deps, deployItemKind, namespace, '')
+  const items = await listAll(deps, deployItemKind, namespace)
   const used = new Map<string, Users>()
   for (const item of items.filter(({ metadata }) => metadata.uid !== leaving).filter((one) => !isReleasedItem(one))) {
     const hasDeployed = item.status?.providerStatus !== undefined
@@ -238,7 +248,7 @@ async function releaseSecretOf(
   namespace: string,
   { secret, target }: { readonly secret: string; readonly target: string },
 ): Promise<void> {
-  const others = (await listNow(deps, targetKind, namespace, '')).filter(({ metadata }) => metadata.name !== target)
+  const others = (await listAll(deps, targetKind, namespace)).filter(({ metadata }) => metadata.name !== target)
   const isShared = others.some((one) => hasFinalizer(one) && heldSecretOf(one) === secret)
   if (!isShared) await releaseSecret(deps, by, namespace, secret)
 }
