@@ -78,7 +78,7 @@ describe('a registry that names a folder which is gone', () => {
   it('is mended by the command, which needs it for nothing', { timeout: 60_000 }, async () => {
     const root = await mkdtemp(join(tmpdir(), 'pawl-mended-'))
     onTestFinished(() => rm(root, { recursive: true }))
-    for (const name of ['workflows', 'worker', 'package.json'])
+    for (const name of ['workflows', 'worker', 'activities/yaml', 'package.json'])
       await cp(join(ROOT, name), join(root, name), { recursive: true })
     await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
     const registries = ['workflows/controllers.gen.ts', 'workflows/wings.gen.ts', 'workflows/index.ts']

@@ -43,6 +43,7 @@ describe('the flags of wings', () => {
       'pickup-timeout',
       'deployers',
       'strict-tenancy',
+      'protect',
       'default-contexts',
       'default-context-repository',
       'default-context-excluded',
