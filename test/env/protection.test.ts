@@ -97,6 +97,17 @@ describe('a Target that is used', () => {
   })
 })
 
+describe('a release of a worker with --protect no', () => {
+  it('removes the finalizer of unused Targets, and adds none to Targets that items have deployed to', async () => {
+    target('unused')
+    target('used')
+    await hold('unused')
+    item('one', 'used', { status: { providerStatus: {} } })
+    await createProtection(stage().deps, false).release(BY, 'n')
+    expect([finalizers('targets', 'unused'), finalizers('targets', 'used')]).toEqual([[], []])
+  })
+})
+
 describe('a release', () => {
   beforeEach(async () => {
     put('secrets', 'access')

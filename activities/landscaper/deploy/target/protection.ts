@@ -61,7 +61,10 @@ export function createProtection(deps: Deps, protects: boolean): Protection {
       }
       return await held
     },
-    release: async (by, namespace, leaving) => await release(deps, by, { namespace, leaving }),
+    async release(by, namespace, leaving) {
+      const used = await release(deps, by, { namespace, leaving })
+      if (protects) await restore(deps, by, namespace, used)
+    },
   }
 }
 
@@ -97,9 +100,9 @@ function versionOf({ target, secret }: TargetObjects): string {
 }
 
 async function hold(deps: Deps, by: By, { target, secret }: TargetObjects): Promise<TargetObjects> {
-  const former = heldSecretOf(target)
-  if (former !== undefined && former !== target.spec.secretRef?.name)
-    await releaseSecretOf(deps, by, target.metadata.namespace, { secret: former, target: target.metadata.name })
+  const previous = heldSecretOf(target)
+  if (previous !== undefined && previous !== target.spec.secretRef?.name)
+    await releaseSecretOf(deps, by, target.metadata.namespace, { secret: previous, target: target.metadata.name })
   // P2
   const held = isTargetHeld(target) ? target : await write(deps, by, holdTarget(target), target)
   if (secret === undefined || isHeldOrLeaving(secret)) return { target: held, secret }
@@ -163,9 +166,10 @@ interface Place {
   readonly leaving: string | undefined
 }
 
-async function release(deps: Deps, by: By, place: Place): Promise<void> {
+/** @returns the users of Targets after the last write. */
+async function release(deps: Deps, by: By, place: Place): Promise<UsedTargets> {
   const targets = await listAll(deps, targetKind, place.namespace)
-  if (targets.length === 0) return
+  if (targets.length === 0) return new Map()
   const used = await usedTargets(deps, place)
   const held = targets.filter(hasFinalizer)
   for (const target of held) await reportUsers(deps, target, used)
@@ -175,7 +179,7 @@ async function release(deps: Deps, by: By, place: Place): Promise<void> {
   // P2: a Secret goes first, for its Target names it.
   for (const name of secrets) if (name !== undefined) await releaseSecret(deps, by, place.namespace, name)
   for (const target of unused) await write(deps, by, removal(targetKind, target), target)
-  await restore(deps, by, place, unused.length > 0 ? await usedTargets(deps, place) : used)
+  return unused.length > 0 ? await usedTargets(deps, place) : used
 }
 
 /** An Event on a Target that is being deleted, for `kubectl describe`: who holds it. */
@@ -196,14 +200,14 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
   )
 }
 
-/** P4: for new users, and for those that a release has overlooked that was interrupted here. */
-async function restore(deps: Deps, by: By, { namespace }: Place, used: UsedTargets): Promise<void> {
+/** P4: for new users, and for users that an interrupted release has missed. */
+async function restore(deps: Deps, by: By, namespace: string, used: UsedTargets): Promise<void> {
   const names = [...used].flatMap(([name, { isDeployedTo }]) => (isDeployedTo ? [name] : []))
   if (names.length === 0) return
   const targets = await listAll(deps, targetKind, namespace)
   for (const target of targets.filter((one) => names.includes(one.metadata.name) && !isTargetHeld(one))) {
     const name = target.spec.secretRef?.name
-    const secret = name === undefined ? undefined : await found(deps, secretResource, namespace, name)
+    const secret = name === undefined ? undefined : await readSecret(deps, namespace, name)
     await hold(deps, by, { target, secret })
   }
 }
@@ -241,7 +245,7 @@ async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<U
   return used
 }
 
-/** Of a Target that names another Secret by now. */
+/** Releases the previous Secret of a Target that now references another one. */
 async function releaseSecretOf(
   deps: Deps,
   by: By,
@@ -254,18 +258,13 @@ async function releaseSecretOf(
 }
 
 async function releaseSecret(deps: Deps, by: By, namespace: string, name: string): Promise<void> {
-  const secret = await found(deps, secretResource, namespace, name)
+  const secret = await readSecret(deps, namespace, name)
   if (secret !== undefined && hasFinalizer(secret)) await write(deps, by, removal(secretResource, secret), secret)
 }
 
-async function found(
-  { kube }: Deps,
-  watched: WatchedKind,
-  namespace: string,
-  name: string,
-): Promise<KubeObject | undefined> {
+async function readSecret({ kube }: Deps, namespace: string, name: string): Promise<KubeObject | undefined> {
   try {
-    return await kube.request<KubeObject>('GET', resourcePath(watched, namespace, name))
+    return await kube.request<KubeObject>('GET', resourcePath(secretResource, namespace, name))
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
