@@ -28,8 +28,7 @@ class ExactJsonConverter implements PayloadConverterWithEncoding {
     return { metadata: { [METADATA_ENCODING_KEY]: words.encode(this.encodingType) }, data: words.encode(json) }
   }
 
-  // The interface lets the caller say what the value is.
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- Temporal's interface lets the caller name the type of the value
   fromPayload<T>(payload: Payload): T {
     if (payload.data === undefined || payload.data === null) throw new ValueError('a payload has no data')
     return readJson(texts.decode(payload.data)) as T

@@ -1,9 +1,9 @@
-// The days of a time zone, and the moments of a day at which its clocks show a time. Pure: it asks no clock. Milliseconds since the epoch; days are counted
+// The days of a time zone, and the moments of a day at which its clocks show a time. Pure: reads no clock. Milliseconds since the epoch; days are counted
 // from 1970-01-01.
 //
 //   Z1. A time that clocks skip when they are set forward has no moment. A time that they show twice has two.
 
-/* eslint-disable no-restricted-globals -- Times are converted; no clock is read. */
+/* eslint-disable no-restricted-globals -- Date only converts times that the caller passes; no clock is read. */
 
 export interface CalendarDay {
   readonly month: number

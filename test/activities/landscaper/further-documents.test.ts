@@ -7,8 +7,8 @@ import { withPlaces } from '../../../activities/landscaper/further-documents.ts'
 const reader = createDataReader()
 afterAll(() => reader.close())
 
-describe('a YAML text of which the first document is used', () => {
-  it('is reported with its place when another document follows', async () => {
+describe('a YAML text with two documents', () => {
+  it('is reported with its place, and the first document is used', async () => {
     const places = new Set<string>()
     const data = withPlaces(reader.of({ namespace: 'n' }), places)
     expect(await data.yaml('a: 1\n---\nb: 2', 'template "items"')).toEqual({ a: 1 })

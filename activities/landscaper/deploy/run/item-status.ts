@@ -4,9 +4,10 @@
 import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-conditions.ts'
-import { type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
+import { canonicalJson, type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
 import type { Beginning } from './begin-job.ts'
+import type { DeployStep, ProviderStatus } from './deployer.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
 
@@ -189,4 +190,18 @@ function common(job: ItemJob): Patch {
 // The trigger clears the time, so one that is there is this job's.
 function initTime(job: ItemJob): string {
   return itemStatus(job).transitionTimes?.initTime ?? job.now.toISOString()
+}
+
+/** The provider status that a step returned, if it returned one. */
+export function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): {
+  providerStatus?: ProviderStatus
+} {
+  return providerStatus === undefined ? {} : { providerStatus }
+}
+
+/** The fields, or nothing when the item's status has them all: an error that repeats writes nothing. */
+export function changed({ object }: ItemJob, fields: Patch): Patch {
+  const status: Patch = itemStatus({ object })
+  const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))
+  return isSame ? {} : fields
 }

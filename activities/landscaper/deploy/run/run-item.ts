@@ -5,11 +5,11 @@
 //   I3. Waiting holds no slot: a look that finds something missing fails retryably, and the server comes again.
 //   I4. What will be sent is remembered before it is sent: neither a crash nor an interrupt leaves something behind that nobody knows of.
 
-import { type By, canonicalJson, type ErrorReport } from '../../../../workflows/kit/index.ts'
+import type { By, ErrorReport } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
-import { isReleased, ownerOf } from '../../../kube/views.ts'
+import { isReleased } from '../../../kube/views.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { withoutUninstall } from '../../requests.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
@@ -20,13 +20,13 @@ import {
   isQuick,
   type ItemAct,
   type LongDeployer,
-  type ProviderStatus,
   takeStep,
   type Work,
 } from './deployer.ts'
 import { internalProblem, reportOf, toDeployError, toRemovalError } from './deploy-errors.ts'
 import { type ItemExport, exportName, writeExports } from './item-export.ts'
 import {
+  changed,
   ended,
   failing,
   isOverdue,
@@ -36,18 +36,19 @@ import {
   itemStatus,
   pickedUp,
   remainingMs,
+  remembered,
   timeoutProblem,
   unchanged,
   waiting,
 } from './item-status.ts'
 import { takeUp } from './begin-job.ts'
+import { hasLeftTarget, holdTarget, releasesTargets } from './item-targets.ts'
 import { isOurs, watchItem } from './item-watch.ts'
 import { atEndOfNamespace } from './namespace-end.ts'
 import { ownTarget } from './own-target.ts'
 import { retryIn } from './retry-in.ts'
 import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import type { TargetCluster, TargetObjects } from '../target/target-cluster.ts'
-import { targetsOf } from '../target/target-users.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
@@ -229,28 +230,18 @@ class ItemRun {
 
   async #open({ object }: ItemJob, { needsTarget }: LongDeployer): Promise<Opened | undefined> {
     const { namespace } = object.metadata
-    const beforeUse = (objects: TargetObjects) => this.#hold(object, objects)
-    const openTarget = (name: string) =>
-      this.#deps.landscaper.targets.open(namespace, name, this.#call.signal, beforeUse)
+    const { act, input, signal } = this.#call
+    const beforeUse = async (objects: TargetObjects) =>
+      act === 'uninstall' ? objects : await holdTarget(this.#deps, input.by, object, objects)
+    const openTarget = (name: string) => this.#deps.landscaper.targets.open(namespace, name, signal, beforeUse)
     try {
       return { openTarget, target: needsTarget ? await openTarget(ownTarget(object)) : undefined }
     } catch (error) {
       const isForGood = error instanceof DeployError && error.isFinal
       const isUntouched = itemStatus({ object }).providerStatus === undefined
-      if (this.#call.act === 'uninstall' && isForGood && isUntouched) return undefined
+      if (act === 'uninstall' && isForGood && isUntouched) return undefined
       throw error
     }
-  }
-
-  /** Adds the finalizer of Targets in use: without its Target an item cannot be uninstalled. */
-  async #hold(object: DeployItem, objects: TargetObjects): Promise<TargetObjects> {
-    if (this.#call.act === 'uninstall') return objects
-    const { name, namespace, deletionTimestamp } = objects.target.metadata
-    if (deletionTimestamp !== undefined && itemStatus({ object }).providerStatus === undefined) {
-      const message = `target ${namespace}/${name}: it is being deleted; create it again when it is gone, or name another target`
-      throw new DeployError('Reconcile', 'TargetBeingDeleted', message, ['ERR_CONFIGURATION_PROBLEM'])
-    }
-    return await this.#deps.landscaper.protection.hold(this.#call.input.by, objects)
   }
 
   // A mistake of ours, or an answer that no server should give, is tried again until the item's time-out, like any other failure.
@@ -291,16 +282,11 @@ class ItemRun {
    * Other items release their Targets before the item goes, because no run repeats the release afterwards, and after it, because two items may go at once.
    */
   async #release({ object, ...job }: ItemJob): Promise<ItemResult> {
-    const isLast = targetsOf(object).size > 0 && !this.#isExecutionDeleted(object)
-    if (isLast) await this.#releaseTargets(object.metadata.uid)
+    const releases = releasesTargets(this.#deps, object)
+    if (releases) await this.#releaseTargets(object.metadata.uid)
     const left = await this.#write({ object, ...job }, releaseWrite(object))
-    if (isLast) await this.#releaseTargets()
+    if (releases) await this.#releaseTargets()
     return this.#result(left)
-  }
-
-  #isExecutionDeleted({ metadata }: DeployItem): boolean {
-    const owner = ownerOf({ metadata })
-    return owner !== undefined && this.#deps.objects.get(owner.uid)?.metadata.deletionTimestamp !== undefined
   }
 
   async #releaseTargets(leaving?: string): Promise<void> {
@@ -412,26 +398,9 @@ const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', che
 const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
 const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
 
-/** Whether the item has removed from a Target everything that it had there, and deploys to another one. */
-function hasLeftTarget(before: DeployItem, after: DeployItem): boolean {
-  const now = targetsOf(after)
-  return [...targetsOf(before)].some((name) => !now.has(name))
-}
-
 /** The job after its first write. */
 function begun(job: ItemJob, object: DeployItem): ItemJob {
   return { ...job, object, begins: undefined }
-}
-
-function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): { providerStatus?: ProviderStatus } {
-  return providerStatus === undefined ? {} : { providerStatus }
-}
-
-/** Only what differs from the item's status: an error that repeats itself writes nothing. */
-function changed({ object }: ItemJob, fields: Patch): Patch {
-  const status: Patch = itemStatus({ object })
-  const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))
-  return isSame ? {} : fields
 }
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
