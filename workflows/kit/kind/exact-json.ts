@@ -3,20 +3,11 @@
 //   N1. A number that JavaScript writes back with the same value is a `number`. Any other integer is a `bigint`.
 //   N2. JSON.stringify throws for a `bigint`, so code that does not use `writeJson` fails and never writes another number.
 //   N3. A number that no double holds (1e400) is an error with the field's path, never Infinity or null.
-//   N4. Text without a long number costs one search more than JSON.parse.
-
-interface RawNumbers {
-  readonly parse: (text: string, reviver: (key: string, value: unknown, context: Source) => unknown) => unknown
-  readonly rawJSON: (text: string) => unknown
-}
-
-interface Source {
-  /** Of numbers and other values that have no parts. */
-  readonly source?: string
-}
+//   N4. Text without a long number costs one search more than JSON.parse. Text with long numbers costs one more pass over text and value, so that a user
+//       who writes such numbers does not stop the event loop.
 
 // Newer than the library types of `es2023`.
-const { parse, rawJSON } = JSON as unknown as RawNumbers
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
 
 /** A number beyond the doubles. */
 export class NumberRangeError extends Error {
@@ -32,20 +23,64 @@ export class NumberRangeError extends Error {
 
 /** The start of a number with 16 digits, or with an exponent of three: other numbers lose nothing. Texts may match, too, which costs time only. */
 const LONG_NUMBER = /(?:^|[:[,])\s*-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
+/** A text in quotes, or such a number. */
+const TEXT_OR_LONG_NUMBER =
+  /"[^"\\]*(?:\\[^][^"\\]*)*"|(?<=^|[:[,\s])-?(?=\d{16}|\d[\d.]*[eE]\+?\d{3})(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[,\]}\s]|$)/g
 const INTEGER = /^-?\d+$/
+
+// While JSON.parse runs, doubles from 2^1023 upwards are placeholders: the document itself has none, because each number of that size is a long number.
+const FIRST_PLACEHOLDER = 2 ** 1023
+const PLACEHOLDER_STEP = 2 ** 971
 
 /** The value of a JSON text (N1). @throws SyntaxError, NumberRangeError (N3) */
 export function readJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text) as unknown
-  const tooLarge = new Set<unknown>()
-  const value = parse(text, (_key, found, { source }) => {
-    if (typeof found !== 'number' || source === undefined) return found
-    const exact = numberOf(source)
-    if (Math.abs(Number(exact)) === Infinity) tooLarge.add(exact)
-    return exact
+  const numbers: (number | bigint)[] = []
+  const marked = text.replace(TEXT_OR_LONG_NUMBER, (token) => {
+    if (token.startsWith('"')) return token
+    numbers.push(numberOf(token))
+    return String(FIRST_PLACEHOLDER + (numbers.length - 1) * PLACEHOLDER_STEP)
   })
-  if (tooLarge.size > 0) throw new NumberRangeError(pathOfInfinity(value) ?? '')
-  return value
+  const document = { value: JSON.parse(marked) as unknown }
+  if (numbers.length > 0) replacePlaceholders(document, numbers)
+  if (numbers.some((one) => Math.abs(Number(one)) === Infinity))
+    throw new NumberRangeError(pathOfInfinity(document.value) ?? '')
+  return document.value
+}
+
+// Without recursion: documents may be nested deeper than the stack.
+function replacePlaceholders(document: object, numbers: readonly (number | bigint)[]): void {
+  const open = [document]
+  for (let container = open.pop(); container !== undefined; container = open.pop()) {
+    if (Array.isArray(container)) replaceElements(container as unknown[], numbers, open)
+    else replaceFields(container, numbers, open)
+  }
+}
+
+/** @param open gets the maps and lists below. */
+function replaceElements(elements: unknown[], numbers: readonly (number | bigint)[], open: object[]): void {
+  // By index: a list of entries of a very long array takes longer than to parse it.
+  for (let index = 0; index < elements.length; index++) {
+    const value = elements[index]
+    if (typeof value === 'object' && value !== null) open.push(value)
+    else if (isPlaceholder(value)) elements[index] = numberFor(value, numbers)
+  }
+}
+
+function replaceFields(fields: object, numbers: readonly (number | bigint)[], open: object[]): void {
+  for (const [key, value] of Object.entries(fields) as [string, unknown][]) {
+    if (typeof value === 'object' && value !== null) open.push(value)
+    // Not by assignment, which would set the prototype for the key "__proto__".
+    else if (isPlaceholder(value)) Object.defineProperty(fields, key, { value: numberFor(value, numbers) })
+  }
+}
+
+function isPlaceholder(value: unknown): value is number {
+  return typeof value === 'number' && value >= FIRST_PLACEHOLDER
+}
+
+function numberFor(placeholder: number, numbers: readonly (number | bigint)[]): number | bigint | undefined {
+  return numbers[(placeholder - FIRST_PLACEHOLDER) / PLACEHOLDER_STEP]
 }
 
 /** An integer as `readJson` returns it (N1). */
@@ -56,9 +91,8 @@ export function exactInteger(integer: bigint): number | bigint {
 
 function numberOf(text: string): number | bigint {
   const value = Number(text)
-  return INTEGER.test(text) && Number.isFinite(value) && !Number.isSafeInteger(value)
-    ? exactInteger(BigInt(text))
-    : value
+  const isExact = Number.isSafeInteger(value) || String(value) === text || !Number.isFinite(value)
+  return isExact || !INTEGER.test(text) ? value : exactInteger(BigInt(text))
 }
 
 /** As JSON.stringify, with all digits. */
@@ -67,12 +101,23 @@ export function writeJson(value: unknown, space?: number): string {
     return JSON.stringify(value, undefined, space)
   } catch (error) {
     if (!(error instanceof TypeError) || !/BigInt/.test(error.message)) throw error
-    return JSON.stringify(
-      value,
-      (_key, found: unknown) => (typeof found === 'bigint' ? rawJSON(String(found)) : found),
-      space,
-    )
+    return JSON.stringify(withRawNumbers(value), undefined, space)
   }
+}
+
+/** The value with each bigint as JSON.stringify writes it; what contains none stays the same object. */
+function withRawNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return rawJSON(String(value))
+  if (typeof value !== 'object' || value === null) return value
+  // Dates, for example: JSON.stringify writes what toJSON returns.
+  if ('toJSON' in value && typeof value.toJSON === 'function') return value
+  if (Array.isArray(value)) {
+    const raw = value.map(withRawNumbers)
+    return raw.every((one, index) => one === value[index]) ? value : raw
+  }
+  const entries = Object.entries(value).map(([key, one]): [string, unknown] => [key, withRawNumbers(one)])
+  const fields = value as Readonly<Record<string, unknown>>
+  return entries.every(([key, one]) => one === fields[key]) ? value : Object.fromEntries(entries)
 }
 
 function pathOfInfinity(value: unknown): string | undefined {

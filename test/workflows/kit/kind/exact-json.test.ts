@@ -14,6 +14,9 @@ const texts = fc.letrec<{ value: string }>((tie) => ({
     smallIntegers.map(String),
     floats.map((one) => JSON.stringify(one)),
     fc.string().map((one) => JSON.stringify(one)),
+    fc
+      .constantFrom(', 9007199254740993]', '"[1e400', String.raw`\", 9007199254740993`)
+      .map((one) => JSON.stringify(one)),
     fc.array(tie('value'), { maxLength: 4 }).map((all) => `[${all.join(',')}]`),
     fc
       .uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), tie('value')), { selector: ([key]) => key })
@@ -58,6 +61,33 @@ describe('JSON of user data', () => {
     ['1.0', 1],
   ])('reads %s as the number with the same value', (text, value) => {
     expect(readJson(text)).toBe(value)
+  })
+
+  it.each([
+    ['{"__proto__":9007199254740993}', { ['__proto__']: 9007199254740993n }],
+    ['{"a":9007199254740993,"a":1}', { a: 1 }],
+    [
+      '[1.7976931348623157e308,-1.7976931348623157e308,1e-400,9007199254740993]',
+      [2 ** 1023 * (2 - 2 ** -52), -(2 ** 1023 * (2 - 2 ** -52)), 0, 9007199254740993n],
+    ],
+    ['\n9007199254740993\t', 9007199254740993n],
+  ])('reads the document %s whole', (text, value) => {
+    expect(readJson(text)).toEqual(value)
+  })
+
+  it.each([
+    '[9007199254740993.5.5]',
+    '[09007199254740993]',
+    '[9007199254740993',
+    '{"a":9007199254740993,}',
+    '+9007199254740993',
+  ])('refuses %s, which is no JSON', (text) => {
+    expect(() => readJson(text)).toThrow(SyntaxError)
+  })
+
+  it('is read however deep it is', () => {
+    const levels = 100_000
+    expect(readJson(`[9007199254740993,${'['.repeat(levels)}${']'.repeat(levels)}]`)).toHaveLength(2)
   })
 
   it('refuses a number that no double holds, with the path of its field', () => {
