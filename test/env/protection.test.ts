@@ -11,6 +11,7 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 
 const API = 'landscaper.gardener.cloud/v1alpha1'
 const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
+const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
 const NOW = '2030-01-01T00:00:00Z'
 
 const stage = useWriteStage(inject('servers').databaseUrl)
@@ -29,7 +30,7 @@ const target = (name: string, secret?: string, metadata: object = {}) =>
   put('targets', name, { spec: { type: 'x', ...(secret !== undefined && { secretRef: { name: secret } }) } }, metadata)
 
 const item = (name: string, of: string, fields: object = {}, metadata: object = {}) =>
-  put('deployitems', name, { spec: { type: 'x', target: { name: of } }, ...fields }, metadata)
+  put('deployitems', name, { spec: { type: MANIFEST, target: { name: of } }, ...fields }, metadata)
 
 const objectsOf = (name: string, secret?: string): TargetObjects => ({
   target: stage().api.objects.get(pathOf('targets', name)) as TargetObjects['target'],
@@ -97,6 +98,19 @@ describe('a Target that is used', () => {
   })
 })
 
+describe('an item that Pawl does not uninstall', () => {
+  it.each(['example.org/foreign', 'landscaper.gardener.cloud/mock'])(
+    'keeps no Target, because no run would release the Target after the item: type %s',
+    async (type) => {
+      target('here')
+      await hold('here')
+      item('one', 'here', { spec: { type, target: { name: 'here' } } }, { finalizers: ['example.org/theirs'] })
+      await release()
+      expect(finalizers('targets', 'here')).toEqual([])
+    },
+  )
+})
+
 describe('a release of a worker with --protect no', () => {
   it('removes the finalizer of unused Targets, and adds none to Targets that items have deployed to', async () => {
     target('unused')
@@ -119,11 +133,11 @@ describe('a release', () => {
     ['spec.target', {}],
     [
       'the Target that its status names',
-      { spec: { type: 'x' }, status: { providerStatus: { target: { name: 'here' } } } },
+      { spec: { type: MANIFEST }, status: { providerStatus: { target: { name: 'here' } } } },
     ],
     [
       'a targetName of its configuration',
-      { spec: { type: 'x', config: { exports: { exports: [{ fromResource: {}, targetName: 'here' }] } } } },
+      { spec: { type: MANIFEST, config: { exports: { exports: [{ fromResource: {}, targetName: 'here' }] } } } },
     ],
   ])('keeps the finalizer as long as an item needs the Target by %s', async (_, fields) => {
     item('a', 'here', fields)

@@ -21,7 +21,7 @@ import { secretResource } from '../../../kube/secrets.ts'
 import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
 import { finalizerPatch, reguard } from '../../../run/finalize.ts'
 import type { TargetObjects } from './target-cluster.ts'
-import { isReleasedItem, targetsOf } from './target-users.ts'
+import { keepsTargets, targetsOf } from './target-users.ts'
 
 export interface Protection {
   /** Adds the finalizer where it is missing, and where the object is not being deleted. @throws KubeError */
@@ -235,7 +235,7 @@ async function listAll<Watched extends WatchedKind>(deps: Deps, watched: Watched
 async function usedTargets(deps: Deps, { namespace, leaving }: Place): Promise<UsedTargets> {
   const items = await listAll(deps, deployItemKind, namespace)
   const used = new Map<string, Users>()
-  for (const item of items.filter(({ metadata }) => metadata.uid !== leaving).filter((one) => !isReleasedItem(one))) {
+  for (const item of items.filter((one) => one.metadata.uid !== leaving && keepsTargets(one))) {
     const hasDeployed = item.status?.providerStatus !== undefined
     for (const name of targetsOf(item)) {
       const { items: others, isDeployedTo } = used.get(name) ?? { items: [], isDeployedTo: false }

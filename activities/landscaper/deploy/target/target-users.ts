@@ -1,6 +1,7 @@
 // Which Targets a DeployItem needs. Pure.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { BUILT_IN_TYPES, QUICK_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 
 /** The names of Targets that the item deploys to, has deployed to, or reads from (`targetName` anywhere in its configuration). */
@@ -12,9 +13,14 @@ export function targetsOf({ spec, status }: DeployItem): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string' && name !== '') as string[])
 }
 
-/** Its finalizer is removed, so its objects are uninstalled, or stay for good. */
-export function isReleasedItem({ metadata: { deletionTimestamp, finalizers = [] } }: DeployItem): boolean {
-  return deletionTimestamp !== undefined && !finalizers.includes(FINALIZER)
+/**
+ * Whether the item keeps its Targets. Only items that a run of Pawl uninstalls do: that run releases the Targets afterwards. No run would release the
+ * Targets of an item that another program deploys.
+ */
+export function keepsTargets({ metadata, spec }: DeployItem): boolean {
+  const { deletionTimestamp, finalizers = [] } = metadata
+  const isReleased = deletionTimestamp !== undefined && !finalizers.includes(FINALIZER)
+  return !isReleased && BUILT_IN_TYPES.has(spec.type) && !QUICK_TYPES.has(spec.type)
 }
 
 function targetNames(config: object): readonly unknown[] {
