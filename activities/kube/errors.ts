@@ -28,7 +28,7 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
   return ApplicationFailure.create({
     type: error.reason,
     message: error.message,
-    // Whose namespace goes, goes with it: a job that tried again would only hold the deletion up.
+    // The object is deleted with its namespace: further tries would only delay the deletion.
     nonRetryable: isFinal(error) || isNamespaceTerminating(error),
     ...(error.retryAfterMs !== undefined && { nextRetryDelay: error.retryAfterMs }),
   })

@@ -6,6 +6,7 @@
 //
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and the format FieldsV1 of ManagedFieldsEntry.
 
+import { readJson } from '../../workflows/kit/index.ts'
 import type { ObjectMeta } from './client.ts'
 import { fieldOf } from './merge.ts'
 
@@ -79,9 +80,9 @@ function elementOf(name: string, set: FieldSet): ElementSet | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
-    // Not the form that the API promises: an element that is never found.
+    // A key in another form than the API documents finds no element.
     return undefined
   }
 }

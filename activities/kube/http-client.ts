@@ -193,7 +193,6 @@ function tokenAgain(headers: Readonly<Record<string, string>>, { tokenHeader }: 
 
 const JSON_FORM = 'application/json'
 
-/** Of an object that is sent; the path of one that is made has no name. */
 async function textOf(body: Dispatcher.ResponseData['body'], most: number): Promise<string> {
   if (most === Infinity) return await body.text()
   return (await wholeBody(body, most, () => tooLong(most))).toString('utf8')

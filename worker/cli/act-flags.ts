@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 
+import { DATA_DIR_OPTION } from './dev-folder.ts'
 import { shown } from './ask/texts.ts'
 import { parseOneOf } from './usage.ts'
 
@@ -16,10 +17,7 @@ export function withActFlags(command: Command, formats: readonly string[], names
     .option('-n, --namespace <name>', `${namespace} (default: that of the kubeconfig's context)`)
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
     .option('--kubeconfig <file>', 'the cluster and your account (default: $KUBECONFIG, else that of pawl dev)')
-    .option(
-      '--data-dir <dir>',
-      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
-    )
+    .option(...DATA_DIR_OPTION)
 }
 
 const LONGEST_LINE = 4000

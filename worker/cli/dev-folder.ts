@@ -16,6 +16,12 @@ export interface DevFlags extends Pick<ContextFlags, 'context' | 'kubeconfig'> {
   readonly dataDir?: string
 }
 
+/** For all commands that need a running `pawl dev`. */
+export const DATA_DIR_OPTION = [
+  '--data-dir <dir>',
+  'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
+] as const
+
 type DevConfig = Pick<Config, 'dataDir' | 'kubeconfig'>
 
 /** Undefined where no `pawl dev` runs for the folder. */

@@ -16,7 +16,7 @@ import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './check-controllers.ts'
-import { devFolder } from './dev-folder.ts'
+import { DATA_DIR_OPTION, devFolder } from './dev-folder.ts'
 import { optionsOf, withFlags } from './flags.ts'
 import { foldFlags } from './help.ts'
 import { joined, parseOneOf, parsePort } from './usage.ts'
@@ -100,10 +100,7 @@ function fetchCommand(): Command {
 function statusCommand(): Command {
   return new Command('status')
     .description('show what runs; exit code 0 only when all is up')
-    .option(
-      '--data-dir <dir>',
-      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
-    )
+    .option(...DATA_DIR_OPTION)
     .option('-o, --output <format>', 'text or json', parseOneOf(['text', 'json']), 'text')
     .addHelpText('after', '\nExamples:\n  pawl dev status\n  pawl dev status -o json')
     .action(async (_flags: unknown, command: Command) => {
@@ -117,10 +114,7 @@ function statusCommand(): Command {
 function stopCommand(): Command {
   return new Command('stop')
     .description('stop what pawl dev started')
-    .option(
-      '--data-dir <dir>',
-      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
-    )
+    .option(...DATA_DIR_OPTION)
     .addHelpText('after', '\nExamples:\n  pawl dev stop')
     .action(async (_flags: unknown, command: Command) => {
       const dataDir = await folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)

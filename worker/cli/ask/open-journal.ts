@@ -12,7 +12,7 @@ import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { devFolder, findDev } from '../dev-folder.ts'
+import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
 import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { questionsOver } from './questions-over.ts'
@@ -42,10 +42,7 @@ export function withAskFlags(command: Command): Command {
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
     .option('--kubeconfig <file>', 'where the context stands (default: $KUBECONFIG)')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
-    .option(
-      '--data-dir <dir>',
-      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
-    )
+    .option(...DATA_DIR_OPTION)
     .option('--api-url <url>', 'pawl api, which is asked in place of the database (default: $PAWL_API_URL)')
     .option('--api-service <name>', 'its Service, as namespace/name (default: that of the cluster)')
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')

@@ -8,6 +8,7 @@ import { parseDuration } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { type AskFlags, journalURL } from '../ask/open-journal.ts'
+import { DATA_DIR_OPTION } from '../dev-folder.ts'
 import { parseOneOf } from '../usage.ts'
 
 interface PruneFlags extends Pick<AskFlags, 'databaseUrl' | 'dataDir'> {
@@ -25,10 +26,7 @@ export function pruneCommand(): Command {
     .option('--yes', 'do it')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
-    .option(
-      '--data-dir <dir>',
-      'the data folder of pawl dev (default: the folder of the pawl dev that wrote the kubeconfig)',
-    )
+    .option(...DATA_DIR_OPTION)
     .addHelpText('after', '\nExamples:\n  pawl journal prune --keep 7d\n  pawl journal prune --before 2026-02-03 --yes')
     .action(async (flags: PruneFlags) => {
       const before = beforeOf(flags, new Date())
