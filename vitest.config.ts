@@ -2,6 +2,11 @@
 
 import { defineConfig } from 'vitest/config'
 
+import { readSeed } from './test/support/matrix/seed.ts'
+
+// Test processes inherit the seed: all of them choose from the test matrices by the same one.
+process.env['PAWL_SEED'] = String(readSeed())
+
 const servers = { globalSetup: ['test/support/servers.ts'] }
 
 /** Measures what each test file costs. */

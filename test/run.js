@@ -1,5 +1,6 @@
 // `npm test`: everything, from a fresh clone: packages, static checks, server binaries, all test projects. One closing line:
 // `N passed, N failed`, where a static check counts as one. With arguments, only vitest runs, with these arguments.
+// `npm run test:long` runs all cases of the test matrices (docs/test-matrices.md).
 //
 // The exit code is 0 only when tests ran and nothing failed (support/tally.js). In CI ($CI), where all tests run, a skipped one is a failure.
 //
@@ -20,7 +21,9 @@ const CHECKS = [
   ['generated files', ['worker/pawl.js', 'gen', '--check']],
 ]
 
-const filters = process.argv.slice(2)
+const LONG = '--long'
+const filters = process.argv.slice(2).filter((argument) => argument !== LONG)
+if (process.argv.includes(LONG)) process.env.PAWL_LONG = '1'
 let passed = 0
 let failed = 0
 /** Of static checks: told again at the end, because all output of the tests is printed after them. */
@@ -66,6 +69,7 @@ async function runTests() {
       '--reporter=default',
       '--reporter=./test/support/heartbeat.ts',
       '--reporter=./test/support/costs/cost-reporter.ts',
+      '--reporter=./test/support/matrix/repeat-reporter.ts',
       '--reporter=json',
       `--outputFile.json=${outputFile}`,
     ]

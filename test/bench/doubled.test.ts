@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SeenWrite } from '../support/api-proxy.ts'
 import { doubled } from '../support/crowd.ts'
-import { diceOf, drawn } from '../support/dice.ts'
+import { diceOf, drawn } from '../support/matrix/dice.ts'
 
 const ENDED = { jobID: 'j1', jobIDFinished: 'j1' }
 

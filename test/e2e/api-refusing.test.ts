@@ -13,7 +13,7 @@ import {
 } from '../support/crash.ts'
 import { refused } from '../support/read-faults.ts'
 import { PATIENT_TASKS } from '../support/stage.ts'
-import { diceOf } from '../support/dice.ts'
+import { diceOf } from '../support/matrix/dice.ts'
 
 const servers = inject('servers')
 

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Disturbance } from './api-proxy.ts'
 import { closeLane, type Lane, openLane } from './crash.ts'
-import { drawn } from './dice.ts'
+import { drawn } from './matrix/dice.ts'
 import { FickleProxy } from './fickle-proxy.ts'
 import type { TestServers } from './servers.ts'
 import { PATIENT } from './stage.ts'

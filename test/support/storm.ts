@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atRest } from './crash.ts'
 import { doubled, unevenJobs, untilQuiet } from './crowd.ts'
-import { diceOf } from './dice.ts'
+import { diceOf } from './matrix/dice.ts'
 import type { TestServers } from './servers.ts'
 import { type Fault, StormLane } from './storm-lane.ts'
 import { StormLives } from './storm-lives.ts'
