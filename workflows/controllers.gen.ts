@@ -8,10 +8,18 @@ import { contextController } from './landscaper/context/controller.ts'
 import { deployController } from './landscaper/deploy-item/controller.ts'
 import { executionController } from './landscaper/execution/controller.ts'
 import { installationController } from './landscaper/installation/controller.ts'
+import { targetController } from './landscaper/target/controller.ts'
 import { targetSyncController } from './landscaper/target-sync/controller.ts'
 
 /** By wing. */
 export const CONTROLLERS: Readonly<Record<string, readonly (JobModeController | LevelController)[]>> = {
   chaos: [disruptionController, disruptionCronController, disruptionRolloutController],
-  landscaper: [contextController, deployController, executionController, installationController, targetSyncController],
+  landscaper: [
+    contextController,
+    deployController,
+    executionController,
+    installationController,
+    targetController,
+    targetSyncController,
+  ],
 }

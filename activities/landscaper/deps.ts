@@ -42,3 +42,10 @@ export interface LandscaperParts {
 export interface LandscaperDeps extends Deps {
   readonly landscaper: LandscaperParts
 }
+
+/** The dependencies from the `parts` of a controller's own activity. @throws a plain Error (a bug) when another wing opened them. */
+export function depsOf(parts: unknown): LandscaperDeps {
+  if (typeof parts !== 'object' || parts === null || !('landscaper' in parts))
+    throw new Error('found no parts of the wing landscaper; expected what its wing.ts opens')
+  return parts as LandscaperDeps
+}

@@ -88,10 +88,10 @@ export async function wakeLevels(deps: SweeperDeps, options: Served, cause: stri
 async function wakeLevel(
   { db, log, now }: SweeperDeps,
   { cluster }: Served,
-  { name, target }: LevelController,
+  { name, target, predicate }: LevelController,
   cause: string,
 ): Promise<void> {
-  const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause }, now())
+  const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause, predicate }, now())
   if (woken > 0) log.info({ controller: name, woken, cause }, 'the objects of a controller are woken')
 }
 

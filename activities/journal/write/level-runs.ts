@@ -4,7 +4,7 @@
 //   V1. Subscriptions are exactly what the last pass looked at. Inserting happens before the pass reads, so that nothing falls in between.
 
 import { type Kysely, sql } from 'kysely'
-import type { GroupKind, LevelSubscription } from '../../../workflows/kit/index.ts'
+import type { GroupKind, LevelController, LevelSubscription } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { livingObjects } from '../living-objects.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
@@ -40,30 +40,35 @@ export async function replaceSubscriptions(
   return rows
 }
 
+interface WokenSubjects extends GroupKind, Pick<NewWake, 'cluster' | 'controller' | 'cause'> {
+  readonly predicate?: LevelController['predicate']
+}
+
 // A kind may have more objects than one statement can wake in its time, and what follows and claims wakes is not to wait for all of them.
 const PART = 1000
 
 /**
- * Wakes every known object of a controller's kind: what the controller does may have changed since its runs ended. In parts: those before one that
- * fails are woken.
+ * Wakes every known object of a controller's kind that its predicate accepts: the code of the controller may have changed since its runs ended. If one
+ * part of the objects fails, the parts before it are woken.
  *
- * @returns how many.
+ * @returns the number of woken objects.
  */
 export async function wakeSubjects(
   db: Kysely<Database>,
-  { cluster, controller, cause, ...of }: GroupKind & Pick<NewWake, 'cluster' | 'controller' | 'cause'>,
+  { cluster, controller, cause, predicate, ...of }: WokenSubjects,
   now: Date,
 ): Promise<number> {
   const wake = { controller, cluster, cause, job_id: '', due: now, foreign_event: true, may_start: true, writer: null }
   let count = 0
   let part = await objectsAfter(db, cluster, of, '')
   for (let last = part.at(-1); last !== undefined; last = part.at(-1)) {
+    const accepted = part.filter(({ projection }) => predicate === undefined || predicate(projection))
     await upsertWakes(
       db,
-      part.map((object) => ({ ...object, ...wake })),
+      accepted.map(({ uid, namespace, name, seq }) => ({ uid, namespace, name, seq, ...wake })),
       now,
     )
-    count += part.length
+    count += accepted.length
     part = part.length < PART ? [] : await objectsAfter(db, cluster, of, last.uid)
   }
   return count
@@ -71,7 +76,7 @@ export async function wakeSubjects(
 
 async function objectsAfter(db: Kysely<Database>, cluster: string, of: GroupKind, uid: string) {
   return await livingObjects(db, cluster, of)
-    .select(['uid', 'namespace', 'name', 'seq'])
+    .select(['uid', 'namespace', 'name', 'seq', 'projection'])
     .where('uid', '>', uid)
     .orderBy('uid')
     .limit(PART)

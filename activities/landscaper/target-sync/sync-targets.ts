@@ -10,7 +10,7 @@ import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.
 import { KubeError } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { fieldManagerOf } from '../../kube/field-manager.ts'
-import type { LandscaperDeps } from '../deps.ts'
+import { depsOf, type LandscaperDeps } from '../deps.ts'
 import { shortened, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
 import { requestShootAccess } from '../deploy/target/gardener.ts'
@@ -191,11 +191,4 @@ function messageOf(error: unknown): string {
 
 function writerOf(by: By, step: string) {
   return { ...by, step, fieldManager: fieldManagerOf(by) }
-}
-
-/** What activities/landscaper/wing.ts has opened. */
-function depsOf(parts: unknown): LandscaperDeps {
-  if (typeof parts !== 'object' || parts === null || !('landscaper' in parts))
-    throw new Error('found no parts of the wing landscaper; expected what its wing.ts opens')
-  return parts as LandscaperDeps
 }

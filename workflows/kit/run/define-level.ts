@@ -8,7 +8,7 @@ import { isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals
 import type { LevelPass } from './level.ts'
 import { checkSettings, type LevelSettings } from './level-settings.ts'
 import type { OwnActivities } from './own-activities.ts'
-import type { Path } from '../kind/projection.ts'
+import type { Path, Projection } from '../kind/projection.ts'
 import type { StateQuery } from './query.ts'
 import type { Step, StepHooks } from '../plan/step.ts'
 
@@ -42,6 +42,11 @@ export interface LevelDefinition<State, Target> {
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
   /** What a pass does while the object is there. */
   readonly plan: Step<LevelPass<State, Target>>
+  /**
+   * Only events of objects for which it returns true start a run, like predicates of controller-runtime. It sees the metadata and the fields of
+   * `target.projection`, of the object before and after the event. Pure. Default: all objects.
+   */
+  readonly predicate?: (object: Projection) => boolean
   readonly hooks?: StepHooks<LevelPass<State, Target>>
   /** Holds an object under deletion until `onDelete` is done; put on before the first pass. `domain/name`. */
   readonly finalizer?: string
@@ -82,6 +87,7 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly target: LevelTarget
   readonly queries: Readonly<Record<string, StateQuery>>
   readonly plan: Step<AnyLevelPass>
+  readonly predicate: ((object: Projection) => boolean) | undefined
   readonly hooks: StepHooks<AnyLevelPass> | undefined
   readonly finalizer: string | undefined
   readonly onDelete: Step<AnyLevelPass> | undefined
@@ -123,6 +129,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     writes: writtenKinds(name, definition.writes ?? []),
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
     plan: definition.plan as unknown as Step<AnyLevelPass>,
+    predicate: definition.predicate,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
     onGone: onGone as unknown as Step<AnyLevelPass> | undefined,
     activities: definition.activities,

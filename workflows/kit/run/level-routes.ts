@@ -1,6 +1,6 @@
 // What of the events in a cluster concerns a controller in level mode, and which kinds the bridge follows for it. Pure.
 //
-//   V1. The target's own events start a run.
+//   V1. The target's own events start a run, unless the controller's predicate rejects the object before and after the event.
 //   V2. An event of a state's kind, or of one that it declares to write, starts one for the target that is, or was, its owner: by reference from
 //       the target's namespace (owners.ts), or by label and annotation (marks.ts) from where it may write such an object (write-places.ts, W4).
 //   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionsOf`).
@@ -27,12 +27,16 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
   const route = (event: RoutedEvent): Routing => {
     const kind = groupKindText(event)
     const routes = [
-      ...(kind === own ? [toItself(event)] : []),
+      ...(kind === own && isAccepted(controller, event) ? [toItself(event)] : []),
       ...(states.has(kind) ? ownersOf(controller, event) : []),
     ]
     return routes.length > 0 ? { routes } : { ignored: `no ${target.kind} of ${name} owns or selects it` }
   }
   return { controller: name, byKind: Object.fromEntries([own, ...states].map((kind) => [kind, route])) }
+}
+
+function isAccepted({ predicate }: LevelController, { projection, previous }: RoutedEvent): boolean {
+  return predicate === undefined || predicate(projection) || (previous !== undefined && predicate(previous))
 }
 
 /** The kinds that the bridge follows for a controller: any change of their objects is news. */

@@ -30,9 +30,10 @@ export interface Protection {
    * Removes the finalizer from the Targets of the namespace that no DeployItem needs any more, and from their Secrets.
    *
    * @param leaving uid of an item that does not count, because it is about to be released.
+   * @returns the names of the DeployItems that need a Target, by the name of the Target.
    * @throws KubeError
    */
-  release(by: By, namespace: string, leaving?: string): Promise<void>
+  release(by: By, namespace: string, leaving?: string): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
 /** @param protects false: nothing gets the finalizer; a release still removes it. */
@@ -64,6 +65,7 @@ export function createProtection(deps: Deps, protects: boolean): Protection {
     async release(by, namespace, leaving) {
       const used = await release(deps, by, { namespace, leaving })
       if (protects) await restore(deps, by, namespace, used)
+      return new Map([...used].map(([name, { items }]) => [name, items]))
     },
   }
 }
