@@ -130,10 +130,17 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     await gone('deep')
   })
 
-  it('is gone when two roots share a Target; the Secret stays until the second one is uninstalled', async () => {
+  it('is gone when two roots share a Target that a user deletes; an Event names its users, and it stays until the second root is uninstalled', async () => {
     const cluster = await install('siblings', root('one', mapping('siblings', 'one')))
     await cluster.create(root('two', mapping('siblings', 'two')), 'installations')
     expect((await cluster.finished('two')).status).toMatchObject({ phase: 'Succeeded' })
+    await cluster.delete('targets', 'theirs')
+    const users = (await cluster.list('deployitems')).map(({ metadata }) => metadata.name).sort()
+    await vi.waitFor(async () => {
+      const events = (await cluster.list('events', 'v1')) as readonly { reason?: string; message?: string }[]
+      const { message } = events.find(({ reason }) => reason === 'TargetInUse') ?? {}
+      expect(message).toMatch(new RegExp(`until these deploy items are uninstalled: ${users.join(', ')}$`))
+    }, SOON)
     await cluster.delete('installations', 'one')
     await cluster.gone('one')
     expect(await heldIn(cluster)).toContain('access')

@@ -13,7 +13,7 @@ import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
-import { defineLevel, nop, type WatchedKind } from '../../workflows/kit/index.ts'
+import { defineLevel, nop, path, textAt, type WatchedKind } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, TASK, taskKind } from '../activities/journal/build-events.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -259,6 +259,15 @@ describe('a wake of a controller in level mode', () => {
     expect(
       await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }, NOW),
     ).toBe(0)
+  })
+
+  it('is made only for the objects that the predicate of the controller accepts', async () => {
+    const [a, b] = ['a', 'b'].map((uid) => seen('ADDED', { uid, version: 5 }))
+    await journalEvents(test.db, { ...watch, events: [a!, b!] }, ignored)
+    const predicate = (object: object) => textAt(object, path('metadata.uid')) === 'b'
+    const all = { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started', predicate }
+    expect(await wakeSubjects(test.db, all, NOW)).toBe(1)
+    expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['b'])
   })
 
   it('is made for very many objects in parts, so that what can be looked at does not wait for all of them', async () => {

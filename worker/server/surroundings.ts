@@ -86,7 +86,9 @@ function keyOf(
   { wings, off, expected }: Pick<Surroundings, 'wings' | 'off'> & { readonly expected: string },
 ): string | undefined {
   const path = flags['content-key'] ?? config.contentKeyPath
-  const level = createRegistry([], wings, off).levels.map(({ name }) => `controller ${name} in level mode`)
+  // A predicate sees only fields that the journal stores, so a controller with a predicate needs no hash to see its changes.
+  const hashing = createRegistry([], wings, off).levels.filter(({ predicate }) => predicate === undefined)
+  const level = hashing.map(({ name }) => `controller ${name} in level mode`)
   return checkedKey(path, flags.controllers === undefined ? level[0] : '--controllers', expected)
 }
 

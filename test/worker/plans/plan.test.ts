@@ -21,7 +21,7 @@ describe('a plan that somebody asks for', () => {
     },
   )
 
-  it.each(['target', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
+  it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
       `no kind called '${name}' has a plan, expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, TargetSync or tgs; --controllers FILE adds yours`,
     )
@@ -138,6 +138,7 @@ describe('the plans that are known', () => {
       'Execution',
       'Installation',
       'Namespace',
+      'Target',
       'TargetSync',
     ])
     expect(plans.every(({ phases, step }) => (phases === undefined) !== (step === undefined))).toBe(true)

@@ -71,8 +71,9 @@ describe('the settings of a worker', () => {
     expect([...all.taskQueues].sort()).toEqual([
       ...['pawl-2-deploy-kubernetes-manifest', 'pawl-2-deploy-mock', 'pawl-2-execution-kubernetes-manifest+mock'],
       'pawl-2-installation-kubernetes-manifest+mock',
+      'pawl-2-target',
     ])
-    expect(all.dispatcher.controllers).toEqual(['deploy', 'execution', 'installation'])
+    expect(all.dispatcher.controllers).toEqual(['deploy', 'execution', 'installation', 'target'])
   })
 
   it('name each process anew, so that one that hangs shares no lease with its successor', () => {

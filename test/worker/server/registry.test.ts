@@ -45,7 +45,7 @@ describe('the registry of controllers', () => {
     const off = createRegistry([], ['landscaper'])
     const on = createRegistry([], ['landscaper'], switchedOff({ 'default-contexts': 'yes' }))
     const [without, withIt] = [off, on].map(({ watchedKinds: kinds }) => kinds.map(({ kind }) => kind))
-    expect(withIt).toEqual([...(without ?? []), 'Namespace', 'Context'])
+    expect(withIt?.toSorted()).toEqual([...(without ?? []), 'Namespace', 'Context'].toSorted())
     expect([off.controllers.has('context'), on.controllers.has('context')]).toEqual([false, true])
     expect([wingOf('context'), wingOf('shop')]).toEqual(['landscaper', undefined])
   })
@@ -114,7 +114,7 @@ describe('the flag --controllers', () => {
 
   it('loads what the modules export, in their order', async () => {
     const file = resolve(import.meta.dirname, '../../support/level/widget.ts')
-    expect((await loadRegistry([file], ['landscaper'])).levels.map(({ name }) => name)).toEqual(['widget', 'stamper'])
+    expect((await loadRegistry([file], ['landscaper'])).levels.map(({ name }) => name)).toEqual(['target', 'widget', 'stamper'])
   })
 
   it('says which module is missing, broken, or exports something else', async () => {

@@ -2,11 +2,13 @@
 
 import type { Command } from 'commander'
 
+import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { readLive } from '../live-objects.ts'
-import type { PersonFlags } from '../person.ts'
+import { newestEvents } from '../live-events.ts'
+import { asPerson, type PersonFlags } from '../person.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-page.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
 import { pauseTold } from './paused.ts'
@@ -17,6 +19,7 @@ import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import type { Asked } from './open-journal.ts'
 import { storyText, tellWhy } from './tell-why.ts'
+import { deletionIn, nameOf } from './texts.ts'
 import { readTurns, turnTold, unbegunTold } from './turns.ts'
 
 interface WhyFlags extends PersonFlags, PageFlags {
@@ -55,7 +58,13 @@ async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Pro
       ...(await turnsOf(asked, path)),
       ...(job === undefined ? [] : unbegunTold(object, job, run)),
     ],
-    reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
+    reasons:
+      bottom === undefined
+        ? []
+        : [
+            ...reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
+            ...(await deletionEvents(bottom.object, flags)),
+          ],
   })
   return output === 'json' ? `${writeJson(chapters, 2)}\n` : storyText(chapters)
 }
@@ -79,6 +88,22 @@ async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise
       return found === undefined ? [] : [[uid, found]]
     }),
   )
+}
+
+const MAX_EVENTS = 2
+
+/** The newest Events of an object that is being deleted: its controllers explain there what the deletion waits for. */
+async function deletionEvents(object: AskedObject, flags: PersonFlags): Promise<readonly string[]> {
+  if (object.deleted || deletionIn(object.projection) === undefined) return []
+  try {
+    return await asPerson(flags, async (kube) => {
+      const events = await newestEvents(kube, object, MAX_EVENTS)
+      return events.map((event) => `Event ${event}`)
+    })
+  } catch (error) {
+    process.stderr.write(`pawl: Events of ${nameOf(object)} cannot be read: ${String(error)}\n`)
+    return []
+  }
 }
 
 async function turnsOf(asked: Asked, path: readonly JobNode[]): Promise<readonly string[]> {

@@ -4,13 +4,23 @@ import { Command } from 'commander'
 
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
-import { groupKindText } from '../../../workflows/kit/index.ts'
+import { groupKindText, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBad, nameOf, phaseIn } from '../ask/texts.ts'
 import { blockerLines, blockersOf, waysOut } from './blockers.ts'
+import { deleteWithoutJobs } from './delete-without-jobs.ts'
 import { forceOff } from './force.ts'
 import { type LiveNode, readTree } from './live-tree.ts'
-import { type Done, readObject, steer, type Steered, type SteerFlags, withSteerFlags } from './open-object.ts'
+import {
+  controlledNamed,
+  type Done,
+  readObject,
+  steer,
+  type Steered,
+  steeredKinds,
+  type SteerFlags,
+  withSteerFlags,
+} from './open-object.ts'
 import { annotate, tryToTell } from './record.ts'
 
 /** The exit code when a deletion is held up by what only a person can move. */
@@ -32,7 +42,10 @@ export function deleteCommand(): Command {
     .action(async (words: readonly string[], flags: DeleteFlags) => {
       if (flags.force === true && flags.reason === undefined)
         throw new UsageError('--force is given without --reason, expected why nothing else helps')
-      await steer(words, flags, async (steered) => await remove(steered, flags))
+      const { kind, name } = controlledNamed(words)
+      const hasJobs = steeredKinds().some((one) => isSameGroupKind(one, kind))
+      if (hasJobs) await steer(words, flags, async (steered) => await remove(steered, flags))
+      else await deleteWithoutJobs(kind, name, flags)
     })
 }
 

@@ -5,8 +5,15 @@ import type { Command } from 'commander'
 import type { KubeClient, KubeObject, Resource } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
-import { type GroupKind, groupKindOf, type JobModeController, writeJson } from '../../../workflows/kit/index.ts'
-import { findPlans } from '../../plans/find-plans.ts'
+import {
+  type GroupKind,
+  groupKindOf,
+  groupKindText,
+  isSameGroupKind,
+  type JobModeController,
+  writeJson,
+} from '../../../workflows/kit/index.ts'
+import { findPlans, type NamedKind } from '../../plans/find-plans.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { askableKinds, objectNamed } from '../ask/object-name.ts'
@@ -101,7 +108,7 @@ async function doAll(
 }
 
 export interface Told {
-  readonly steered: Pick<Steered, 'kind' | 'name'>
+  readonly steered: { readonly kind: Pick<SteeredKind, 'kind' | 'group'>; readonly name: string }
   readonly done: Done
 }
 
@@ -132,13 +139,18 @@ export function steeredKinds(): readonly SteeredKind[] {
   })
 }
 
-/** @throws UsageError where the words mean no object, or one of a kind without jobs. */
+/** Finds a kind of Pawl's controllers, with or without jobs. @throws UsageError if the words do not name an object of such a kind. */
+export function controlledNamed(words: readonly string[]): { readonly kind: NamedKind; readonly name: string } {
+  const controlled = findPlans(builtIn).map(({ kind }) => kind)
+  const { kind, name } = objectNamed(words, askableKinds(controlled, []))
+  const found = controlled.find((one) => isSameGroupKind(one, kind))
+  if (found === undefined) throw new Error(`kind ${groupKindText(kind)} has no controller`)
+  return { kind: found, name }
+}
+
+/** @throws UsageError if the words do not name an object of a kind with jobs. */
 export function steeredNamed(words: readonly string[]): { readonly kind: SteeredKind; readonly name: string } {
-  const kinds = askableKinds(
-    findPlans(builtIn).map(({ kind }) => kind),
-    [],
-  )
-  const { kind, name } = objectNamed(words, kinds)
+  const { kind, name } = controlledNamed(words)
   const steered = steeredKinds()
   const found = steered.find((one) => one.group === kind.group && one.kind === kind.kind)
   if (found === undefined)

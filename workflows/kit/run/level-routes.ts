@@ -26,11 +26,15 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
   })
   const route = (event: RoutedEvent): Routing => {
     const kind = groupKindText(event)
+    const isRejected = kind === own && !isAccepted(controller, event)
     const routes = [
-      ...(kind === own && isAccepted(controller, event) ? [toItself(event)] : []),
+      ...(kind === own && !isRejected ? [toItself(event)] : []),
       ...(states.has(kind) ? ownersOf(controller, event) : []),
     ]
-    return routes.length > 0 ? { routes } : { ignored: `no ${target.kind} of ${name} owns or selects it` }
+    if (routes.length > 0) return { routes }
+    return {
+      ignored: isRejected ? `predicate of controller ${name}` : `no ${target.kind} of ${name} owns or selects it`,
+    }
   }
   return { controller: name, byKind: Object.fromEntries([own, ...states].map((kind) => [kind, route])) }
 }

@@ -6,7 +6,7 @@ import { CHANGED, nextPass } from '../run/next-pass.ts'
 import { canonicalJson } from '../kind/projection.ts'
 import type { JsonValue } from '../kind/schema.ts'
 import type { JsonObject } from '../run/level.ts'
-import { done, interrupts, joinOutcomes, type Outcome } from '../plan/outcome.ts'
+import { done, isDone, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 import { nop, runStep, type Step, type StepHooks } from '../plan/step.ts'
 import { recordSteps } from '../plan/trace.ts'
 import { statusNews, withNews } from '../run/status-draft.ts'
@@ -31,7 +31,7 @@ export async function runPass<State, Target extends { readonly metadata: object 
   const target = targetOf(controller, given.target)
   const scene = sceneOf(controller, target)
   const { target: left, ...ran } = await runStepOver(controller, scene.step, { ...given, target: scene.target })
-  const hasEnded = !interrupts(ran.outcome)
+  const hasEnded = isDone(ran.outcome)
   return {
     ...ran,
     ended: hasEnded ? scene.end : undefined,

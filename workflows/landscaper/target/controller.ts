@@ -5,7 +5,7 @@
 //   T2. The job that uninstalls the last item removes the finalizer. The passes of this controller repeat that for a Target whose last user has
 //       disappeared in another way, for example by a finalizer that a user removed.
 
-import { action, activitiesOf, defineLevel, done, later, type LevelPass, path, valueAt } from '../../kit/index.ts'
+import { action, activitiesOf, defineLevel, done, later, type LevelPass, nop, path, valueAt } from '../../kit/index.ts'
 import { IN_USE_FINALIZER } from '../contract.ts'
 import { type Target, targetKind } from './kind.ts'
 
@@ -16,10 +16,10 @@ const releasing = activitiesOf(() => import('../../../activities/landscaper/depl
 /** Time between two passes over a Target in use. */
 const RECHECK_MS = 60_000
 
-type TargetPass = LevelPass<Record<never, never>, Target>
+type NoStates = Readonly<Record<string, never>>
+type TargetPass = LevelPass<NoStates, Target>
 
-const releaseTarget = action<TargetPass>('releaseTarget', async ({ target, by, call }) => {
-  if (!isDeletedInUse(target)) return done
+const releaseTarget = action<TargetPass>('releaseTarget', async ({ by, call }) => {
   const { users } = await call(releasing).releaseTarget({ by })
   return users.length === 0 ? done : later(RECHECK_MS)
 })
@@ -31,12 +31,14 @@ function isDeletedInUse(object: object): boolean {
   return isDeleted && Array.isArray(finalizers) && finalizers.includes(IN_USE_FINALIZER)
 }
 
-export const targetController = defineLevel<Record<never, never>, Target>({
+export const targetController = defineLevel<NoStates, Target>({
   name: 'target',
   target: targetKind,
   queries: {},
   predicate: isDeletedInUse,
-  plan: releaseTarget,
+  finalizer: IN_USE_FINALIZER,
+  plan: nop,
+  onDelete: releaseTarget,
   activities: releasing,
   // The rights are those of the deployers (workflows/landscaper/deploy-item/fields.ts).
   writes: [],

@@ -39,16 +39,8 @@ export interface Protection {
 /** @param protects false: nothing gets the finalizer; a release still removes it. */
 export function createProtection(deps: Deps, protects: boolean): Protection {
   const holding = new Map<string, Promise<TargetObjects>>()
-  /** The uids of Targets under deletion whose users an Event names already. */
-  const reported = new Set<string>()
   return {
     async hold(by, objects) {
-      const { target } = objects
-      if (target.metadata.deletionTimestamp !== undefined && !reported.has(target.metadata.uid)) {
-        reported.add(target.metadata.uid)
-        const used = await usedTargets(deps, { namespace: target.metadata.namespace, leaving: undefined })
-        await reportUsers(deps, target, used)
-      }
       if (!protects || isHeld(objects)) return objects
       const version = versionOf(objects)
       const known = holding.get(version)

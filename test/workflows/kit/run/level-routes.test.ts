@@ -19,6 +19,7 @@ import {
   type StateQuery,
   type Selection,
   subscriptionsOf,
+  textAt,
 } from '../../../../workflows/kit/index.ts'
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops', projection: [path('status.phase')] }
@@ -51,6 +52,19 @@ const route = (event: Partial<RoutedEvent>, controller: LevelController = shop):
 const owner = { controller: 'shop', uid: 'uid-corner', namespace: 'ns', name: 'corner', mode: 'start' }
 
 describe('the routes of a controller in level mode', () => {
+  it('start a run only for objects that its predicate accepts before or after the event', () => {
+    const isHot = (object: object) => textAt(object, path('status.phase')) === 'Hot'
+    const picky = defineLevel({ name: 'shop', target, queries: {}, plan: nop, predicate: isHot })
+    const phase = (of: string) => ({ status: { phase: of } })
+    const started = [{ uid: 'u', cause: 'changed' }]
+    const [hot, cold] = [phase('Hot'), phase('Cold')]
+    expect(route({ kind: 'Shop', projection: hot, previous: cold }, picky)).toMatchObject({ routes: started })
+    expect(route({ kind: 'Shop', projection: cold, previous: hot }, picky)).toMatchObject({ routes: started })
+    const rejected = { ignored: 'predicate of controller shop' }
+    expect(route({ kind: 'Shop', projection: cold, previous: cold }, picky)).toEqual(rejected)
+    expect(route({ kind: 'Shop', projection: cold, previous: undefined }, picky)).toEqual(rejected)
+  })
+
   it('start a run for every event of its objects, the last one too', () => {
     const own = { controller: 'shop', uid: 'u', namespace: 'ns', name: 'x', mode: 'start' }
     const deletion = { projection: { metadata: { deletionTimestamp: 'now' } } }

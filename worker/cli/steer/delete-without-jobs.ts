@@ -1,0 +1,85 @@
+// `pawl delete` of an object whose kind has no jobs, such as a Target: it deletes the object, and reports the finalizers and Events that explain why the
+// object still exists.
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { groupKindOf, groupKindText, isSameGroupKind, type LevelTarget } from '../../../workflows/kit/index.ts'
+import type { NamedKind } from '../../plans/find-plans.ts'
+import { builtIn } from '../../server/registry.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { nameOf } from '../ask/texts.ts'
+import { newestEvents } from '../live-events.ts'
+import { asPerson, personName } from '../person.ts'
+import { type SteerFlags, written } from './open-object.ts'
+
+interface Flags extends SteerFlags {
+  readonly withoutUninstall?: boolean
+  readonly force?: boolean
+}
+
+/** Controllers emit an Event within this time after the deletion. */
+const EVENTS_WAIT_MS = 1500
+const MAX_EVENTS = 3
+
+/** @throws UsageError for options that need jobs; an Error if the object does not exist; KubeError */
+export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Flags): Promise<void> {
+  for (const [option, isGiven] of [
+    ['--without-uninstall', flags.withoutUninstall],
+    ['--force', flags.force],
+  ] as const)
+    if (isGiven === true)
+      throw new UsageError(`${option}: ${kind.kind} has no jobs; expected a kind with jobs, such as Installation`)
+  await asPerson(flags, async (kube, namespace) => {
+    const place = targetOf(kind).withoutNamespace === true ? '' : namespace
+    const path = resourcePath(kind, place, name)
+    const read = async () =>
+      await kube.request<KubeObject>('GET', path).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined
+        throw error
+      })
+    const title = nameOf({ kind: kind.kind, namespace: place, name })
+    const object = await read()
+    if (object === undefined)
+      throw new Error(`${title} does not exist; expected an existing object (see -n and --context)`)
+    const { uid } = object.metadata
+    const isNew = object.metadata.deletionTimestamp === undefined
+    const by = await personName(kube)
+    if (isNew)
+      await kube.request('DELETE', path, { body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } })
+    const present = await read()
+    const isGone = present?.metadata.uid !== uid
+    const finalizers = isGone ? [] : (present?.metadata.finalizers ?? [])
+    const events = isGone
+      ? []
+      : await waitForEvents(
+          async () => await newestEvents(kube, { namespace: place, uid: object.metadata.uid ?? '' }, MAX_EVENTS),
+        )
+    const lines = isGone
+      ? [`${title} is gone`]
+      : [
+          `${title} is being deleted${isNew ? `, by ${by}` : ''}; it exists until these finalizers are removed: ${finalizers.join(', ')}`,
+          ...events.map((event) => `  ${event}`),
+        ]
+    const data = { kind: groupKindText(kind), namespace: place, name, uid, by, gone: isGone, finalizers, events }
+    process.stdout.write(await written([{ steered: { kind, name }, done: { lines, data } }], flags.output, false))
+  })
+}
+
+/** @throws UsageError for a kind that another program owns, such as Namespace. */
+function targetOf(kind: NamedKind): LevelTarget {
+  const controller = [...builtIn.controllers.values()].find(({ target }) => isSameGroupKind(groupKindOf(target), kind))
+  const target: LevelTarget = controller?.target ?? kind
+  if (target.isReadOnly === true) throw new UsageError(`${kind.kind}: not a kind of Pawl; delete it with kubectl`)
+  return target
+}
+
+/** An object that was just deleted gets its Event a moment later. */
+async function waitForEvents(read: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  const deadline = Date.now() + EVENTS_WAIT_MS
+  for (;;) {
+    const events = await read()
+    if (events.length > 0 || Date.now() > deadline) return events
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
