@@ -23,7 +23,7 @@ describe('a plan that somebody asks for', () => {
 
   it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `no kind called '${name}' has a plan, expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, TargetSync or tgs; --controllers FILE adds yours`,
+      `no kind called '${name}' has a plan, expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; --controllers FILE adds yours`,
     )
   })
 })
