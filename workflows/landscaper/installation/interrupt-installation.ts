@@ -4,12 +4,14 @@
 //   N1. Nothing begins after it. While children run and others have not begun, it stays on the object, so that a run that comes after this one
 //       begins nothing, either; once those have ended, it is taken off and the job fails.
 //   N2. Where all children have the job, they have got it: what becomes of them says how the job ends.
+//   N3. The deletion of a root acts as an interrupt while neither its Execution nor a sub-installation has begun to deploy: the deletion's job follows.
 
 import { again, done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { absorbSubs, asChild, names } from './sub-installations.ts'
 
 export async function interruptInstallation(pass: InstallationPass): Promise<Outcome> {
+  if (isDeletedBeforeDeployment(pass)) return await endForDeletion(pass)
   if (!pass.state.target.interruptRequested) return done
   await interruptSubs(pass)
   // It is taken off where its items have ended.
@@ -18,6 +20,28 @@ export async function interruptInstallation(pass: InstallationPass): Promise<Out
   const running = runningSubs(pass)
   if (running.length > 0) return stop(`interrupted: waiting for sub-installations ${names(running)} to end`)
   return (await takeInterruptOff(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
+}
+
+/** Phases of a job after Init (yield-to-deletion.ts) in which children may not have begun. */
+const BEFORE_DEPLOYMENT: readonly string[] = ['CleanupOrphaned', 'ObjectsCreated', 'Progressing']
+
+/** N3 */
+function isDeletedBeforeDeployment(pass: InstallationPass): boolean {
+  const { state, draft, jobID } = pass
+  const { deleting, hasParent } = state.target
+  if (!deleting || hasParent || !BEFORE_DEPLOYMENT.includes(draft.phase ?? '') || isExecutionBegun(pass)) return false
+  const begun = state.subInstallations.filter((sub) => sub.jobID === jobID && !isEarly(sub.phase))
+  return begun.every(({ phase }) => phase === 'Failed')
+}
+
+async function endForDeletion(pass: InstallationPass): Promise<Outcome> {
+  await interruptSubs(pass)
+  const running = runningSubs(pass)
+  if (running.length > 0) return stop(`deleted: waiting for sub-installations ${names(running)} to end`)
+  return fail(
+    'InterruptOperation',
+    'the installation was deleted before this job deployed anything; the deletion follows',
+  )
 }
 
 /** @returns false: the object is gone, or another job's; the next pass sees which. */

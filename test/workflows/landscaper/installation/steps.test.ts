@@ -14,7 +14,7 @@ import { yieldToDeletion } from '../../../../workflows/landscaper/installation/y
 import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.ts'
 
-import { EXECUTION, IDLE, installationPass, ITEM, JOB } from './installation-pass.ts'
+import { EXECUTION, IDLE, installationPass, ITEM, JOB, SUB } from './installation-pass.ts'
 
 const lastError = { operation: 'applyChildren', reason: 'RegistryUnavailable', message: 'no answer' }
 const UNREADABLE = { deleting: true, hasParent: true, lastError }
@@ -253,6 +253,25 @@ describe('an interrupted installation', () => {
     expect(await interruptInstallation(installationPass({ target: interrupted, execution: IDLE, act }).pass)).toEqual(
       again(0),
     )
+  })
+
+  it('is interrupted by its deletion while no sub-installation has begun to deploy', async () => {
+    const deleted = (phase: string, jobIDFinished = 'job-1') =>
+      installationPass({
+        ...{ target: { deleting: true }, execution: undefined },
+        state: { subInstallations: [{ ...SUB, jobID: JOB, jobIDFinished, phase }] },
+      })
+    const waiting = deleted('Init')
+    expect(await interruptInstallation(waiting.pass)).toEqual(
+      stop(`deleted: waiting for sub-installations ${SUB.name} to end`),
+    )
+    expect(waiting.calls).toEqual([`interruptSubInstallations ${SUB.name}`])
+    expect((await interruptInstallation(deleted('Failed', JOB).pass)).faults).toMatchObject([
+      { code: 'InterruptOperation' },
+    ])
+    const deploying = deleted('Progressing')
+    expect(await interruptInstallation(deploying.pass)).toEqual(done)
+    expect(deploying.calls).toEqual([])
   })
 
   it('does nothing without the annotation', async () => {
