@@ -6,7 +6,17 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { ApiProxy } from '../support/api-proxy.ts'
-import { CHAIN, execution, FINALIZER, installation, item, type LsObject, API, waiting } from '../support/cluster.ts'
+import {
+  CHAIN,
+  execution,
+  FINALIZER,
+  installation,
+  item,
+  type LsObject,
+  API,
+  waiting,
+  OPERATION,
+} from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 
 let proxy: ApiProxy | undefined
@@ -214,6 +224,20 @@ describe('a job ID that somebody writes by hand and that is none', () => {
   })
 })
 
+describe('an operation annotation with an unknown value', () => {
+  it('starts no job, and an Event on the object says which values do', async () => {
+    const created = await stage.cluster.create(installation('typo', CHAIN, { triggered: false }), 'installations')
+    await stage.pawl.settled(created)
+    const patched = await stage.cluster.patch('installations', 'typo', {
+      metadata: { annotations: { [OPERATION]: 'Reconcile' } },
+    })
+    await expect
+      .poll(() => refusalsOf(patched, 'UnknownOperation'))
+      .toEqual([expect.stringContaining('found "Reconcile", which starts nothing; expected "reconcile"')])
+    expect(await stage.pawl.jobs(patched)).toEqual([])
+  })
+})
+
 describe('a job ID of uncommon signs', () => {
   it.each(['-1', 'a b', '.ü:1'])('starts a job on an execution, and labels what it exports: %s', async (jobID) => {
     const name = `signs-${['-1', 'a b', '.ü:1'].indexOf(jobID)}`
@@ -283,9 +307,9 @@ describe('a job that another hand ends', () => {
 
 const isGuarded = (object?: LsObject) => object?.metadata.finalizers?.includes(FINALIZER) === true
 
-async function refusalsOf({ metadata: { uid = '' } }: LsObject): Promise<readonly unknown[]> {
+async function refusalsOf({ metadata: { uid = '' } }: LsObject, reason = 'InvalidJobID'): Promise<readonly unknown[]> {
   const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, stage.cluster.namespace)
-  const query = { fieldSelector: `involvedObject.uid=${uid},reason=InvalidJobID` }
+  const query = { fieldSelector: `involvedObject.uid=${uid},reason=${reason}` }
   const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
   return items.map(({ message }) => message)
 }

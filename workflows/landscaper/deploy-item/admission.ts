@@ -4,7 +4,7 @@ import type { Admission, Problem } from '../../kit/index.ts'
 import { OPERATION_ANNOTATION, RETRY_OPERATION, SKIP_ANNOTATION } from '../contract.ts'
 import { shownName, targetReferenceDefects } from '../item-rules.ts'
 import { fieldsOf, textOf } from '../json-fields.ts'
-import { operationRules } from '../operation-warnings.ts'
+import { operationRules, OPERATIONS } from '../operation-warnings.ts'
 import { steeredByMutations } from '../steered-by.ts'
 import { deployItemKind } from './kind.ts'
 
@@ -16,7 +16,7 @@ export const deployItemAdmission: Admission = {
     const targets = targetReferenceDefects(spec['target']).map((one) => ({ ...one, field: `spec.${one.field}` }))
     return [...typeProblems(textOf(spec['type']), old), ...targets]
   },
-  metadata: operationRules([RETRY_OPERATION]),
+  metadata: operationRules(OPERATIONS.deployItem),
   mutations: steeredByMutations([SKIP_ANNOTATION, { annotation: OPERATION_ANNOTATION, value: RETRY_OPERATION }]),
 }
 

@@ -23,6 +23,7 @@ import {
 import { deletionRun } from '../delete-by-hand.ts'
 import { executionKind } from '../execution/kind.ts'
 import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
+import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployItemKind } from './kind.ts'
 
@@ -46,6 +47,8 @@ function fromDeployItem(event: RoutedEvent): Routing {
   if (isRetry(projection)) return { routes: [{ ...subject, mode: 'start', cause: RETRY }] }
   if (isJobIDRefused(event) && isOfBuiltInType(projection))
     return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isOfBuiltInType(projection) && setsUnknownOperation(event, OPERATIONS.deployItem))
+    return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
 }
 
@@ -68,7 +71,10 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
   }
   if (isFirstSeen(subject)) return FIRST_SEEN
   if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : AFTERWARDS
-  if (!isDeleting(subject)) return { none: 'deploy item is idle' }
+  if (!isDeleting(subject)) {
+    const unknown = isOfBuiltInType(subject) ? unknownOperationRun(subject, OPERATIONS.deployItem) : undefined
+    return unknown ?? { none: 'deploy item is idle' }
+  }
   return deletionRun(subject, ownerGone, PARENT)
 }
 

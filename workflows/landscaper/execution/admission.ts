@@ -5,7 +5,7 @@ import type { Admission } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
 import { listProblems } from '../item-list-rules.ts'
 import { fieldsOf, listOf } from '../json-fields.ts'
-import { operationRules } from '../operation-warnings.ts'
+import { operationRules, OPERATIONS } from '../operation-warnings.ts'
 import { steeredByMutations } from '../steered-by.ts'
 import { executionKind } from './kind.ts'
 
@@ -17,7 +17,6 @@ export const executionAdmission: Admission = {
     return listProblems(listOf(spec['deployItems']), 'spec.deployItems')
   },
   further: () => import('../../../activities/landscaper/further-rules.ts'),
-  // Landscaper leaves `reconcile` on Executions, where it starts nothing.
-  metadata: operationRules(['interrupt', 'reconcile']),
+  metadata: operationRules(OPERATIONS.execution),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

@@ -23,6 +23,7 @@ import { deletionRun } from '../delete-by-hand.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
 import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
+import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
 import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
@@ -50,6 +51,8 @@ function fromExecution(event: RoutedEvent): Routing {
   const tells = runThatTells(event.projection)
   if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
   if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (setsUnknownOperation(event, OPERATIONS.execution))
+    return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
 }
 
@@ -123,6 +126,7 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
 const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION) } as const
 
 function idleRun(subject: object, ownerGone: boolean): WantedRun {
-  if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
+  if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined)
+    return unknownOperationRun(subject, OPERATIONS.execution) ?? { none: 'execution is idle' }
   return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : HELD_BACK
 }

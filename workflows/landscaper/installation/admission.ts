@@ -8,7 +8,7 @@ import { PAUSED_ANNOTATION } from '../contract.ts'
 import { cronProblem } from '../cron-spec.ts'
 import { shownName } from '../item-rules.ts'
 import { fieldsOf, type JsonFields, textOf } from '../json-fields.ts'
-import { operationRules } from '../operation-warnings.ts'
+import { operationRules, OPERATIONS } from '../operation-warnings.ts'
 import { steeredByMutations } from '../steered-by.ts'
 import { installationKind } from './kind.ts'
 import { exportProblems, importProblems, sourceProblems } from './rules/spec-problems.ts'
@@ -33,7 +33,7 @@ export const installationAdmission: Admission = {
     ]
   },
   further: () => import('../../../activities/landscaper/further-rules.ts'),
-  metadata: operationRules(['reconcile', 'interrupt']),
+  metadata: operationRules(OPERATIONS.installation),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }
 

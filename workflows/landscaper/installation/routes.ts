@@ -22,6 +22,7 @@ import {
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
+import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
 import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
 import { hasLeftDependents, installationKind, installationTrigger } from './kind.ts'
 
@@ -47,6 +48,8 @@ function ofItself(event: RoutedEvent): Routing {
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   const run = installationRun(event.projection)
   if ('none' in run && isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if ('none' in run && setsUnknownOperation(event, OPERATIONS.installation))
+    return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   if ('none' in run) return { ignored: jobIDProblem(ids.jobID) ?? run.none }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
@@ -99,7 +102,8 @@ export function installationRun(subject: object, ownerGone = false): WantedRun {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const wanted = isSubInstallation(subject) ? runOfSub(subject, ownerGone) : runOfRoot(subject)
-  return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
+  if (!('none' in wanted)) return wanted
+  return runThatTells(subject) ?? unknownOperationRun(subject, OPERATIONS.installation) ?? wanted
 }
 
 function runOfRoot(subject: object): WantedRun {

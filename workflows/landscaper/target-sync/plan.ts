@@ -4,6 +4,7 @@
 
 import { action, activitiesOf, done, type LevelPass, later, type Outcome } from '../../kit/index.ts'
 import { OPERATION_ANNOTATION, ROTATE_TOKEN_ANNOTATION } from '../contract.ts'
+import { operationProblem, OPERATIONS } from '../operation-warnings.ts'
 import { type TargetSync, targetSyncKind } from './kind.ts'
 
 export const syncing = activitiesOf(() => import('../../../activities/landscaper/target-sync/sync-targets.ts'), {
@@ -34,7 +35,8 @@ export const syncTargets = action<TargetSyncPass>('syncTargets', async (pass) =>
   status.observedGeneration = target.metadata.generation
   status.lastUpdateTime = timestamp(now)
   if (rotated) status.lastTokenRotationTime = timestamp(now)
-  // What was asked for is crossed out when it is done.
+  await reportUnknownOperation(pass)
+  // The annotations of a request are removed after the request has been carried out.
   await pass.save()
   await crossOut(pass, rotated)
   return later(errors.length === 0 ? SYNC_MS : RETRY_MS)
@@ -63,6 +65,12 @@ function isRotationDue({ spec, status, metadata }: TargetSync, now: Date): boole
   // eslint-disable-next-line no-restricted-globals -- parses a text, asks no clock
   const rotatedAt = Date.parse(status?.lastTokenRotationTime ?? '')
   return !(now.getTime() - rotatedAt < ROTATION_MS)
+}
+
+/** Repeated passes report the same value as one Event. */
+async function reportUnknownOperation({ target, act }: TargetSyncPass): Promise<void> {
+  const message = operationProblem(target, OPERATIONS.targetSync)
+  if (message !== undefined) await act.event({ type: 'Warning', reason: 'UnknownOperation', message })
 }
 
 async function crossOut({ target, act }: TargetSyncPass, rotated: boolean): Promise<void> {
