@@ -105,6 +105,16 @@ export default tseslint.config(
     },
   },
   {
+    files: ['activities/**/*.ts', 'workflows/**/*.ts', 'worker/**/*.ts'],
+    ignores: ['activities/yaml/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { paths: [{ name: 'yaml', message: 'use activities/yaml: one reader and one writer' }] },
+      ],
+    },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },
   },

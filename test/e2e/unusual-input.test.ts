@@ -70,6 +70,16 @@ describe('an installation with more than usual', () => {
     expect(exported?.['data']).toBe(2)
   })
 
+  it('uses the first of two YAML documents, and an Event names the text with the other one', async () => {
+    const { cluster } = stage
+    const template = `deployItems: []\n---\ndeployItems: [{ name: ignored }]\n`
+    await cluster.create(rendering(template)('two-documents'), 'installations')
+    expect((await cluster.finished('two-documents')).status).toMatchObject({ phase: 'Succeeded' })
+    const events = (await cluster.list('events', 'v1')) as readonly { reason?: string; message?: string }[]
+    const messages = events.filter(({ reason }) => reason === 'FurtherDocuments').map(({ message }) => message)
+    expect(messages).toEqual([expect.stringMatching(/^template "items": found more than one YAML document/)])
+  })
+
   it('fails when its exports are larger than an object may be', async () => {
     const { cluster } = stage
     const template = 'exports: {large: {{ repeat 2000000 "x" }}}'

@@ -28,7 +28,7 @@ export interface ComponentRepository {
 /** How descriptors are read: see bounded/tenant-data.ts. */
 export interface ComponentData {
   /** @throws YamlError */
-  yaml(text: string): Promise<unknown>
+  yaml(text: string, place?: string): Promise<unknown>
   /** @throws BlueprintError in words that go on "NAME: " */
   archive(packed: Buffer): Promise<BlueprintFiles>
 }

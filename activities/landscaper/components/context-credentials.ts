@@ -56,7 +56,10 @@ async function configured(deps: LandscaperDeps, { place, ...named }: Named): Pro
   const text = entriesOf(map)?.[CONFIG_KEY]
   if (text === undefined) throw invalid(`${at}: found no key ${CONFIG_KEY}, expected one`)
   try {
-    return readOcmConfig(await deps.landscaper.templates.data.yaml(text), `${at}, ${CONFIG_KEY}: it`)
+    return readOcmConfig(
+      await deps.landscaper.templates.data.yaml(text, `${at}, ${CONFIG_KEY}`),
+      `${at}, ${CONFIG_KEY}: it`,
+    )
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw invalid(`${at}, ${CONFIG_KEY}: found no YAML at line ${error.line}, expected a configuration of OCM`)

@@ -73,7 +73,7 @@ export class LocalComponents implements ComponentRepository {
     unread: string[],
   ): Promise<Component | undefined> {
     try {
-      const component = readComponent(await this.#data.yaml(text), path)
+      const component = readComponent(await this.#data.yaml(text, path), path)
       return titleOfComponent(component) === titleOfComponent(wanted) ? component : undefined
     } catch (error) {
       // A mistake in one descriptor, which may only refer to what is wanted, is no other component's.

@@ -98,7 +98,7 @@ export class OciComponents implements ComponentRepository {
 
   async #yaml(text: string, at: string): Promise<unknown> {
     try {
-      return await this.#data.yaml(text)
+      return await this.#data.yaml(text, at)
     } catch (error) {
       if (!(error instanceof YamlError)) throw error
       throw invalid(`${at}, line ${error.line}, column ${error.column}: ${error.reason}`)

@@ -47,15 +47,16 @@ export async function loadStates(
 async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: TemplateExecutor): Promise<unknown> {
   const encoded = entriesOf(secret)?.[STATE_KEY]
   if (encoded === undefined) return undefined
+  const { namespace = '', name } = secret.metadata
+  const place = `secret ${namespace}/${name}: key ${STATE_KEY}`
   try {
     const text = Buffer.from(encoded, 'base64').toString('utf8')
-    return (await deps.landscaper.templates.data.yaml(text)) ?? undefined
+    return (await deps.landscaper.templates.data.yaml(text, place)) ?? undefined
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    const { namespace = '', name } = secret.metadata
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `secret ${namespace}/${name}: key ${STATE_KEY} holds the state of execution "${titleOf(executor)}" and is no YAML: line ${error.line}: ${error.reason}`,
+      `${place} holds the state of execution "${titleOf(executor)}" and is no YAML: line ${error.line}: ${error.reason}`,
     )
   }
 }

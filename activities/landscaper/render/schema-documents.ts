@@ -6,6 +6,7 @@ import type { BlueprintFiles } from './blueprint-files.ts'
 import { decoded } from './decoded.ts'
 import { isText, notText, type FileContent } from './file-content.ts'
 import { isFields, type Fields } from './field-reader.ts'
+import { hasFurtherDocuments } from '../../yaml/further-documents.ts'
 import { parseYaml, YamlError } from '../../yaml/read-yaml.ts'
 
 export interface SchemaSources {
@@ -172,6 +173,10 @@ function fileSchema(path: string, { sources, problems }: Collection): FoundSchem
 function parsed(text: FileContent, name: string, from: string, problems: string[]): FoundSchema | undefined {
   if (!isText(text)) {
     problems.push(`${name}: ${notText(text)}`)
+    return undefined
+  }
+  if (hasFurtherDocuments(text)) {
+    problems.push(`${name}: found more than one YAML document; expected JSON`)
     return undefined
   }
   try {

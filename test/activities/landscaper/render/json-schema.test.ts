@@ -115,6 +115,12 @@ describe('a schema that cannot be used', () => {
       { files: { a: { base64: '//4=' } } },
     ],
     ['a file that is no JSON', { $ref: 'blueprint://a' }, 'line 1, column 2', { files: { a: '"' } }],
+    [
+      'a file with two documents',
+      { $ref: 'blueprint://a' },
+      'blueprint://a: found more than one YAML document; expected JSON',
+      { files: { a: '{}\n---\n{}' } },
+    ],
     ['a place that is not there', { $ref: '#/nowhere' }, 'found a reference to #/nowhere'],
     ['a place that is not there', { $ref: 'local://a#/b' }, '#/b leads nowhere', { localTypes: { a: {} } }],
     ['the network', { $ref: 'http://127.0.0.1:1/a' }, 'found a reference to http://127.0.0.1:1/a, expected local://'],
