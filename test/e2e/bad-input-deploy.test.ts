@@ -1,5 +1,5 @@
-// Bad input below installations: Executions written by hand, configurations of deployers, Targets, and what deployers of others hand back.
-// Source: spec/landscaper.md 1.3, 1.5, 2.7-2.9, 4.2, 4.6.
+// Mistakes of users below Installations: in Executions, in configurations of deployers, in Targets, and in exports of external deployers.
+// Source: spec/landscaper.md 1.3, 1.5, 2.7-2.9, 4.2, 4.6. A sample of each table runs in CI (docs/test-matrices.md).
 
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
@@ -9,6 +9,7 @@ import { BOMB, complaints, type Ending, expectEnding, Neighbour } from '../suppo
 import { BAD_TARGETS, type KubeconfigCluster } from '../support/bad-targets.ts'
 import { API, execution, item, type LsObject } from '../support/cluster.ts'
 import { configMap, createTarget, manifestItem, TARGET_TYPE, trigger } from '../support/manifests.ts'
+import { sampleOf } from '../support/matrix/form.ts'
 import { useStage } from '../support/stage.ts'
 
 const NAMESPACE = 'bad-deploy'
@@ -89,12 +90,15 @@ const EXECUTIONS: readonly (readonly [string, object, Ending])[] = [
 ]
 
 describe.concurrent('an execution written by hand', () => {
-  it.each(EXECUTIONS)('fails for %s, says why, and succeeds once it is mended', async (title, spec, ending) => {
-    const name = `hand-${title.replaceAll(' ', '-').toLowerCase()}`
-    const failed = await run(name, spec)
-    expect((await again(name, [item({ name: 'mended' })])).status).toMatchObject({ phase: 'Succeeded' })
-    expectEnding(failed, ending)
-  })
+  it.each(sampleOf('mistakes in executions', EXECUTIONS, 6))(
+    'fails for %s, says why, and succeeds once it is mended',
+    async (title, spec, ending) => {
+      const name = `hand-${title.replaceAll(' ', '-').toLowerCase()}`
+      const failed = await run(name, spec)
+      expect((await again(name, [item({ name: 'mended' })])).status).toMatchObject({ phase: 'Succeeded' })
+      expectEnding(failed, ending)
+    },
+  )
 
   it('may be without any time-out', async () => {
     expect((await run('no-timeout', plain({ timeout: 'none' }))).status).toMatchObject({ phase: 'Succeeded' })
@@ -207,7 +211,7 @@ async function itemOf(name: string, what = 'a'): Promise<LsObject | undefined> {
 }
 
 describe.concurrent('an item of manifests', () => {
-  it.for(CONFIGURATIONS)(
+  it.for(sampleOf('mistakes in manifest items', CONFIGURATIONS, 6))(
     'fails for %s, says why, and succeeds once it is mended',
     async ([title, config, ending, timeout]) => {
       const name = `config-${title.replaceAll(/[^a-zA-Z]+/g, '-').toLowerCase()}`
@@ -235,7 +239,7 @@ describe.concurrent('a target', () => {
     )
   })
 
-  it.for(BAD_TARGETS)(
+  it.for(sampleOf('mistakes in targets', BAD_TARGETS, 6))(
     '%s fails its items, says why, and serves them once it is mended',
     async ([title, spec, ending, timeout]) => {
       const name = `target-${title.replaceAll(' ', '-').toLowerCase()}`
@@ -284,36 +288,39 @@ const EXPORTS: readonly (readonly [string, object | string | undefined, Ending])
 ]
 
 describe.concurrent("an export of somebody else's deployer", () => {
-  it.each(EXPORTS)('%s fails the execution, and a good one mends it', async (title, given, ending) => {
-    const { cluster } = stage
-    const name = `export-${title.replaceAll(' ', '-').toLowerCase()}`
-    await cluster.create(execution(name, [{ name: 'a', type: FOREIGN }]), 'executions')
-    const finish = async (job: string, exportRef: object) => {
-      await trigger(cluster, name, job)
-      const items = await cluster.untilItems(name, ['a'], (one) => one?.status?.jobID === job)
-      const status = { phase: 'Succeeded', jobIDFinished: job, exportRef }
-      await cluster.patch('deployitems', items.get('a')!.metadata.name, { status }, 'status')
-    }
-    const secretOf = async (secretName: string, text: string) => {
-      const data = { config: Buffer.from(text).toString('base64') }
-      await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, data }, 'secrets')
-      return { name: secretName }
-    }
-    await finish(
-      'first',
-      typeof given === 'object' ? given : given === undefined ? { name } : await secretOf(name, given),
-    )
-    const failed = await cluster.finished(name, undefined, 'executions')
-    // A tag that nobody knows is a warning of the parser, which would quote the value.
-    await finish('second', { ...(await secretOf(`${name}-good`, 'a: !unknown canary')), namespace: NAMESPACE })
-    const mended = await cluster.finished(name, 'first', 'executions')
-    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
-    expectEnding(failed, ending)
-  })
+  it.each(sampleOf('mistakes in exports of external deployers', EXPORTS, 2))(
+    '%s fails the execution, and a good one mends it',
+    async (title, given, ending) => {
+      const { cluster } = stage
+      const name = `export-${title.replaceAll(' ', '-').toLowerCase()}`
+      await cluster.create(execution(name, [{ name: 'a', type: FOREIGN }]), 'executions')
+      const finish = async (job: string, exportRef: object) => {
+        await trigger(cluster, name, job)
+        const items = await cluster.untilItems(name, ['a'], (one) => one?.status?.jobID === job)
+        const status = { phase: 'Succeeded', jobIDFinished: job, exportRef }
+        await cluster.patch('deployitems', items.get('a')!.metadata.name, { status }, 'status')
+      }
+      const secretOf = async (secretName: string, text: string) => {
+        const data = { config: Buffer.from(text).toString('base64') }
+        await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, data }, 'secrets')
+        return { name: secretName }
+      }
+      await finish(
+        'first',
+        typeof given === 'object' ? given : given === undefined ? { name } : await secretOf(name, given),
+      )
+      const failed = await cluster.finished(name, undefined, 'executions')
+      // A tag that nobody knows is a warning of the parser, which would quote the value.
+      await finish('second', { ...(await secretOf(`${name}-good`, 'a: !unknown canary')), namespace: NAMESPACE })
+      const mended = await cluster.finished(name, 'first', 'executions')
+      expect(mended.status).toMatchObject({ phase: 'Succeeded' })
+      expectEnding(failed, ending)
+    },
+  )
 })
 
-describe('a worker after all of this', () => {
-  it('is the process that it was, has no complaint, and did its other work', async () => {
+describe('the worker after all mistakes', () => {
+  it('is still the same process, has logged no warning about itself, and has run the jobs of a healthy installation', async () => {
     expect(await neighbour.stop()).toBeGreaterThan(1)
     expect(stage.pawl.child('worker').exitCode).toBeNull()
     expect(complaints(stage.pawl, 'worker')).toEqual([])
