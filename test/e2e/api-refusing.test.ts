@@ -11,6 +11,7 @@ import {
   undisturbedOn,
   withoutSettles,
 } from '../support/crash.ts'
+import { byForm, SEED } from '../support/matrix/form.ts'
 import { refused } from '../support/read-faults.ts'
 import { PATIENT_TASKS } from '../support/stage.ts'
 import { diceOf } from '../support/matrix/dice.ts'
@@ -19,9 +20,8 @@ const servers = inject('servers')
 
 // On a busy machine a process takes many seconds to start, and a course that is disturbed some more.
 const LIMIT_MS = 240_000
-const SEED = Number(process.env['PAWL_SEED'] ?? Date.now() % 2 ** 31)
 /** Of all requests. */
-const SHARE = process.env['PAWL_LONG'] === undefined ? 0.25 : 0.5
+const SHARE = byForm(0.25, 0.5)
 
 /** Requests in a row. */
 const MOST_SPARED = 5

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { FINALIZER, installation } from '../support/cluster.ts'
 import { atRest, closeLane, type Crash, crashed, type Lane, openLane, RESTART_MS } from '../support/crash.ts'
+import { sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 // On a busy machine a process takes many seconds to start.
@@ -27,7 +28,7 @@ const BETWEEN: readonly (Crash & { readonly name: string; readonly title: string
 ]
 
 describe('a job whose worker is killed between its first two writes', () => {
-  it.each(BETWEEN)(
+  it.each(sampleOf('a crash between the first two writes', BETWEEN, 1))(
     'is the only one of its request ($title)',
     async ({ name, ...crash }) => {
       // An interrupt that is found then ends the job: test/env/installation-start.test.ts.

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { atRest, closeLane, type Crash, crashed, type Lane, openLane, RESTART_MS } from '../support/crash.ts'
+import { sampleOf } from '../support/matrix/form.ts'
 import { root } from '../support/roots.ts'
 
 const servers = inject('servers')
@@ -23,7 +24,7 @@ const AROUND: readonly (Crash & { readonly name: string; readonly title: string 
 ]
 
 describe('the end of a root whose worker is killed', () => {
-  it.each(AROUND)(
+  it.each(sampleOf('a crash around the request to dependents', AROUND, 1))(
     'starts those that import from it ($title)',
     async ({ name, ...crash }) => {
       const { cluster } = lane

@@ -1,11 +1,12 @@
 // A worker is stopped (SIGSTOP) with a write on its way, long enough to lose its job to a second worker. When it and its write go on,
-// the write comes to nothing: it is fenced by the version it was meant for, or finds what it would have created. PAWL_LONG=1 tries all writes; without
-// it one of each sort: a claim, a creation, the status of a child, an end.
+// the write comes to nothing: it is fenced by the version it was meant for, or finds what it would have created. CI runs a sample of the
+// writes (docs/test-matrices.md).
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { WritePoint } from '../support/api-proxy.ts'
 import { atRest, install, type Lane, LanePool, objectsOf, openLane, RESTART_MS } from '../support/crash.ts'
+import { sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 
@@ -21,13 +22,7 @@ const ALL: readonly (WritePoint & { readonly what: string })[] = [
   { label: 'PATCH installations/status', nth: 2, what: 'the end of the job' },
 ]
 
-const SHORT = new Set([
-  'the claim of the job',
-  'the creation of a deploy item',
-  'the end of a deploy item',
-  'the end of the job',
-])
-const POINTS = process.env['PAWL_LONG'] === undefined ? ALL.filter(({ what }) => SHORT.has(what)) : ALL
+const POINTS = sampleOf('a worker that is stopped with a write in flight', ALL, 2)
 
 // A run takes seconds; on a busy machine a process takes many to start. More runs are begun than there are lanes: the wait for one counts.
 const LIMIT_MS = 480_000

@@ -1,8 +1,7 @@
 // A process is killed at each write of a job and of a deletion, before and after the server has done it, and started again.
 // What comes out is what comes out of an undisturbed run, object by object, and no creation, deletion or trigger happened twice.
 //
-// To stay within two minutes on two cores a run takes one crash in its job and one in its deletion, a few lanes run side by side, and the suite has
-// every third of the runs: each write of the job once at least. PAWL_LONG=1 has all.
+// Each run has one crash in its job and one in its deletion. A few lanes run in parallel. CI runs a sample (docs/test-matrices.md).
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import {
@@ -18,11 +17,12 @@ import {
   uninstall,
   withoutSettles,
 } from '../support/crash.ts'
+import { byForm, sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 
 // More would only wait for the two cores.
-const LANES = 4
+const LANES = byForm(2, 4)
 // A run takes seconds; on a busy machine a process takes many to start. More runs are begun than there are lanes: the wait for one counts.
 const LIMIT_MS = 480_000
 
@@ -74,7 +74,7 @@ const ALL: readonly Run[] = (['worker', 'bridge'] as const).flatMap((part) =>
   ),
 )
 
-const RUNS = process.env['PAWL_LONG'] === undefined ? ALL.filter((_, index) => index % 3 === 0) : ALL
+const RUNS = sampleOf('a crash at each write', ALL, 6)
 
 function titleOf({ part, when, at }: Crash): string {
   return `${part} ${when} ${at.label} ${at.nth}`

@@ -18,6 +18,7 @@ import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { CHAOS, ChaosCluster } from '../support/chaos/tenants.ts'
 import { diceOf } from '../support/matrix/dice.ts'
 import { keeperKind } from '../support/level/keeper.ts'
+import { SEED } from '../support/matrix/form.ts'
 import { deploying, sub } from '../support/sub-installations.ts'
 import { useTenants } from '../support/tenants.ts'
 
@@ -198,7 +199,6 @@ describe('a CustomResourceDefinition that is deleted with its objects', () => {
   })
 })
 
-const SEED = Number(process.env['PAWL_SEED'] ?? Date.now() % 100_000)
 const chance = diceOf(SEED)
 const shuffled = (all: readonly string[]) =>
   all

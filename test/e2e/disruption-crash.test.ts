@@ -24,9 +24,9 @@ import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PlayedKubelet } from '../support/chaos/played-kubelet.ts'
 import { useChaos } from '../support/chaos/tenants.ts'
 import { RESTART_MS } from '../support/crash.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { refused } from '../support/read-faults.ts'
 
-const isLong = process.env['PAWL_LONG'] !== undefined
 // A run takes seconds; on a busy machine a process takes many to start.
 const LIMIT_MS = 400_000
 const AWAY_MS = isLong ? 60_000 : 3000

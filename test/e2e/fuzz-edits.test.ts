@@ -3,7 +3,8 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { holds, LONG } from '../support/fuzz/course.ts'
+import { holds } from '../support/fuzz/course.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { fresh, plant, PLANTED, played } from '../support/fuzz/edited-installation.ts'
 import { type Edit, history } from '../support/fuzz/edits.ts'
 import { endState } from '../support/fuzz/end-state.ts'
@@ -11,9 +12,9 @@ import { describeSoundness } from '../support/fuzz/soundness.ts'
 import { useStage } from '../support/stage.ts'
 
 const LANES = Array.from({ length: 5 }, (_, lane) => lane)
-const LONGEST = LONG ? 20 : 6
-const RUNS = LONG ? 30 : 1
-const LIMIT_MS = LONG ? 3_600_000 : 240_000
+const LONGEST = isLong ? 20 : 6
+const RUNS = isLong ? 30 : 1
+const LIMIT_MS = isLong ? 3_600_000 : 240_000
 
 const stage = useStage('fuzz-edits')
 beforeAll(() => plant(stage.cluster))

@@ -10,6 +10,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/crash.ts'
 import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { readiness } from '../support/readiness.ts'
 import { FickleProxy } from '../support/fickle-proxy.ts'
 import { OwnPostgres } from '../support/own-postgres.ts'
@@ -19,7 +20,6 @@ const run = promisify(execFile)
 const servers = inject('servers')
 const LIMIT_MS = 240_000
 const DISK_MIB = 400
-const isLong = process.env['PAWL_LONG'] === '1'
 
 let disk: string
 let hasOwnDisk: boolean

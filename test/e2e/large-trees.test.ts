@@ -6,10 +6,10 @@ import type { SeenWrite } from '../support/api-proxy.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
 import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
 import { dataObject } from '../support/imports.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { PATIENT } from '../support/stage.ts'
 import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
 
-const isLong = process.env['PAWL_LONG'] !== undefined
 const WIDE = isLong ? 200 : 30
 const DEEP = 5
 const LIMIT_MS = isLong ? 1_800_000 : 600_000

@@ -16,13 +16,14 @@ import { startTemporal } from '../../worker/dev/temporal.ts'
 import { blueprintOf, installation, item, type LsObject, waiting } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/crash.ts'
 import { createTarget, manifestItem } from '../support/manifests.ts'
+import { byForm } from '../support/matrix/form.ts'
 import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import { PATIENT } from '../support/stage.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const run = promisify(execFile)
 const servers = inject('servers')
-const QUICK = process.env['PAWL_LONG'] === undefined ? 250 : 1000
+const QUICK = byForm(250, 1000)
 /** On tracks. */
 const LONG = 10
 const CONTINUED = 3

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { MOST_ITEMS } from '../../activities/landscaper/item-rules.ts'
 import { installation, item, type LsObject } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/crash.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { PATIENT } from '../support/stage.ts'
 
-const isLong = process.env['PAWL_LONG'] !== undefined
 const ITEMS = isLong ? MOST_ITEMS : 800
 const LIMIT_MS = isLong ? 3_600_000 : 600_000
 /** Some come before the run is known to be at work, and after. One for each item would be thousands. */

@@ -9,10 +9,10 @@ import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { Authority } from '../support/certificates.ts'
 import { installation } from '../support/cluster.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { useTenants } from '../support/tenants.ts'
 
 // A worker has ten slots for workflow tasks.
-const isLong = process.env['PAWL_LONG'] !== undefined
 const MANY = isLong ? 30 : 15
 const SOME = 5
 // Far longer than it takes, and far less than what the others would hold up.

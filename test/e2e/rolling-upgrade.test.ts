@@ -16,6 +16,7 @@ import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
 import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
 import { createTarget } from '../support/manifests.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import {
   doubled,
@@ -63,7 +64,7 @@ const NEXT: Release = { flags: ['--workflow-bundle', next] }
 const DIRECTIONS: [title: string, name: string, from: Release, to: Release][] = [
   ['to the next release', 'forth', PRESENT, NEXT],
 ]
-if (process.env['PAWL_LONG'] !== undefined) DIRECTIONS.push(['back to the former release', 'back', NEXT, PRESENT])
+if (isLong) DIRECTIONS.push(['back to the former release', 'back', NEXT, PRESENT])
 const former = process.env['PAWL_FORMER']
 if (former !== undefined)
   DIRECTIONS.push(['from the checkout of $PAWL_FORMER', 'former', { checkout: former, flags: [] }, PRESENT])

@@ -17,6 +17,7 @@ import {
   uninstall,
   withoutSettles,
 } from '../support/crash.ts'
+import { sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 
@@ -41,10 +42,11 @@ afterEach(() => {
 afterAll(() => closeLane(lane))
 
 describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, () => {
-  it.each([
+  const kills = [
     ['S2: before its run is started, when it has been claimed', sql`insert on job`],
     ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
-  ])('%s ends like any other', async (title, statement) => {
+  ] as const
+  it.each(sampleOf('a dispatcher that is killed', kills, 1))('%s ends like any other', async (title, statement) => {
     const name = title.includes('before its run') ? 'claimed' : 'started'
     const job = await killedAt('worker', statement, () => install(lane, name))
     const deletion = await killedAt('worker', statement, () => uninstall(lane, name))

@@ -13,12 +13,12 @@ import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/c
 import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
 import { FickleProxy } from '../support/fickle-proxy.ts'
 import { startFaultyTemporal } from '../support/faulty-temporal.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { PATIENT } from '../support/stage.ts'
 
 const { cacheDir } = readConfig()
 const binary = await findCached(cacheDir, 'temporal-server', readPins()['temporal-server'])
 const reason = binary === undefined ? ` (skipped: no temporal-server in ${cacheDir})` : ''
-const isLong = process.env['PAWL_LONG'] === '1'
 const LIMIT_MS = isLong ? 900_000 : 240_000
 const SEED = 20_261_123
 

@@ -2,12 +2,13 @@
 
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { installation, type LsObject, waiting } from '../support/cluster.ts'
+import { byForm } from '../support/matrix/form.ts'
 import { useStage } from '../support/stage.ts'
 
 // One run is at work while another is woken: with room for two, hardly any is found in memory again.
 const CACHED = ['--cached-runs', '2']
 const RUNS = 8
-const SIGNALS = process.env['PAWL_LONG'] === undefined ? 1_000 : 10_000
+const SIGNALS = byForm(1_000, 10_000)
 const AT_ONCE = 100
 
 const stage = useStage('worker-limits', () => {

@@ -10,7 +10,8 @@ import { KubeError } from '../../activities/kube/errors.ts'
 import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { wingsOn } from '../../worker/server/wings.ts'
 import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
-import { forEach, holds, LONG } from '../support/fuzz/course.ts'
+import { forEach, holds } from '../support/fuzz/course.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { invalidValue } from '../support/fuzz/invalid-values.ts'
 import {
   type FieldPath,
@@ -23,7 +24,7 @@ import {
 import { validValue } from '../support/fuzz/valid-values.ts'
 
 const NAMESPACE = 'fuzz-schema'
-const RUNS = LONG ? 60 : 1
+const RUNS = isLong ? 60 : 1
 // A field whose requests wait for those of the others would be slow for no reason.
 const AT_ONCE = 4
 

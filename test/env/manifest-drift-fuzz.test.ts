@@ -6,7 +6,8 @@ import { describe, expect, inject, it } from 'vitest'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { mergePatch } from '../../activities/kube/merge.ts'
 import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
-import { holds, LONG } from '../support/fuzz/course.ts'
+import { holds } from '../support/fuzz/course.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { type Course, courses, edited, withOthersLast } from './drift-courses.ts'
 import { Twins, useTwins } from './drift-stage.ts'
 
@@ -51,6 +52,6 @@ async function isApplied(twins: Twins, manifest: Course['first']): Promise<boole
 describe('an object that is changed at random', () => {
   it.each(Object.entries(courses))('ends as server-side apply would have it: %s', async (name, course) => {
     const lane = Object.keys(courses).indexOf(name)
-    await holds({ name: `drift-${name.toLowerCase()}`, values: course, runs: LONG ? 400 : 5, lane }, runs)
+    await holds({ name: `drift-${name.toLowerCase()}`, values: course, runs: isLong ? 400 : 5, lane }, runs)
   })
 })

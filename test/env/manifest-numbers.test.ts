@@ -13,13 +13,13 @@ import { readYaml } from '../../activities/yaml/read-yaml.ts'
 import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 import { DRIFTER, Twins, useTwins } from './drift-stage.ts'
+import { byForm, SEED } from '../support/matrix/form.ts'
 
 const { kubectlPath, kubeconfigPath } = inject('servers')
 const stage = useTargetStage(kubeconfigPath, 'manifest-numbers')
 const twins = useTwins(stage)
 const run = promisify(execFile)
-const SEED = Number(process.env['PAWL_SEED'] ?? Date.now() % 2 ** 31)
-const COUNT = process.env['PAWL_LONG'] === '1' ? 4000 : 300
+const COUNT = byForm(300, 4000)
 
 let dir = ''
 beforeAll(async () => {

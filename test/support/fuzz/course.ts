@@ -1,5 +1,5 @@
-// How much is tried, and how. In the suite each property is tried a little, the same each time. PAWL_LONG=1 tries much, from a seed that is printed and
-// that PAWL_SEED repeats. What has failed once is kept as a file in `kept/`, and is tried first, each time.
+// Runs properties with random values: a few in the short form of the suite, many in the long form (matrix/form.ts). Failures of the past are stored as files
+// in `kept/`, and each run tries them first.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,12 +7,7 @@ import { basename, join } from 'node:path'
 import fc from 'fast-check'
 
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
-
-export const LONG = process.env['PAWL_LONG'] !== undefined
-const SUITE_SEED = 20_261_123
-
-export const SEED = Number(process.env['PAWL_SEED'] ?? (LONG ? Date.now() % 2 ** 31 : SUITE_SEED))
-if (LONG) process.stderr.write(`fuzz: PAWL_SEED=${SEED}\n`)
+import { SEED } from '../matrix/form.ts'
 
 /** As kept: a failure that was mended, shrunk. */
 export interface Kept<Value> {
