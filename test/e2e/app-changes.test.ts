@@ -20,7 +20,7 @@ import { useStage } from '../support/stage.ts'
 
 const EXAMPLE = new URL('../../examples/app/controllers.ts', import.meta.url).pathname
 const CHANGED = new URL('../support/code-changes/app.ts', import.meta.url).href
-const CHANGES: readonly AppChange[] = byForm(['less'], APP_CHANGES)
+const CHANGES: readonly AppChange[] = byForm<readonly AppChange[]>(['less'], APP_CHANGES)
 const NAMES = Array.from({ length: 20 }, (_, index) => `app-${index}`)
 const A_MINUTE = { timeout: 60_000, interval: 300 }
 const MADE = [
