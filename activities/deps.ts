@@ -20,10 +20,10 @@ import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
-import type { AtWork } from './run/at-work.ts'
-import type { Hearing } from './run/hearing.ts'
+import type { InFlightRuns } from './run/in-flight-runs.ts'
+import type { ControllerObserver } from './run/controller-observer.ts'
 import type { Metrics } from './run/metrics.ts'
-import type { Notices } from './run/notifier.ts'
+import type { NotificationSender } from './run/notifier.ts'
 
 export interface Deps {
   /** Name of the cluster in the journal. */
@@ -34,7 +34,7 @@ export interface Deps {
   readonly journal: GroupedJournal
   readonly objects: ObjectCache
   /** The runs that are inside a workflow task of this process. */
-  readonly atWork: AtWork
+  readonly inFlightRuns: InFlightRuns
   /** Which subjects an event concerns: the routes of all controllers. */
   readonly route: (event: RoutedEvent) => Routing
   /** By name. */
@@ -49,9 +49,9 @@ export interface Deps {
   /** What a controller's wing tells its passes (`OpenWing.settings`); absent where no wing does. */
   readonly wingSettings?: (controller: string) => JsonValue | undefined
   /** Who is told of Events outside of the cluster; absent: nobody. */
-  readonly notices?: Notices
+  readonly notices?: NotificationSender
   /** What the controller's wing hears; absent, or undefined: nothing. */
-  readonly hearing?: (controller: string) => Hearing | undefined
+  readonly observerOf?: (controller: string) => ControllerObserver | undefined
   /** What this process counts; absent: nothing. */
   readonly metrics?: Metrics
   /** Where wings send metrics that send any; absent: nobody has said it. */

@@ -7,7 +7,7 @@
 import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
 import type { BeforeEnd, BeforeRelease, Deps } from './deps.ts'
 import { toApplicationFailure } from './kube/errors.ts'
-import { beginActivities } from './run/begin.ts'
+import { beginActivities } from './run/begin-job.ts'
 import { finalizeActivities } from './run/finalize.ts'
 import { observeActivities } from './run/level/observe.ts'
 import { noticeActivities } from './run/level/notices.ts'

@@ -2,8 +2,8 @@
 
 import type { FlagTable, FlagValues, JsonValue } from '../workflows/kit/index.ts'
 import type { BeforeEnd, BeforeRelease, Deps } from './deps.ts'
-import type { Foresight } from './run/foresight.ts'
-import type { Hearing } from './run/hearing.ts'
+import type { Preview } from './run/preview.ts'
+import type { ControllerObserver } from './run/controller-observer.ts'
 import type { Notifiers } from './run/notifier.ts'
 
 /** Activities by name, as Temporal registers them. */
@@ -20,7 +20,7 @@ export interface OpenWing<Made extends object = object> {
   readonly beforeEnd?: BeforeEnd
   readonly beforeRelease?: BeforeRelease
   /** For `pawl plan -f`; absent: of its kinds nobody can say more than the API server. */
-  readonly foresight?: Foresight
+  readonly foresight?: Preview
   /** For the own activities of its controllers in level mode, as `ActivityContext.parts`. */
   readonly parts?: unknown
   /** For the passes of its controllers in level mode, as `LevelPass.settings`: what the flags say, without secrets, for it stays in histories. */
@@ -28,7 +28,7 @@ export interface OpenWing<Made extends object = object> {
   /** Whom it tells of the Events of its controllers in level mode; absent: nobody. */
   readonly notifiers?: Notifiers
   /** What it hears of its controllers in level mode; absent: nothing. */
-  readonly hearing?: Hearing
+  readonly observer?: ControllerObserver
   /** Gives back what `open` has made, when no activity is at work any more. */
   readonly close: () => Promise<void>
 }

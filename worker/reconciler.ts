@@ -10,7 +10,7 @@ import { createGroupedJournal } from '../activities/journal/write/grouped-journa
 import { createKubeClient } from '../activities/kube/client.ts'
 import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
-import { AtWork } from '../activities/run/at-work.ts'
+import { InFlightRuns } from '../activities/run/in-flight-runs.ts'
 import { Metrics } from '../activities/run/metrics.ts'
 import { readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers, wingOf } from './server/registry.ts'
@@ -112,12 +112,12 @@ async function openParts({ log, stopping, opened }: Frame) {
     { db, kube, client, log, now, registry, recordProblem },
     { cluster, controllers: own, shares, build: build.name },
   )
-  const atWork = new AtWork(now)
-  return { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork, routing, metrics }
+  const inFlightRuns = new InFlightRuns(now)
+  return { troubles, health, db, lax, kube, connection, client, build, stuckRuns, inFlightRuns, routing, metrics }
 }
 
 async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worker[]> {
-  const { connection, atWork, build, stuckRuns } = parts
+  const { connection, inFlightRuns, build, stuckRuns } = parts
   const options: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace: settings.temporal.namespace,
@@ -129,7 +129,7 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     maxCachedWorkflows: settings.cachedRuns,
     maxConcurrentWorkflowTaskExecutions: AT_ONCE + MOST_POLLS,
     maxConcurrentLocalActivityExecutions: 30,
-    interceptors: { activity: [({ info }) => ({ inbound: actsBy(atWork, info) })] },
+    interceptors: { activity: [({ info }) => ({ inbound: actsBy(inFlightRuns, info) })] },
     workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: MOST_POLLS },
     activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
     stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
@@ -145,11 +145,14 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
 }
 
 /** Local activities run inside workflow tasks, so their runs are at work. What they return is measured. */
-function actsBy(atWork: AtWork, { isLocal, workflowExecution, activityType }: Info): ActivityInboundCallsInterceptor {
+function actsBy(
+  inFlightRuns: InFlightRuns,
+  { isLocal, workflowExecution, activityType }: Info,
+): ActivityInboundCallsInterceptor {
   const isOfTask = isLocal && workflowExecution !== undefined
   return {
     async execute(input, next) {
-      const acted = isOfTask ? atWork.acts(workflowExecution.workflowId) : () => undefined
+      const acted = isOfTask ? inFlightRuns.callStarted(workflowExecution.workflowId) : () => undefined
       return sizedResult(activityType, input.args, await told(next(input), acted))
     },
   }
@@ -168,7 +171,7 @@ async function told<T>(call: Promise<T>, tell: (how: 'done' | 'failed') => void)
 
 /** The engine's activities, those of the wings that are on, and the controllers' own. */
 function activitiesOf({ log, opened }: Frame, parts: Parts): object {
-  const { db, lax, kube, client, atWork, routing, troubles, metrics } = parts
+  const { db, lax, kube, client, inFlightRuns, routing, troubles, metrics } = parts
   const report = (error: unknown) => {
     troubles.report('journal', error)
   }
@@ -177,13 +180,13 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
   const wings = new Map<string, OpenWing>()
   const of = (controller: string) => wings.get(wingOf(controller) ?? '')
   const deps: Deps = {
-    ...{ cluster: settings.cluster, kube, db, atWork, ...routing },
+    ...{ cluster: settings.cluster, kube, db, inFlightRuns, ...routing },
     journal,
     objects: new ObjectCache(),
     log,
     wingSettings: (controller) => of(controller)?.settings,
     notices: createNotices(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
-    hearing: (controller) => of(controller)?.hearing,
+    observerOf: (controller) => of(controller)?.observer,
     ...{ metrics, statsd: config.statsd },
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
     clocks: clockReader(clock),
@@ -224,12 +227,12 @@ async function tellOwnHealth(
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
 async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
-  const { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork } = parts
+  const { troubles, health, db, lax, kube, connection, client, build, stuckRuns, inFlightRuns } = parts
   const warn: DispatcherDeps['warn'] = async (...told) => await recordWarning({ kube, log, now }, ...told)
   const waiting = new WaitingJobs({ db, kube, log, now, registry }, settings.dispatcher)
   const late: DispatcherDeps['late'] = async (...told) => await waiting.late(...told)
   const dispatcher = new Dispatcher(
-    { db, lax, client, log, now, atWork, registry, warn, late, report: troubles.report },
+    { db, lax, client, log, now, inFlightRuns, registry, warn, late, report: troubles.report },
     settings.dispatcher,
   )
   const running = [

@@ -61,12 +61,12 @@ export function rangesFor(
 }
 
 /** What is counted, where somebody asks. */
-function countingIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<OpenWing, 'hearing'> {
+function countingIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<OpenWing, 'observer'> {
   const { metrics, now } = deps
   if (metrics === undefined) return {}
   metrics.count('chaos_controller_restart')
   metrics.measure(async () => await measureGauges(deps, injector.chaosNamespace))
-  return { hearing: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
+  return { observer: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
 }
 
 /**

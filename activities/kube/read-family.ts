@@ -283,7 +283,7 @@ export async function listNow<Watched extends WatchedKind>(
  * A pass of a job looks: the run is at work here until its settle, and the journal is told, because the sweep looks up jobs that had none for a
  * while. Call it in the tick in which the reading begins.
  */
-export async function recordObservation({ journal, atWork }: Deps, by: By): Promise<void> {
-  atWork.looks(by.workflowID)
+export async function recordObservation({ journal, inFlightRuns }: Deps, by: By): Promise<void> {
+  inFlightRuns.passStarted(by.workflowID)
   await journal.touch(by)
 }

@@ -11,7 +11,7 @@ import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-type
 import { isIdle, type Serving } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import { isObjectName } from './deploy/target/target-config.ts'
-import { isAsked } from '../run/children.ts'
+import { hasRequest } from '../run/children.ts'
 import type { LandscaperDeps } from './deps.ts'
 import { RETRY } from './requests.ts'
 
@@ -107,7 +107,7 @@ function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'
   if (deletionTimestamp !== undefined) return {}
   return {
     ...(skipReason(object) !== undefined && { isSkipped: true }),
-    ...(isAsked(object, RETRY) && { retry: { generation } }),
+    ...(hasRequest(object, RETRY) && { retry: { generation } }),
   }
 }
 

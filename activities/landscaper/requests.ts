@@ -7,29 +7,29 @@ import {
   RETRY_OPERATION,
 } from '../../workflows/landscaper/contract.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { isAsked, type Request } from '../run/children.ts'
+import { hasRequest, type AnnotationRequest } from '../run/children.ts'
 
 /** Starts a job, or the next one. Source: spec/landscaper.md 2.2. */
-export const RECONCILE: Request = { annotation: OPERATION_ANNOTATION, value: 'reconcile' }
+export const RECONCILE: AnnotationRequest = { annotation: OPERATION_ANNOTATION, value: 'reconcile' }
 
 /** Of an item: starts a job of it alone. */
-export const RETRY: Request = { annotation: OPERATION_ANNOTATION, value: RETRY_OPERATION }
+export const RETRY: AnnotationRequest = { annotation: OPERATION_ANNOTATION, value: RETRY_OPERATION }
 
 /** Ends the job that runs. Source: spec/landscaper.md 2.11. */
-export const INTERRUPT: Request = { annotation: OPERATION_ANNOTATION, value: 'interrupt' }
+export const INTERRUPT: AnnotationRequest = { annotation: OPERATION_ANNOTATION, value: 'interrupt' }
 
 /** Lets go what was deployed when the object goes. Source: spec/landscaper.md 2.4. */
-export const WITHOUT_UNINSTALL: Request = { annotation: DELETE_WITHOUT_UNINSTALL_ANNOTATION, value: 'true' }
+export const WITHOUT_UNINSTALL: AnnotationRequest = { annotation: DELETE_WITHOUT_UNINSTALL_ANNOTATION, value: 'true' }
 
 /** It is deleted without waiting for siblings that import its exports. Source: spec/landscaper.md 2.4. */
-export const IGNORE_SUCCESSORS: Request = { annotation: DELETE_IGNORE_SUCCESSORS_ANNOTATION, value: 'true' }
+export const IGNORE_SUCCESSORS: AnnotationRequest = { annotation: DELETE_IGNORE_SUCCESSORS_ANNOTATION, value: 'true' }
 
 /** What was deployed stays when the object goes. */
 export function withoutUninstall(object: KubeObject): boolean {
-  return isAsked(object, WITHOUT_UNINSTALL)
+  return hasRequest(object, WITHOUT_UNINSTALL)
 }
 
 /** The job that runs shall end. Source: spec/landscaper.md 2.11. */
 export function interruptRequested(object: KubeObject): boolean {
-  return isAsked(object, INTERRUPT)
+  return hasRequest(object, INTERRUPT)
 }

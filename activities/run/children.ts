@@ -1,17 +1,17 @@
-// The hand of a parent on its children: a job ID, a request, a release, a deletion. Writes only; whoever sends them says in which step and what
-// comes of them. Generic by kind; what annotations and statuses say is the wing's.
+// The writes of a parent to its children: assign a job ID, add or remove a request annotation, remove the finalizer, delete. The functions build the
+// writes; the caller sends them. They work for every kind; the wing defines annotations and status fields.
 //
-//   C1. Every write is on the version that the pass observed. What counts after a conflict is the object as it is now: one that is another by its
-//       uid is left alone, and so is one whose job is not the one that the pass has seen, for then ours is over.
-//   C2. A field that is so already is not written again.
+//   C1. Each write is conditional on the version that the pass observed. After a conflict the current object decides: an object with another uid is not
+//       written, and neither is an object with another job than the pass observed, because the pass's job has ended.
+//   C2. A field that already has its value is not written again.
 
 import { isIdle, ownerReferenceOf, type StatusFields, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { targetView } from '../kube/views.ts'
 import type { Patch, Write } from '../kube/write.ts'
-import { finalizerPatch, reguard } from './finalize.ts'
+import { finalizerPatch, finalizerPatchAfterConflict } from './finalize.ts'
 
-/** An object as the pass observed it: a child, or the subject itself where a request is taken off it. */
+/** An object as the pass observed it: a child, or the subject itself if a request is removed from it. */
 export interface Observed<Watched extends WatchedKind = WatchedKind> {
   readonly watched: Watched
   readonly namespace: string
@@ -20,24 +20,24 @@ export interface Observed<Watched extends WatchedKind = WatchedKind> {
   readonly version: string
 }
 
-/** What one controller asks of another by an annotation, in the wing's words. */
-export interface Request {
+/** A request of one controller to another, as an annotation that the wing defines. */
+export interface AnnotationRequest {
   readonly annotation: string
   readonly value: string
 }
 
 /**
- * Hands a job ID down, in one write with what the wing says of a job that is handed down. A child that has it already stays as it is; one that
- * runs another job, or has run one meanwhile, supersedes the write: it is the late one of a worker that lost its job.
+ * Writes the parent's job ID to a child, in one write with the status fields of the wing. A child that already has the job ID is not written. A child
+ * that runs, or has run, another job supersedes the write: the writer is a worker that has lost its job.
  */
-export function handDown<Watched extends WatchedKind>(
+export function assignJob<Watched extends WatchedKind>(
   child: Observed<Watched> & { readonly jobID: string | undefined },
   jobID: string,
   fields: StatusFields,
 ): Write<Watched> {
   const patch = { status: { ...fields, jobID } }
   return {
-    ...{ ...at(child), verb: 'patchStatus', version: child.version, patch },
+    ...{ ...placeOf(child), verb: 'patchStatus', version: child.version, patch },
     reapply(current) {
       if (current.metadata.uid !== child.uid) return 'superseded'
       const status = targetView(current)
@@ -47,29 +47,29 @@ export function handDown<Watched extends WatchedKind>(
   }
 }
 
-/** Whether the object is asked for it. */
-export function isAsked({ metadata }: KubeObject, { annotation, value }: Request): boolean {
+/** Whether the object has the request. */
+export function hasRequest({ metadata }: KubeObject, { annotation, value }: AnnotationRequest): boolean {
   return metadata.annotations?.[annotation] === value
 }
 
-/** Puts a request on. @param isMeant whether it is still for the object, as that is when it is written. */
-export function ask<Watched extends WatchedKind>(
+/** Adds a request. @param isMeant whether the current object should still get the request after a conflict. */
+export function addRequest<Watched extends WatchedKind>(
   object: Observed<Watched>,
-  request: Request,
+  request: AnnotationRequest,
   isMeant: (current: KubeObject) => boolean,
 ): Write<Watched> {
   const patch = { metadata: { annotations: { [request.annotation]: request.value } } }
-  return annotate(object, patch, isMeant, (current) => isAsked(current, request))
+  return annotate(object, patch, isMeant, (current) => hasRequest(current, request))
 }
 
-/** Takes a request off; another that has come in its place stays. @param isMeant as for `ask`. */
-export function withdraw<Watched extends WatchedKind>(
+/** Removes a request; a different value of the annotation stays. @param isMeant as for `addRequest`. */
+export function removeRequest<Watched extends WatchedKind>(
   object: Observed<Watched>,
-  request: Request,
+  request: AnnotationRequest,
   isMeant: (current: KubeObject) => boolean,
 ): Write<Watched> {
   const patch = { metadata: { annotations: { [request.annotation]: null } } }
-  return annotate(object, patch, isMeant, (current) => !isAsked(current, request))
+  return annotate(object, patch, isMeant, (current) => !hasRequest(current, request))
 }
 
 function annotate<Watched extends WatchedKind>(
@@ -79,7 +79,7 @@ function annotate<Watched extends WatchedKind>(
   isDone: (current: KubeObject) => boolean,
 ): Write<Watched> {
   return {
-    ...{ ...at(object), verb: 'patch', version: object.version, patch },
+    ...{ ...placeOf(object), verb: 'patch', version: object.version, patch },
     reapply(current) {
       if (current.metadata.uid !== object.uid || !isMeant(current)) return 'superseded'
       return isDone(current) ? 'done' : patch
@@ -87,25 +87,25 @@ function annotate<Watched extends WatchedKind>(
   }
 }
 
-/** Lets a child go without its controller: the finalizer is taken off. */
-export function release<Watched extends WatchedKind>(
+/** Removes the finalizer of a child's controller, so that the child is deleted without its controller. */
+export function removeFinalizer<Watched extends WatchedKind>(
   child: Observed<Watched> & { readonly finalizers: readonly string[] },
   finalizer: string,
 ): Write<Watched> {
   return {
-    ...{ ...at(child), verb: 'patch', version: child.version },
+    ...{ ...placeOf(child), verb: 'patch', version: child.version },
     patch: finalizerPatch(finalizer, child.finalizers, false),
-    reapply: (current) => reguard(current, child.uid, finalizer, false),
+    reapply: (current) => finalizerPatchAfterConflict(current, child.uid, finalizer, false),
   }
 }
 
 /**
- * Deletes a child; its finalizer holds it until its job has uninstalled it. A child that has lost its owner reference since the pass observed
- * it supersedes the write: `kubectl delete --cascade=orphan` of the parent keeps the children.
+ * Deletes a child; its finalizer keeps it until its job has uninstalled it. A child that has lost its owner reference since the pass supersedes the
+ * write: `kubectl delete --cascade=orphan` of the parent keeps the children.
  */
-export function remove<Watched extends WatchedKind>(child: Observed<Watched>): Write<Watched> {
+export function deleteChild<Watched extends WatchedKind>(child: Observed<Watched>): Write<Watched> {
   const isMeant = (current: KubeObject) => ownerReferenceOf(current) !== undefined
-  return { ...at(child), verb: 'delete', uid: child.uid, version: child.version, isMeant }
+  return { ...placeOf(child), verb: 'delete', uid: child.uid, version: child.version, isMeant }
 }
 
 /** Whether the object runs this job. */
@@ -114,6 +114,6 @@ export function isRunning(object: KubeObject, jobID: string): boolean {
   return target.jobID === jobID && target.jobIDFinished !== jobID
 }
 
-function at<Watched extends WatchedKind>({ watched, namespace, name }: Observed<Watched>) {
+function placeOf<Watched extends WatchedKind>({ watched, namespace, name }: Observed<Watched>) {
   return { watched, namespace, name }
 }

@@ -1,21 +1,21 @@
-// Whose run it is that an activity works for.
+// Finds the controller of the run that calls an activity.
 
 import { type By, controllerInID, type JobModeController, type Mode } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { finalFailure } from '../kube/errors.ts'
 
-/** Whose pass it is: of a hosted object, or of the run's own. */
-type Acting = Pick<By, 'workflowID' | 'controller'>
+/** The caller of an activity: `controller` is set for the pass of a hosted object. */
+type Caller = Pick<By, 'workflowID' | 'controller'>
 
-/** The name of the controller that acts. @throws `InvalidWorkflowID` (final). */
-export function controllerOf({ workflowID, controller: hosted }: Acting): string {
+/** Returns the name of the controller that calls. @throws `InvalidWorkflowID` (final). */
+export function controllerOf({ workflowID, controller: hosted }: Caller): string {
   const controller = hosted ?? controllerInID(workflowID)
   if (controller === '')
     throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<namespace>/<name>/...`)
   return controller
 }
 
-/** The mode of the controller whose run it is. @throws a plain Error (a bug) when this process has none of the name. */
+/** Returns the mode of the run's controller. @throws a plain Error (a bug) when this process has no controller of this name. */
 export function modeOf({ modes }: Pick<Deps, 'modes'>, { workflowID }: Pick<By, 'workflowID'>): Mode {
   const name = controllerOf({ workflowID })
   const mode = modes[name]
@@ -23,8 +23,8 @@ export function modeOf({ modes }: Pick<Deps, 'modes'>, { workflowID }: Pick<By, 
   throw new Error(`run ${workflowID} is of controller ${name}; expected one of ${Object.keys(modes).join(', ')}`)
 }
 
-/** The controller in mode job that acts. @throws a plain Error (a bug) when this process has none of the name. */
-export function jobController({ controllers }: Pick<Deps, 'controllers'>, by: Acting): JobModeController {
+/** Returns the job-mode controller that calls. @throws a plain Error (a bug) when this process has no such controller. */
+export function jobController({ controllers }: Pick<Deps, 'controllers'>, by: Caller): JobModeController {
   const name = controllerOf(by)
   const found = controllers.get(name)
   if (found !== undefined && found.mode !== 'level') return found

@@ -1,11 +1,11 @@
-// The end of a run, as the journal is told it.
+// Records the end of a run in the journal.
 
 import type { By, JobInput } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { closeRun } from '../journal/write/close-runs.ts'
 import { controllerOf, modeOf } from './controllers.ts'
 
-/** Closes the run's row; what else that means depends on its controller's mode. @throws when the journal cannot be written. */
+/** Closes the run's row. Further effects depend on the controller's mode (journal/write/close-runs.ts). @throws failures of the journal. */
 export async function endRun(
   deps: Deps,
   {
@@ -30,5 +30,5 @@ export async function endRun(
   const mode = modeOf(deps, { workflowID })
   const row = { ...run, mode, uid, job_id: jobID, namespace, name, cause, started_at: now, passes }
   await closeRun(deps.db, row, outcome, now)
-  deps.atWork.ends(workflowID)
+  deps.inFlightRuns.runEnded(workflowID)
 }

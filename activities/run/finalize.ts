@@ -1,4 +1,5 @@
-// The finalizer: put on before anything is created, taken off when nothing is left. A step of its own in every plan.
+// The activity that adds and removes the finalizer of a controller. Each plan has a step that adds it before the first create, and a step that removes it
+// after the last object is gone.
 
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { BeforeRelease, Deps } from '../deps.ts'
@@ -14,14 +15,15 @@ export interface FinalizeInput {
   /** The version and the finalizers that the pass observed. */
   readonly version: string
   readonly finalizers: readonly string[]
+  /** True: add the finalizer. The name is part of recorded histories. */
   readonly guarded: boolean
 }
 
 export const finalizeActivities = (deps: Deps, beforeRelease: BeforeRelease = {}) => ({
   /**
-   * Puts the controller's finalizer on the subject (`guarded`) or takes it off. Idempotent.
+   * Adds the controller's finalizer to the subject (`guarded`) or removes it. Idempotent.
    *
-   * @returns the target as it is now; undefined when the object is gone.
+   * @returns the current target; undefined if the object does not exist.
    * @throws retryable failures of the API server.
    */
   async guardSubject({ by, subject, version, finalizers, guarded }: FinalizeInput): Promise<TargetView | undefined> {
@@ -41,7 +43,7 @@ export const finalizeActivities = (deps: Deps, beforeRelease: BeforeRelease = {}
           name: subject.name,
           version,
           patch: finalizerPatch(finalizer, finalizers, guarded),
-          reapply: (current) => reguard(current, subject.uid, finalizer, guarded),
+          reapply: (current) => finalizerPatchAfterConflict(current, subject.uid, finalizer, guarded),
         },
       ],
     )
@@ -50,14 +52,14 @@ export const finalizeActivities = (deps: Deps, beforeRelease: BeforeRelease = {}
   },
 })
 
-/** The list is replaced whole by a merge patch, so it is safe only on the version it was read with. */
+/** A merge patch replaces the whole list, so the patch is safe only on the version from which `finalizers` was read. */
 export function finalizerPatch(finalizer: string, finalizers: readonly string[], guarded: boolean): Patch {
   const others = finalizers.filter((one) => one !== finalizer)
   return { metadata: { finalizers: guarded ? [...others, finalizer] : others } }
 }
 
-/** The patch for an object that was changed meanwhile. */
-export function reguard(
+/** The patch after a conflict, for the current object. */
+export function finalizerPatchAfterConflict(
   current: KubeObject,
   uid: string,
   finalizer: string,

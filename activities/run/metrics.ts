@@ -1,9 +1,9 @@
-// What a process counts, for Prometheus: metrics that wings declare (kit/run/metrics.ts), and their values. What is read elsewhere, such as how many objects
-// there are, is measured when somebody asks. Who is sent metrics hears of each change (`hear`).
+// The metrics of a process, for Prometheus: metrics that wings declare (kit/run/metrics.ts), and their values. Gauges, such as the number of objects, are
+// measured when Prometheus scrapes. Other receivers, such as a StatsD client, subscribe to each change (`hear`).
 //
-//   M1. Counters and histograms are of this process since it has started: their sum over all workers is what all have done.
-//   M2. What is measured is the same in all workers that look at the same journal: of gauges people take the maximum and no sum.
-//   M3. A measurement that fails leaves its gauges out of the answer, for nobody knows them.
+//   M1. Counters and histograms count since the start of this process. Their sum over all workers is the total.
+//   M2. Gauges are the same in all workers of one journal: dashboards take their maximum, not their sum.
+//   M3. A measurement that fails leaves its gauges out of the answer, because their values are unknown.
 
 import type {
   MetricDeclaration,
@@ -13,16 +13,16 @@ import type {
   MetricTable,
 } from '../../workflows/kit/index.ts'
 
-/** A value of a gauge. */
+/** One value of a gauge. */
 export interface Sample {
   readonly name: string
   readonly labels?: Labels
   readonly value: number
 }
 
-/** In seconds: from what a pass takes to what a Disruption may last. */
+/** Upper bounds in seconds: from the duration of a pass to the duration of a long job. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200]
-/** Measured no more often. */
+/** Gauges are measured at most once in this time. */
 const FRESH_MS = 10_000
 
 interface Series {
@@ -41,7 +41,7 @@ export type Measure = () => Promise<readonly Sample[]>
 
 export interface MetricsOptions {
   readonly now: () => Date
-  /** Of a measurement. */
+  /** Is called when a measurement fails. */
   readonly failed: (error: unknown) => void
 }
 
@@ -50,31 +50,31 @@ export class Metrics implements MetricsSource {
   readonly #measures: Measure[] = []
   readonly #hearers: MetricsHearer[] = []
   readonly #options: MetricsOptions
-  /** The newest; who asks while it goes on waits for it. */
+  /** The newest measurement. A scrape during the measurement waits for it. */
   #measured: { readonly samples: Promise<readonly Sample[]>; endedMs: number | undefined } | undefined
 
   constructor(options: MetricsOptions) {
     this.#options = options
   }
 
-  /** @throws a plain Error (a bug) for a name that is declared already, or that is none. */
+  /** @throws a plain Error (a bug) for a name that is already declared or is not a valid metric name. */
   declare(table: MetricTable): void {
     for (const [name, declaration] of Object.entries(table)) {
       if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) || this.#known.has(name))
         throw new Error(`metric ${name}: expected a name of its own, of letters, digits and _`)
       this.#known.set(name, { declaration, series: new Map() })
-      // There from the start, so that its first increase is seen as one.
+      // Exists from the start, so that Prometheus sees the first increase.
       if (declaration.type === 'counter' && declaration.labels === undefined) this.count(name, {}, 0)
     }
   }
 
-  /** Adds to a counter. @param details beside the labels, for who hears: of their values there may be many. */
+  /** Adds to a counter. @param details further labels for subscribers; they may have many different values. */
   count(name: string, labels: Labels = {}, by = 1, details: Labels = {}): void {
     this.#seriesOf(name, 'counter', labels).value += by
     if (by !== 0) for (const hearer of this.#hearers) hearer.counted(name, { ...labels, ...details }, by)
   }
 
-  /** Adds a duration to a histogram. @param details as of `count`. */
+  /** Adds a duration to a histogram. @param details as for `count`. */
   observe(name: string, seconds: number, labels: Labels = {}, details: Labels = {}): void {
     const series = this.#seriesOf(name, 'histogram', labels)
     for (const hearer of this.#hearers) hearer.observed(name, { ...labels, ...details }, seconds)
@@ -85,17 +85,17 @@ export class Metrics implements MetricsSource {
     })
   }
 
-  /** Asked for gauges when somebody asks for metrics. */
+  /** Registers a measurement that is called at a scrape. */
   measure(measure: Measure): void {
     this.#measures.push(measure)
   }
 
-  /** From now on. */
+  /** Subscribes to changes of counters and histograms. */
   hear(hearer: MetricsHearer): void {
     this.#hearers.push(hearer)
   }
 
-  /** All of them, as Prometheus reads them. */
+  /** Returns all metrics in Prometheus' text format. */
   async text(): Promise<string> {
     const samples = await this.samples()
     const blocks = [...this.#known].map(([name, { declaration, series }]) => {
@@ -112,7 +112,7 @@ export class Metrics implements MetricsSource {
     return `${blocks.join('\n')}\n`
   }
 
-  /** The gauges, as they are now. Never throws (M3). */
+  /** Returns the current values of the gauges. Never throws (M3). */
   async samples(): Promise<readonly Sample[]> {
     const { now } = this.#options
     const { endedMs } = this.#measured ?? { endedMs: -Infinity }

@@ -1,48 +1,49 @@
-// What the notifiers of a wing are to the engine: they say who is told of an Event, and send what the engine brings them (kit/run/notice.ts).
+// The interface between the engine and the notifiers of a wing. A notifier chooses the receivers of an Event and sends the notifications that the engine
+// hands to it (kit/run/notice.ts).
 
 import type { JsonValue, Notice, NoticeTries, Subject } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 
 /** An Event that a controller in level mode has recorded on its subject. */
-export interface ToldEvent {
+export interface NotifiedEvent {
   readonly controller: string
   readonly subject: Subject
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly message: string
   readonly at: Date
-  /** The subject, as it is when it is told; undefined: it is gone. */
+  /** The subject at the time of the notification; undefined: it does not exist. */
   readonly object: KubeObject | undefined
 }
 
 export interface Receiver {
-  /** For people, and no other receiver's of this notifier. */
+  /** Shown to users; unique within the notifier. */
   readonly name: string
-  /** What is sent there; it stays in a history, so there are no secrets in it (N2 of kit/run/notice.ts). */
+  /** The notification. It enters a workflow history, so it contains no secrets (N2 of kit/run/notice.ts). */
   readonly payload: JsonValue
 }
 
 export interface Notifier {
-  /** No other notifier's of the wing. */
+  /** Unique within the wing. */
   readonly name: string
-  /** Who is told of it: pure. */
-  receivers(told: ToldEvent): readonly Receiver[]
-  /** @throws ActivityError with a message that has no secrets; anything else is told as nothing but a bug. */
+  /** Chooses the receivers of an Event. Pure. */
+  receivers(event: NotifiedEvent): readonly Receiver[]
+  /** @throws ActivityError with a message without secrets. Every other error is reported as a bug, without its message. */
   send(notice: Notice, signal: AbortSignal): Promise<void>
 }
 
-/** Of a wing. */
+/** The notifiers of a wing. */
 export interface Notifiers {
   readonly tries: NoticeTries
   readonly all: readonly Notifier[]
 }
 
-/** What the worker gives to activities that tell. */
-export interface Notices {
-  /** Of the wing of a controller; undefined: nobody is told. */
+/** What the worker passes to the activities that send notifications. */
+export interface NotificationSender {
+  /** Returns the notifiers of the controller's wing; undefined: the wing has none. */
   of(controller: string): Notifiers | undefined
-  /** Starts the run that brings it, unless there is, or was, one of the ID. */
+  /** Starts the workflow that sends the notification, unless a workflow with this ID exists or existed. */
   start(notice: Notice): Promise<void>
-  /** IDs of Events whose notices were started here lately: passes repeat what they say. */
+  /** IDs of the Events for which this process has recently started notifications: passes report the same Event repeatedly. */
   readonly known: Set<string>
 }

@@ -1,7 +1,7 @@
-// What a pass in mode job reads beside its target: the children that its controller's document names, by the document's query.
+// Reads the children of a subject in job mode, by the queries that the controller declares.
 //
-//   O1. The query is filled from the subject alone, before anything is read (workflows/kit/run/job-query.ts says what it may ask).
-//   O2. Where nothing can be selected, e.g. because a name is too long for a label, there are no children.
+//   O1. The query is filled from the subject alone, before the first read (workflows/kit/run/job-query.ts defines the allowed queries).
+//   O2. If the query cannot select anything, for example because a name is too long for a label, the subject has no children.
 
 import { type By, selectionOf, type StateQuery, type Subject, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
@@ -9,20 +9,19 @@ import type { KubeObject } from '../kube/client.ts'
 import { type Children, goneSince, isNews, type KnownVersions, recordObservation } from '../kube/read-family.ts'
 import { jobController } from './controllers.ts'
 
-/** Of which children of whom. */
 export interface ChildrenRequest<Child extends WatchedKind> {
   readonly by: By
-  /** Whose children they are. */
+  /** The parent. */
   readonly subject: Omit<Subject, 'group' | 'kind'>
-  /** The state's name in the controller's document. */
+  /** Name of the declared state. */
   readonly state: string
-  /** The state's kind. */
+  /** Kind of the children. */
   readonly watched: Child
-  /** Newest version of a child that the run itself has written or seen, 0 for none. */
+  /** Newest version of a child that the run has written or read, 0 for none. */
   readonly ownVersion?: number
 }
 
-/** How to read the children that the run's controller declares as a state. @throws a plain Error (a bug) when it declares no such state. */
+/** Returns how to read the children that the controller declares as a state. @throws a plain Error (a bug) when it declares no such state. */
 export function declaredChildren<Child extends WatchedKind>(
   deps: Pick<Deps, 'controllers'>,
   { by, subject, state, watched, ownVersion = 0 }: ChildrenRequest<Child>,
@@ -36,7 +35,7 @@ export function declaredChildren<Child extends WatchedKind>(
   return { ...childrenOf(query, watched, subject, ownVersion), looker: by }
 }
 
-/** How to read the children of a subject that a query asks for. @throws a plain Error (a bug) when the query is about another kind. */
+/** Returns how to read the children that a query selects. @throws a plain Error (a bug) when the query is for another kind. */
 export function childrenOf<Child extends WatchedKind>(
   query: StateQuery,
   watched: Child,
@@ -51,20 +50,20 @@ export function childrenOf<Child extends WatchedKind>(
   return { watched, by: one === undefined ? { labelSelector } : { name: one }, ownVersion }
 }
 
-/** What a pass reads first; the journal is told in the same tick that the pass has begun. */
-export async function observed<Read>(deps: Deps, by: By, reading: Promise<Read>): Promise<Read> {
+/** Runs the first read of a pass, and at the same time records in the journal that the pass has started. */
+export async function observe<Read>(deps: Deps, by: By, reading: Promise<Read>): Promise<Read> {
   const [read] = await Promise.all([reading, recordObservation(deps, by)])
   return read
 }
 
-/** The difference between the children that are there and those that the run knows. */
+/** The difference between the existing children and those that the run knows. */
 export interface ChildrenNews<Child> {
   readonly changed: readonly Child[]
-  /** uids of known children that are there no more. */
+  /** uids of known children that do not exist any more. */
   readonly gone: readonly string[]
 }
 
-/** @param ages says of a child that it is another thing at any later time, changed or not. */
+/** @param ages returns true for a child whose meaning changes with time, so that it counts as changed in each pass. */
 export function newsOf<Child extends KubeObject>(
   children: readonly Child[],
   known: KnownVersions,

@@ -1,4 +1,4 @@
-// Settle: what a pass leaves behind. One conditional status write, the row of its run, the next due time.
+// The activities that end a pass (settle) and a run: the conditional status write, the run's row in the journal, the next due time.
 // Source: docs/architecture.md "Writes, fields, errors".
 
 import type {
@@ -17,53 +17,53 @@ import { hurried, type Patience } from '../kube/hurried-client.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
 import { controllerOf, jobController } from './controllers.ts'
 import { endRun } from './end-run.ts'
-import { giveBack, isGivenBack } from './give-back.ts'
+import { requeuePass, shouldRequeue } from './requeue-pass.ts'
 import { recordPass } from './record-pass.ts'
-import { settledAsIs, writeStatus } from './write-status.ts'
+import { NOTHING_WRITTEN, writeStatus } from './write-status.ts'
 
-const LASTING_ATTEMPTS = 3
-// Longer than the API server waits for a webhook by default; together less than the time-out of short calls (kit/run/loop/temporal.ts).
-const PATIENCE: Patience = { requestMs: 12_000, totalMs: 20_000 }
+const WARNING_ATTEMPTS = 3
+// Longer than the API server's default time-out of webhooks; the total is shorter than the time-out of short calls (kit/run/loop/temporal.ts).
+const DEADLINES: Patience = { requestMs: 12_000, totalMs: 20_000 }
 
 export const statusActivities = (
-  lasting: Deps,
+  processDeps: Deps,
   beforeEnd: BeforeEnd = {},
-  patience: Patience = PATIENCE,
+  deadlines: Patience = DEADLINES,
 ): SettleActivities => ({
   /**
-   * Writes the pass's status change, if any, and the subject's next due time, if wanted.
+   * Writes the status change of the pass, if it has one, and the next due time, if the pass requests one.
    *
-   * @returns the target as it is now, and whether anything has come for the run since the pass looked; `superseded` when the job is another
-   *   run's; `overtaken` when the job would end over an edit that the pass has not seen: then nothing was written; `refused` when the server
-   *   takes a status in none of a few tries, in no time, or once more: then the journal has what it said, and when the next pass is due.
-   * @throws retryable failures of the API server, in the first few tries, and of the journal.
+   * @returns the current target, and whether wakes arrived since the pass started. `superseded`: another run has the job. `overtaken`: the job would end
+   *   although the spec has changed since the pass; nothing was written. `refused`: the server rejected the status or did not answer (requeue-pass.ts); the
+   *   journal has the error and the due time of the next pass.
+   * @throws retryable failures of the API server in the first attempts, and failures of the journal.
    */
   async settle(input) {
-    const begunAt = performance.now()
-    const deps = { ...lasting, kube: hurried(lasting.kube, patience) }
+    const startedAt = performance.now()
+    const deps = { ...processDeps, kube: hurried(processDeps.kube, deadlines) }
     try {
       return await settle(deps, beforeEnd, input)
     } catch (error) {
-      const tookMs = performance.now() - begunAt
-      if (error instanceof KubeError && isGivenBack(input, error, tookMs))
-        return await giveBack(lasting, input, error, tookMs)
-      // Never final: a pass that cannot settle has nowhere else to say so.
+      const tookMs = performance.now() - startedAt
+      if (error instanceof KubeError && shouldRequeue(input, error, tookMs))
+        return await requeuePass(processDeps, input, error, tookMs)
+      // Never final: a pass that cannot settle cannot report its failure elsewhere.
       const failure = toApplicationFailure(error)
       throw failure.nonRetryable === true ? retryableFailure(failure.type ?? 'Unknown', failure.message) : failure
     }
   },
 
-  /** Closes the run's row in the journal; a row that a final write closed already stays as it is. */
+  /** Closes the run's row in the journal. A row that is already closed is not changed. */
   async endRun({ outcome, gone = [], ...run }) {
-    const hosted = gone.map((child) => hostedJob(lasting, { ...run, ...child }, undefined))
-    await recordHosted(lasting.db, hosted, lasting.now())
-    await endRun(lasting, run, outcome)
+    const hosted = gone.map((child) => hostedJob(processDeps, { ...run, ...child }, undefined))
+    await recordHosted(processDeps.db, hosted, processDeps.now())
+    await endRun(processDeps, run, outcome)
   },
 })
 
 async function settle(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Promise<SettleResult> {
-  const result = await writeAllOf(deps, beforeEnd, input)
-  // All that the pass has written, in one transaction.
+  const result = await writeStatuses(deps, beforeEnd, input)
+  // Records all writes of the pass in one transaction.
   const flushed = deps.journal.flush(input.workflowID)
   if (result.result !== 'settled') {
     await flushed
@@ -73,45 +73,49 @@ async function settle(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Pro
   const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
   await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
   if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
-  if (input.isUnseen === true) await tellRefusal(deps, input)
-  const noted = deps.atWork.settles(input.workflowID)
-  if (change?.finished === true) deps.atWork.ends(input.workflowID)
-  return { ...result, ...noted }
+  if (input.isUnseen === true) await reportRefusal(deps, input)
+  const pending = deps.inFlightRuns.passSettled(input.workflowID)
+  if (change?.finished === true) deps.inFlightRuns.runEnded(input.workflowID)
+  return { ...result, ...pending }
 }
 
-/** What the server refuses where a pass looks stands in no status: told once it has lasted. */
-async function tellRefusal(deps: Deps, { workflowID, subject, jobID, attempt, fault }: SettleInput): Promise<void> {
-  if (fault === undefined || attempt < LASTING_ATTEMPTS || !isRefusalReason(fault.reason)) return
+/** An observation that the server rejects cannot be reported in the status. It is reported as an Event after WARNING_ATTEMPTS attempts. */
+async function reportRefusal(deps: Deps, { workflowID, subject, jobID, attempt, fault }: SettleInput): Promise<void> {
+  if (fault === undefined || attempt < WARNING_ATTEMPTS || !isRefusalReason(fault.reason)) return
   const { apiVersion } = jobController(deps, { workflowID }).target
   await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'Observe', ...fault })
 }
 
-/** The children's statuses, then the subject's: it never says more than they do. */
-async function writeAllOf(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Promise<SettleResult> {
+/** Writes the children's statuses, then the subject's, so that the subject never reports more than its children. */
+async function writeStatuses(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Promise<SettleResult> {
   const { children = [], workflowID, runID, pass, jobID, subject, tree = [subject.uid], change } = input
   const settled: Partial<SettledTarget>[] = []
   for (const child of children) {
     const answer = await writeStatus(deps, { ...child, jobID }, child.change)
-    // The pass has not seen what is there now: it is made again.
+    // The child has changed since the pass: the pass is repeated.
     if (answer.result !== 'settled') return { result: 'overtaken' }
     settled.push(answer.target)
   }
-  const told = children.length === 0 ? {} : { children: settled }
-  if (change === undefined) return { ...settledAsIs, ...told }
+  const childTargets = children.length === 0 ? {} : { children: settled }
+  if (change === undefined) return { ...NOTHING_WRITTEN, ...childTargets }
   const by = { workflowID, runID, pass, tree }
   if (change.finished) await beforeEnd[controllerOf(by)]?.({ by, subject, jobID, phase: change.phase, kube: deps.kube })
   const answer = await writeStatus(deps, { by, subject, jobID }, change)
-  return answer.result === 'settled' ? { ...answer, ...told } : answer
+  return answer.result === 'settled' ? { ...answer, ...childTargets } : answer
 }
 
-interface OfChild {
+interface ChildSettle {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
 }
 
-/** @param change undefined: the child is gone. */
-function hostedJob({ cluster }: Deps, { by, subject, jobID }: OfChild, change: StatusChange | undefined): HostedJob {
+/** @param change undefined: the child does not exist any more. */
+function hostedJob(
+  { cluster }: Deps,
+  { by, subject, jobID }: ChildSettle,
+  change: StatusChange | undefined,
+): HostedJob {
   const { uid, namespace, name } = subject
   const { phase, finished, lastError } = change ?? { phase: 'Deleted', finished: true, lastError: undefined }
   return {
@@ -122,6 +126,6 @@ function hostedJob({ cluster }: Deps, { by, subject, jobID }: OfChild, change: S
 
 async function recordSettled(deps: Deps, input: SettleInput): Promise<void> {
   const row = await recordPass(deps, input)
-  // The event of the last write closes the row as a rule. Not when the bridge told it first, as anybody's, because this process was away.
+  // The watch event of the last write usually closes the row. It does not if this process was suspended and the bridge recorded the event as foreign.
   if (input.change?.finished === true && row === 'open') await endRun(deps, input, input.change.phase)
 }

@@ -1,9 +1,9 @@
-// The one conditional status write of a pass of a job.
+// The conditional status write of a pass in job mode.
 //
-//   S1. Idempotent by content: on a conflict the object is read again; if it is as intended, that is success; if the job is ours
-//       and the phase still the observed one, it is written on the new version; else the run is superseded.
-//       A job never ends over an edit of the spec that its pass has not seen: the pass is made again on what is there.
-//   S2. Times are stamped here, because workflows have no clock.
+//   S1. The write is idempotent by content. After a conflict the object is read again. If it already has the intended status, the write has succeeded. If
+//       it has this job and the observed phase, the status is written on the new version. Otherwise the run is superseded.
+//       A job does not end while the spec is newer than the spec that the pass observed: the pass is repeated.
+//   S2. Times are added here, because workflows have no clock.
 
 import {
   type By,
@@ -26,10 +26,10 @@ import { fieldManagerOf } from '../kube/field-manager.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 
-/** Nothing was written. */
-export const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false }
+/** The result of a settle without a write. */
+export const NOTHING_WRITTEN: SettleResult = { result: 'settled', target: {}, woken: false }
 
-/** Whose status, in which job. */
+/** The object and the job whose status is written. */
 export interface StatusWrite {
   readonly by: By
   readonly subject: Subject
@@ -37,18 +37,18 @@ export interface StatusWrite {
 }
 
 /**
- * Writes what a pass says of the status (S1, S2); a fault is a Warning on the object, too.
+ * Writes the status change of a pass (S1, S2). A fault is also emitted as a Warning Event.
  *
- * @throws retryable failures of the API server; `Invalid` (final) when it refuses the status.
+ * @throws retryable failures of the API server; `Invalid` (final) when the server rejects the status.
  */
 export async function writeStatus(deps: Deps, input: StatusWrite, change: StatusChange): Promise<SettleResult> {
   const { by, subject, jobID } = input
   const controller = jobController(deps, by)
   const { target: watched, status: shape } = controller
-  const before = shape.needsBefore(change) ? await asItIs(deps, input, change) : undefined
-  if (before === 'gone') return settledAsIs
+  const before = shape.needsBefore(change) ? await readCurrent(deps, input, change) : undefined
+  if (before === 'gone') return NOTHING_WRITTEN
   const now = deps.now().toISOString()
-  const met = { edit: false }
+  const conflict = { hasNewSpec: false }
   const [answer] = await writeAll(deps, { ...by, step: 'settle', fieldManager: fieldManagerOf(by) }, [
     {
       verb: 'patchStatus',
@@ -63,29 +63,29 @@ export async function writeStatus(deps: Deps, input: StatusWrite, change: Status
         if (isAsIntended(status, change, jobID)) return 'done'
         const isObserved = status.phase === change.observedPhase || status.phase === change.phase
         if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
-        met.edit = change.finished && specGeneration(current) > change.specGeneration
-        if (met.edit) return 'superseded'
+        conflict.hasNewSpec = change.finished && specGeneration(current) > change.specGeneration
+        if (conflict.hasNewSpec) return 'superseded'
         return statusPatch(controller, { change, jobID }, current, now)
       },
     },
   ])
   switch (answer?.result) {
     case 'ok':
-      // Told with the write, not again when a settle is repeated.
+      // Emitted together with the write, so a repeated settle emits nothing.
       if (change.lastError !== undefined && answer.wrote)
         await recordWarning(deps, { ...subject, apiVersion: watched.apiVersion }, jobID, change.lastError)
       return { result: 'settled', target: settledTarget(answer.object), woken: false }
     case 'superseded':
-      return { result: met.edit ? 'overtaken' : 'superseded' }
+      return { result: conflict.hasNewSpec ? 'overtaken' : 'superseded' }
     case 'failed':
       throw answer.error
     case 'gone':
     case undefined:
-      return settledAsIs
+      return NOTHING_WRITTEN
   }
 }
 
-/** The job is there, or the one before it still is, and over, where this write begins the job. */
+/** Whether the object has the job; if this write begins the job, whether it still has the previous, finished job. */
 function isJobOf(status: TargetView, jobID: string, { begins }: StatusChange): boolean {
   if (status.jobID === jobID) return true
   return begins !== undefined && status.jobID === begins.before && isIdle(status)
@@ -97,15 +97,15 @@ function specGeneration({ metadata: { generation = 0, deletionTimestamp } }: Kub
 
 function isAsIntended(status: TargetView, change: StatusChange, jobID: string): boolean {
   if (status.jobID !== jobID) return false
-  const isSaid = change.conditions.length === 0 && Object.keys(change.fields).length === 0
+  const hasNoFields = change.conditions.length === 0 && Object.keys(change.fields).length === 0
   const isFinished = change.finished && status.jobIDFinished === jobID
   if (status.phase !== change.phase || (change.finished && !isFinished)) return false
-  // The end of a job is one write, so what belongs to it is there too.
-  return isFinished || (isSaid && status.lastError?.message === change.lastError?.message)
+  // The end of a job is one write, so its other fields are written too.
+  return isFinished || (hasNoFields && status.lastError?.message === change.lastError?.message)
 }
 
-/** As this process knows it, where that is not older than what the pass knows: on a newer one the write conflicts, and is made for what is there then. */
-async function asItIs(deps: Deps, write: StatusWrite, { version }: StatusChange): Promise<KubeObject | 'gone'> {
+/** Returns the cached object if it is not older than the pass's version. If the server has a newer one, the write conflicts and is repeated on it. */
+async function readCurrent(deps: Deps, write: StatusWrite, { version }: StatusChange): Promise<KubeObject | 'gone'> {
   const known = deps.objects.get(write.subject.uid)
   return known !== undefined && versionOf(known) >= Number(version) ? known : await read(deps, write)
 }

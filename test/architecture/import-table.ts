@@ -143,7 +143,7 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/(?:deps|wing|program|command)\.ts$/,
     may: [
       '^activities/(?:kube|journal)/',
-      '^activities/run/(?:at-work|foresight|hearing|metrics|notifier)\\.ts$',
+      '^activities/run/(?:in-flight-runs|preview|controller-observer|metrics|notifier)\\.ts$',
       DEPS,
       KIT,
     ],

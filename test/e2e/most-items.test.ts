@@ -1,6 +1,6 @@
 // An Installation of very many items: the job that deploys it and the one that takes it away come to their end with the writes that the items need, in
 // calls that are short, and what its own writes bring about wakes nobody thousands of times. Jobs on what is there already are not tried with so many:
-// their writes are in test/e2e/budgets.test.ts. PAWL_LONG=1 has as many items as there may be. Source: design budgets, activities/run/at-work.ts A6.
+// their writes are in test/e2e/budgets.test.ts. PAWL_LONG=1 has as many items as there may be. Source: design budgets, activities/run/in-flight-runs.ts A6.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } fro
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Bringer, type Brought } from '../../worker/reconciler/bring-wake.ts'
@@ -37,15 +37,15 @@ const withShop = createRegistry([defineLevel({ name: 'shop', target, queries: {}
 /** As another process has it. */
 function bringer({ client = new Client({ connection }), registry = builtIn } = {}): Bringer {
   const now = () => new Date()
-  const atWork = new AtWork(now)
+  const inFlightRuns = new InFlightRuns(now)
   const log = createLogger('test', 'silent')
   return new Bringer(
-    { db: test.db, lax: test.db, client, log, now, atWork, registry },
+    { db: test.db, lax: test.db, client, log, now, inFlightRuns, registry },
     {
       ...{ cluster: 'c', slots: 5, leaseMs: LEASE_MS, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
       taskQueue: `none-${randomUUID()}`,
     },
-    new FreshRuns({ atWork, begun: async () => await Promise.resolve([]) }),
+    new FreshRuns({ inFlightRuns, begun: async () => await Promise.resolve([]) }),
   )
 }
 

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { touchJobs } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
@@ -29,14 +29,14 @@ const CROWD = 30
 const FRESH = 6
 const SLOTS = 20
 const now = () => new Date()
-const atWork = new AtWork(now)
+const inFlightRuns = new InFlightRuns(now)
 
 let dispatcher: Dispatcher
 let running: Promise<void>
 function start(registry = builtIn, idleMs = 50): void {
   dispatcher = new Dispatcher(
     {
-      ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, atWork, registry },
+      ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, inFlightRuns, registry },
       ...{ log: createLogger('test', 'silent'), report: () => undefined },
     },
     {
@@ -99,7 +99,7 @@ describe('a namespace that asks for very many jobs', () => {
     await touchJobs(test.db, [{ workflowID: first!.workflow_id, runID: 'r' }], now())
     await untilStarted(['alone', ...crowd(FRESH)])
     // Here its first activity is seen.
-    atWork.acts((await started()).find(({ namespace }) => namespace === 'alone')!.workflow_id)
+    inFlightRuns.callStarted((await started()).find(({ namespace }) => namespace === 'alone')!.workflow_id)
     await untilStarted(['alone', ...crowd(FRESH + 1)])
   })
 
@@ -132,7 +132,7 @@ describe('runs that are woken', () => {
         fresh.map((workflowID) => ({ workflowID, runID: 'r' })),
         now(),
       )
-      for (const id of fresh) atWork.acts(id)
+      for (const id of fresh) inFlightRuns.callStarted(id)
       begun.push(...fresh)
     }
     await untilLeft(0)
@@ -149,7 +149,7 @@ describe('runs that are woken', () => {
     for (const { uid } of await test.db.selectFrom('wake').select('uid').execute())
       woken.delete(jobs.find((job) => job.uid === uid)!.workflow_id)
     const [here = '', elsewhere = ''] = woken
-    atWork.acts(here)
+    inFlightRuns.callStarted(here)
     await untilLeft(CROWD - SLOTS - 1)
     await touchJobs(test.db, [{ workflowID: elsewhere, runID: 'r' }], now())
     await untilLeft(CROWD - SLOTS - 2)
@@ -164,7 +164,7 @@ describe('runs that are woken, beside wakes of runs that are at work', () => {
     await untilStarted(crowd(1))
     const [open] = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
     await touchJobs(test.db, [{ workflowID: open!.workflow_id, runID: 'r' }], now())
-    atWork.acts(open!.workflow_id)
+    inFlightRuns.callStarted(open!.workflow_id)
     await untilLeft(0)
     // Of one run, which is woken once, and of objects that lead to nothing; more than there are slots.
     const wake = (uid: string, name: string) => ({
@@ -189,7 +189,7 @@ describe('a controller for which very many objects wait', () => {
       ({ namespace, workflow_id }) => namespace === 'crowd' && !begun.includes(workflow_id),
     )
     begun.push(next!.workflow_id)
-    atWork.acts(next!.workflow_id)
+    inFlightRuns.callStarted(next!.workflow_id)
   }
 
   it.each([

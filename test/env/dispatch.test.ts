@@ -9,7 +9,7 @@ import { touchJobs } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
@@ -183,13 +183,13 @@ describe('a run that a former worker started, under the ID of its time', () => {
 describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
-    atWork = new AtWork(() => new Date()),
+    inFlightRuns = new InFlightRuns(() => new Date()),
     { registry = builtIn, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
   ): Promise<void> => {
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
       {
-        ...{ db: test.db, lax: test.db, client, log, now, atWork, registry },
+        ...{ db: test.db, lax: test.db, client, log, now, inFlightRuns, registry },
         report,
       },
       {
@@ -361,9 +361,9 @@ describe('the dispatcher', () => {
     await wakeOf({ controller: 'execution', uid: 'u9' })
     // Its look counts for two seconds.
     const looked = new Date()
-    const atWork = new AtWork(() => looked)
+    const inFlightRuns = new InFlightRuns(() => looked)
     const look = async () => {
-      atWork.looks(workflow_id)
+      inFlightRuns.passStarted(workflow_id)
       await touchJobs(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
     }
     await look()
@@ -372,11 +372,11 @@ describe('the dispatcher', () => {
       const { lease_until, due } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
       return lease_until === null && due.getTime() >= before + 2000
     }
-    await dispatch(isPutOff, atWork)
-    expect(atWork.settles(workflow_id).woken).toBe(true)
+    await dispatch(isPutOff, inFlightRuns)
+    expect(inFlightRuns.passSettled(workflow_id).woken).toBe(true)
     await look()
-    expect(atWork.settles(workflow_id).woken).toBe(false)
-    await dispatch(isQuiet, atWork)
+    expect(inFlightRuns.passSettled(workflow_id).woken).toBe(false)
+    await dispatch(isQuiet, inFlightRuns)
     // A signal would have found no such run in Temporal.
     expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
   })

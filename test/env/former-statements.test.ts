@@ -56,10 +56,10 @@ describe('processes of the release before, beside the present journal', () => {
 
   it('send no statement that it refuses, with no values that theirs took', async () => {
     expect(former.statements.length).toBeGreaterThan(50)
-    const { refusals, unknown, atWork } = await tried()
+    const { refusals, unknown, inFlightRuns } = await tried()
     expect(unknown).toEqual([])
     expect(refusals).toEqual([])
-    expect(atWork.size).toBeGreaterThan(45)
+    expect(inFlightRuns.size).toBeGreaterThan(45)
   })
 
   it('would be refused by a journal that has lost what they name, or asks for more than they say', async () => {

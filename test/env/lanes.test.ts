@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { journalEvents, journalWrites, tellWrites } from '../../activities/journal/write/events.ts'
 import { jobsToLookUp, sweepWakes } from '../../activities/journal/write/sweep.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { laneShares, leftLanes } from '../../worker/reconciler/lanes.ts'
 import { directLookups, followedBy, resolveWake } from '../../worker/reconciler/resolve.ts'
@@ -204,7 +204,7 @@ describe('the dispatcher of a worker that serves some types', () => {
     const dispatcher = new Dispatcher(
       {
         ...{ db: test.db, lax: test.db, client, log, now, report: () => undefined },
-        atWork: new AtWork(() => new Date()),
+        inFlightRuns: new InFlightRuns(() => new Date()),
       },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },

@@ -5,7 +5,7 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
@@ -72,7 +72,7 @@ describe('a worker that runs all controllers', () => {
     const dispatcher = new Dispatcher(
       {
         ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now, report: () => undefined },
-        atWork: new AtWork(() => new Date()),
+        inFlightRuns: new InFlightRuns(() => new Date()),
       },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },

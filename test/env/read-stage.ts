@@ -6,7 +6,7 @@ import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { holdLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
 import { builtIn } from '../../worker/server/registry.ts'
@@ -46,9 +46,9 @@ export class ReadStage {
     const { route, subjectKinds, modes, controllers } = builtIn
     const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now }
     const journal = createGroupedJournal({ db, lax: db, report: unexpected }, CLUSTER, routing)
-    const atWork = new AtWork(now)
+    const inFlightRuns = new InFlightRuns(now)
     const log = createLogger('test', 'silent')
-    const parts = { cluster: CLUSTER, kube, db, journal, atWork, log }
+    const parts = { cluster: CLUSTER, kube, db, journal, inFlightRuns, log }
     this.#deps = landscaperDeps({ ...parts, ...routing, objects: new ObjectCache() })
   }
 

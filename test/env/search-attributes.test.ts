@@ -11,7 +11,7 @@ import { addAttributes } from '../../worker/migrate.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { SEARCH_ATTRIBUTES } from '../../worker/server/config.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -56,7 +56,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
   const dispatcher = new Dispatcher(
     {
       ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now: () => new Date() },
-      atWork: new AtWork(() => new Date()),
+      inFlightRuns: new InFlightRuns(() => new Date()),
       report: (part, error) => {
         if (part === 'temporal' && error instanceof Error) troubles.push(`${error.message} ${String(error.cause)}`)
       },

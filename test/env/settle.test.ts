@@ -3,7 +3,7 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { statusActivities } from '../../activities/run/settle.ts'
 import type { StatusChange } from '../../workflows/kit/index.ts'
@@ -119,16 +119,16 @@ describe('a settle', () => {
   })
 
   it('tells whether the run was woken since its pass looked, and takes it off those at work', async () => {
-    const { atWork } = stage.deps
+    const { inFlightRuns } = stage.deps
     const { workflowID } = SETTLE
     const wake = { controller: 'execution', uid: 'uid-exec', job_id: '', version: 1, seq: 1 }
     const told = async () => await statusActivities(stage.deps).settle({ ...SETTLE, change: undefined })
-    atWork.looks(workflowID)
-    atWork.meets(wake, { workflow_id: workflowID, passes: 1 })
+    inFlightRuns.passStarted(workflowID)
+    inFlightRuns.routeWake(wake, { workflow_id: workflowID, passes: 1 })
     expect(await told()).toEqual({ result: 'settled', target: {}, woken: true, wokenBy: [1] })
-    atWork.looks(workflowID)
+    inFlightRuns.passStarted(workflowID)
     expect(await told()).toMatchObject({ woken: false })
-    expect(atWork.meets({ ...wake, version: 2 }, { workflow_id: workflowID, passes: 2 })).toBe('signal')
+    expect(inFlightRuns.routeWake({ ...wake, version: 2 }, { workflow_id: workflowID, passes: 2 })).toBe('signal')
   })
 
   it.each([
@@ -197,7 +197,7 @@ describe('a settle', () => {
 
   it('puts off the next pass of a run whose calls have held its task in vain, whatever else it wishes for', async () => {
     let ms = 0
-    const deps = { ...stage.deps, atWork: new AtWork(() => new Date(ms)) }
+    const deps = { ...stage.deps, inFlightRuns: new InFlightRuns(() => new Date(ms)) }
     const dues: number[] = []
     for (const [heldMs, attempt, againMs] of [
       [20_000, 1, 20],
@@ -209,7 +209,7 @@ describe('a settle', () => {
       [20_000, 0, 20],
     ] as const) {
       await stage.db.deleteFrom('wake').execute()
-      const ended = deps.atWork.acts(SETTLE.workflowID)
+      const ended = deps.inFlightRuns.callStarted(SETTLE.workflowID)
       ms += heldMs
       ended('failed')
       await statusActivities(deps).settle({ ...SETTLE, change: undefined, againMs, attempt })

@@ -22,7 +22,7 @@ export interface Outcome {
   /** What the former journal has, wherever it is tried, against a statement with all its values: then nothing is known of it. */
   readonly unknown: readonly string[]
   /** Statements that have found or made a row. */
-  readonly atWork: ReadonlySet<string>
+  readonly inFlightRuns: ReadonlySet<string>
 }
 
 interface Try {
@@ -77,8 +77,8 @@ function outcomeOf(compared: readonly Compared[]): Outcome {
   const unknown = whole.flatMap(({ statement, before }) =>
     known.has(statement) ? [] : [`${before.error}: ${statement}`],
   )
-  const atWork = compared.filter(({ before }) => before.rows > 0).map(({ statement }) => statement)
-  return { refusals, unknown, atWork: new Set(atWork) }
+  const inFlightRuns = compared.filter(({ before }) => before.rows > 0).map(({ statement }) => statement)
+  return { refusals, unknown, inFlightRuns: new Set(inFlightRuns) }
 }
 
 async function parameterTypes(client: pg.Client, statement: string): Promise<readonly string[]> {

@@ -7,7 +7,7 @@ import type { Deps } from '../../activities/deps.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
-import { AtWork } from '../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
@@ -24,7 +24,7 @@ export function listingDeps(
 ): LandscaperDeps {
   const db = emptyDatabase()
   const now = () => new Date('2030-01-01T00:00:00Z')
-  const atWork = new AtWork(now)
+  const inFlightRuns = new InFlightRuns(now)
   const route = () => {
     throw new Error('nothing is written here, so nothing is routed')
   }
@@ -35,7 +35,7 @@ export function listingDeps(
   })
   const parts = { cluster: 'local', kube: listingApi(objects, kinds), db, journal, objects: new ObjectCache() }
   const byName = new Map(controllers.map((controller) => [controller.name, controller]))
-  return landscaperDeps({ ...parts, now, atWork, controllers: byName } as unknown as Deps)
+  return landscaperDeps({ ...parts, now, inFlightRuns, controllers: byName } as unknown as Deps)
 }
 
 function listingApi(objects: readonly KubeObject[], kinds: readonly Kind[]): KubeClient {

@@ -25,7 +25,7 @@ import type { Involved } from '../../activities/kube/events.ts'
 import type { ErrorReport } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
-import type { AtWork } from '../../activities/run/at-work.ts'
+import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { FreshRuns } from './fresh-runs.ts'
 import { followedBy, resolveStart, resolveWake, type Unopened } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
@@ -46,7 +46,7 @@ export interface BringerDeps {
   readonly client: Client
   readonly log: Logger
   readonly now: () => Date
-  readonly atWork: AtWork
+  readonly inFlightRuns: InFlightRuns
   /** Tells of a job ID that is none on its object. Default: nobody is told. */
   readonly warn?: (object: Involved, job: string, error: ErrorReport) => Promise<void>
   /** Tells of a run that was started and has not begun for a while, by when its wake was due. Default: nobody is told. */
@@ -112,13 +112,13 @@ export class Bringer {
 
   /** @returns undefined: a run has ended meanwhile (B3). */
   async #look(wake: Wake): Promise<Brought | undefined> {
-    const { client, atWork } = this.#deps
+    const { client, inFlightRuns } = this.#deps
     const resolution = await resolveWake(wake, this.#journal)
     const { warning } = resolution
     if (warning !== undefined) await this.#deps.warn?.(warning.object, warning.about, warning.error)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { job } = resolution
-    const met = atWork.meets(wake, job)
+    const met = inFlightRuns.routeWake(wake, job)
     if (met === 'seen') return { led: 'its run has seen it' }
     if (met !== 'signal') return { led: 'its run is at work', again: met }
     const stirred = this.#fresh.expect(job.workflow_id, { passes: job.passes })
@@ -199,8 +199,8 @@ export class Bringer {
   }
 
   async #startOurs(wake: Wake, run: Run): Promise<Brought | undefined> {
-    const { atWork } = this.#deps
-    atWork.starts(run.workflowID)
+    const { inFlightRuns } = this.#deps
+    inFlightRuns.runStarted(run.workflowID)
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
     // The row of one that has ended is left as it is until it is known whether it is to be started again.
     const isOpen = !isLevel(run) && (await this.#journal.announced(this.#rowOf(run, null)))

@@ -84,7 +84,7 @@ export class Dispatcher {
     this.#options = options
     this.#journal = journalOf(deps, options)
     const begun = async (runs: ReadonlyMap<string, number>) => await begunJobs(deps.db, runs)
-    this.#fresh = new FreshRuns({ atWork: deps.atWork, begun })
+    this.#fresh = new FreshRuns({ inFlightRuns: deps.inFlightRuns, begun })
     this.#room = new PassRoom(deps.registry ?? builtIn)
     this.#bringer = new Bringer(deps, options, this.#fresh)
   }

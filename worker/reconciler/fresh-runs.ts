@@ -4,7 +4,7 @@
 //   R1. A run has begun with its first local activity: here that is seen at once, in another process by the passes that its row counts.
 //   R2. Nobody is waited for longer than LONGEST_MS: when no worker serves the queue, starts go on at that pace.
 
-import type { AtWork } from '../../activities/run/at-work.ts'
+import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 
 /** Enough for all slots of workflow tasks to find the next one when they are free. */
 const MOST_FRESH = 6
@@ -14,7 +14,7 @@ const LOOK_MS = 500
 const REMEMBERED = 64
 
 export interface FreshRunsDeps {
-  readonly atWork: AtWork
+  readonly inFlightRuns: InFlightRuns
   /**
    * @param passes by workflow ID, how many passes are known of.
    * @returns those whose runs have made more, by their rows, or have ended. @throws when the journal cannot be read.
@@ -39,7 +39,7 @@ export class FreshRuns {
 
   constructor(deps: FreshRunsDeps) {
     this.#deps = deps
-    deps.atWork.watch((workflowID) => this.forget(workflowID))
+    deps.inFlightRuns.onCall((workflowID) => this.forget(workflowID))
   }
 
   /** How many wakes that may start a run may be taken. */

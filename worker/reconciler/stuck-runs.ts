@@ -33,11 +33,11 @@ import type { KubeClient } from '../../activities/kube/client.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
 import {
   bugReport,
-  misfitIn,
+  nondeterminismIn,
   problemReport,
   type RestartCause,
   restartReport,
-} from '../../activities/run/stuck-reports.ts'
+} from '../../activities/run/failure-reports.ts'
 import {
   controllerInID,
   type ErrorReport,
@@ -103,7 +103,7 @@ export class StuckRuns {
 
   /** A run cannot be replayed here. */
   readonly doesNotFit = (runID: string, message: string): void => {
-    this.#told(this.#differs(runID, misfitIn(message)))
+    this.#told(this.#differs(runID, nondeterminismIn(message)))
   }
 
   /** Starts anew what may be, until the signal is aborted. */

@@ -3,7 +3,7 @@
 //   H1. What a status says for the first time is counted when it is written, and by who writes it: two workers count nothing twice.
 //   H2. Names go to who is sent metrics, and are no labels: of these there are few.
 
-import type { Hearing, StatusWritten } from '../../run/hearing.ts'
+import type { ControllerObserver, StatusWrite } from '../../run/controller-observer.ts'
 import type { Metrics } from '../../run/metrics.ts'
 import { kindNamesOf } from '../../../workflows/chaos/contract.ts'
 import { timesOf } from '../../../workflows/chaos/disruption/times.ts'
@@ -23,7 +23,7 @@ export interface CountingOptions {
   readonly defaultDurationMs: number
 }
 
-export function countingHearing({ metrics, now, defaultDurationMs }: CountingOptions): Hearing {
+export function countingHearing({ metrics, now, defaultDurationMs }: CountingOptions): ControllerObserver {
   const began = new Map<string, number>()
   const nowMs = () => now().getTime()
   return {
@@ -58,7 +58,7 @@ export function countingHearing({ metrics, now, defaultDurationMs }: CountingOpt
 
 function countDisruption(
   metrics: Counted,
-  { before, after }: StatusWritten,
+  { before, after }: StatusWrite,
   { nowMs, defaultDurationMs }: { readonly nowMs: number; readonly defaultDurationMs: number },
 ): void {
   const { status, spec } = fieldsOf(after)
@@ -89,7 +89,7 @@ function isFirst(after: object, { targetInjections }: JsonFields): boolean {
   return fieldsOf(fieldsOf(after)['status'])['runCount'] === 1 && isNew
 }
 
-function countParent(metrics: Counted, parent: string, { before, after }: StatusWritten): void {
+function countParent(metrics: Counted, parent: string, { before, after }: StatusWrite): void {
   const status = fieldsOf(fieldsOf(after)['status'])
   const { lastScheduleTime, history } = status
   const { namespace = '', name } = after.metadata

@@ -13,7 +13,7 @@ import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { handDown, release, remove } from '../../run/children.ts'
+import { assignJob, removeFinalizer, deleteChild } from '../../run/children.ts'
 import { countProblem, itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
@@ -59,19 +59,19 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
     const fields = { jobIDGenerationTime: now, ...times }
     // A deployer of others would never take them back.
     const fieldsOf = (type = '') => (isTypeBuiltIn(type) ? { ...fields, conditions } : fields)
-    const writes = items.map((item) => handDown(childOf(subject, item), jobID, fieldsOf(item.type)))
+    const writes = items.map((item) => assignJob(childOf(subject, item), jobID, fieldsOf(item.type)))
     return await send(deps, { by, step: 'triggerDeployItems' }, writes)
   },
 
   /** Deletes items (their finalizer still holds them until a deployer has uninstalled them). */
   async deleteDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
-    const writes = items.map((item) => remove(childOf(subject, item)))
+    const writes = items.map((item) => deleteChild(childOf(subject, item)))
     return await send(deps, { by, step: 'deleteDeployItems' }, writes)
   },
 
   /** Lets items go without their deployers: what they deployed stays. Source: spec/landscaper.md 2.4 "Deletion without uninstall". */
   async releaseDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
-    const writes = items.map((item) => release(childOf(subject, item), FINALIZER))
+    const writes = items.map((item) => removeFinalizer(childOf(subject, item), FINALIZER))
     return await send(deps, { by, step: 'releaseDeployItems' }, writes)
   },
 })
@@ -124,7 +124,7 @@ function plannedWrites(
     ...items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), writing)),
     ...orphans.map((item) => {
       const { uid, resourceVersion: version } = item.metadata
-      return remove({ ...objectAt(item), uid, version })
+      return deleteChild({ ...objectAt(item), uid, version })
     }),
   ]
 }

@@ -17,7 +17,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
 import { targetView } from '../../kube/views.ts'
-import { withdraw } from '../../run/children.ts'
+import { removeRequest } from '../../run/children.ts'
 import { INTERRUPT } from '../requests.ts'
 import { type Patch, writeAll } from '../../kube/write.ts'
 import { type BatchResult, FIELD_MANAGER, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
@@ -184,7 +184,7 @@ async function takeInterruptOff(
   { by, subject, jobID, version }: ForgetInput,
 ): Promise<ExecutionView | undefined> {
   const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
-  const write = withdraw({ ...subject, watched: executionKind, version }, INTERRUPT, isMeant)
+  const write = removeRequest({ ...subject, watched: executionKind, version }, INTERRUPT, isMeant)
   const [answer] = await writeAll(deps, { ...by, step: 'takeInterruptOff', fieldManager: FIELD_MANAGER }, [write])
   if (answer?.result === 'failed') throw answer.error
   return answer?.result === 'ok'

@@ -13,7 +13,7 @@ import { isHeldBy, ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { type Writer, writeAll } from '../../kube/write.ts'
-import { remove } from '../../run/children.ts'
+import { deleteChild } from '../../run/children.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
@@ -73,7 +73,9 @@ async function deleteCollected(
   const object = await readObject(deps, dataObjectKind, namespace, name)
   if (object === undefined || !isHeldBy(object, executionKind, subject)) return
   const { uid, resourceVersion: version } = object.metadata
-  const [answer] = await writeAll(deps, writer, [remove({ watched: dataObjectKind, namespace, name, uid, version })])
+  const [answer] = await writeAll(deps, writer, [
+    deleteChild({ watched: dataObjectKind, namespace, name, uid, version }),
+  ])
   if (answer?.result === 'failed') throw answer.error
 }
 

@@ -7,7 +7,7 @@ import { type KubeError, toApplicationFailure } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { isReleased } from '../../kube/views.ts'
 import { PARALLEL_WRITES, type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
-import { inTime } from '../../run/call-time.ts'
+import { processInTime } from '../../run/process-in-time.ts'
 import type { LandscaperDeps } from '../deps.ts'
 
 export const FIELD_MANAGER = 'pawl-execution'
@@ -52,7 +52,7 @@ export async function send(
   told?: (answer: ItemAnswer) => Promise<void>,
 ): Promise<BatchResult> {
   const writer = { ...by, step, fieldManager: FIELD_MANAGER }
-  const { results, left } = await inTime(deps, writes, async (part) => {
+  const { results, left } = await processInTime(deps, writes, async (part) => {
     const answers = await writeAll(deps, writer, part)
     if (told !== undefined) await inParallel(answers, PARALLEL_WRITES, told)
     return answers

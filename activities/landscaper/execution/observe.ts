@@ -7,7 +7,7 @@ import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type Family, type KnownVersions, newestKnown, readFamily } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
-import { declaredChildren, newsOf, observed } from '../../run/observe.ts'
+import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import { remainingMs } from '../deploy/run/item-status.ts'
 import { type DeployItemView, deployItemView, pickupMs } from '../deploy-item-view.ts'
 import { type ExecutionView, executionView } from './views.ts'
@@ -43,7 +43,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
    */
   async observeExecution({ by, subject, known, generation }: ObserveInput): Promise<ExecutionObservation> {
     const reading = readExecution(deps, { by, subject }, newestKnown(known))
-    const { subject: execution, children: items } = await observed(deps, by, reading)
+    const { subject: execution, children: items } = await observe(deps, by, reading)
     return {
       target:
         execution === undefined

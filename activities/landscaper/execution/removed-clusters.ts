@@ -19,7 +19,7 @@ import { recordEvent } from '../../kube/events.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { storedAs } from '../../kube/stored.ts'
 import type { WriteAnswer } from '../../kube/write.ts'
-import { release } from '../../run/children.ts'
+import { removeFinalizer } from '../../run/children.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { deployItemView, type ItemCluster } from '../deploy-item-view.ts'
 import { shortened, toDeployError } from '../deploy/run/deploy-errors.ts'
@@ -180,7 +180,7 @@ function failuresOf(
 
 function releaseOf({ namespace }: Subject, item: ClusteredItem): ItemWrite {
   const { cluster, uid, name, version, finalizers } = item
-  const write = release({ watched: deployItemKind, namespace, uid, name, version, finalizers }, FINALIZER)
+  const write = removeFinalizer({ watched: deployItemKind, namespace, uid, name, version, finalizers }, FINALIZER)
   if (write.verb !== 'patch') return write
   return {
     ...write,

@@ -6,7 +6,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import { retryableFailure } from '../../kube/errors.ts'
 import { isReleased } from '../../kube/views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
-import { ask, remove } from '../../run/children.ts'
+import { addRequest, deleteChild } from '../../run/children.ts'
 import { WITHOUT_UNINSTALL } from '../requests.ts'
 import { type ChildExecution, childExecution, executionOf } from './views.ts'
 
@@ -28,7 +28,7 @@ export const childExecutionActivities = (deps: LandscaperDeps) => ({
     const write = { by, subject, step: 'deleteExecution' }
     const marked = withoutUninstall ? await mark(deps, write, execution) : execution
     if (marked === undefined || marked.deleting) return marked
-    return await writeOne(deps, write, remove(executionOf(subject, marked)))
+    return await writeOne(deps, write, deleteChild(executionOf(subject, marked)))
   },
 })
 
@@ -40,7 +40,7 @@ async function mark(
   return await writeOne(
     deps,
     write,
-    ask(executionOf(write.subject, execution), WITHOUT_UNINSTALL, () => true),
+    addRequest(executionOf(write.subject, execution), WITHOUT_UNINSTALL, () => true),
   )
 }
 

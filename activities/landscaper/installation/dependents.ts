@@ -17,7 +17,7 @@ import { recordWarning } from '../../kube/events.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { readObject, readSubject } from '../../kube/read-family.ts'
 import { writeAll } from '../../kube/write.ts'
-import { ask } from '../../run/children.ts'
+import { addRequest } from '../../run/children.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { INTERRUPT, RECONCILE } from '../requests.ts'
@@ -137,7 +137,9 @@ async function askAll(
 ): Promise<void> {
   if (dependents.length === 0) return
   const { namespace } = subject
-  const writes = dependents.map((one) => ask({ ...one, watched: installationKind, namespace }, RECONCILE, mayBeAsked))
+  const writes = dependents.map((one) =>
+    addRequest({ ...one, watched: installationKind, namespace }, RECONCILE, mayBeAsked),
+  )
   const answers = await writeAll(deps, { ...by, step: 'triggerDependents', fieldManager: FIELD_MANAGER }, writes)
   for (const [index, answer] of answers.entries()) {
     if (answer.result !== 'failed') continue

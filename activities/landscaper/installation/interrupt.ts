@@ -6,7 +6,7 @@ import { installationKind } from '../../../workflows/landscaper/installation/kin
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { isRunning, withdraw } from '../../run/children.ts'
+import { isRunning, removeRequest } from '../../run/children.ts'
 import { INTERRUPT } from '../requests.ts'
 import { writeAll } from '../../kube/write.ts'
 import { type InstallationView, installationView } from './views.ts'
@@ -28,7 +28,7 @@ export const interruptActivities = (deps: LandscaperDeps) => ({
    */
   async interruptInstallation({ by, subject, jobID, version }: InterruptInput): Promise<InstallationView | undefined> {
     const isMeant = (current: KubeObject) => isRunning(current, jobID)
-    const write = withdraw({ ...subject, watched: installationKind, version }, INTERRUPT, isMeant)
+    const write = removeRequest({ ...subject, watched: installationKind, version }, INTERRUPT, isMeant)
     const writer = { ...by, step: 'interruptInstallation', fieldManager: 'pawl-installation' }
     const [answer] = await writeAll(deps, writer, [write])
     if (answer?.result === 'failed') throw answer.error

@@ -6,7 +6,7 @@ import { type Installation, installationKind } from '../../../workflows/landscap
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type KnownVersions, newestKnown, readKin, readOwned } from '../../kube/read-family.ts'
-import { declaredChildren, newsOf, observed } from '../../run/observe.ts'
+import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
 import {
@@ -52,7 +52,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     known,
     knownSubs = {},
   }: ObserveInstallationInput): Promise<InstallationObservation> {
-    const { installation, execution, items, subs } = await observed(
+    const { installation, execution, items, subs } = await observe(
       deps,
       by,
       readTree(deps, { by, subject }, known, knownSubs),

@@ -3,7 +3,7 @@
 // Source: docs/architecture.md "A root's new job".
 
 import { type AskingTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
-import { beginActivities } from '../../run/begin.ts'
+import { beginActivities } from '../../run/begin-job.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { adoptActivities, isToBeAdopted } from './adopt.ts'
 import { type InstallationObservation, observeActivities } from './observe.ts'

@@ -11,7 +11,14 @@ import type { KubeObject } from '../../kube/client.ts'
 import { retryableFailure } from '../../kube/errors.ts'
 import { isReleased } from '../../kube/views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
-import { ask, handDown, isRunning, remove, type Request, withdraw } from '../../run/children.ts'
+import {
+  addRequest,
+  assignJob,
+  isRunning,
+  deleteChild,
+  type AnnotationRequest,
+  removeRequest,
+} from '../../run/children.ts'
 import { IGNORE_SUCCESSORS, INTERRUPT, WITHOUT_UNINSTALL } from '../requests.ts'
 import type { InTheWay } from './sibling-waits.ts'
 import { successorsOf } from './siblings.ts'
@@ -52,17 +59,17 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
       await send(deps, { ...input, subInstallations }, step, writeOf)
     const subs = input.subInstallations
     const interrupted = subs.filter(({ interruptRequested }) => interruptRequested)
-    const forgotten = await write(interrupted, (sub) => withdraw(sub, INTERRUPT, () => true))
+    const forgotten = await write(interrupted, (sub) => removeRequest(sub, INTERRUPT, () => true))
     const toAsk = ignoresSuccessors ? withChanges(subs, forgotten) : []
-    const prepared = joined(forgotten, await write(toAsk, (sub) => ask(sub, IGNORE_SUCCESSORS, () => true)))
-    const trigger = (sub: Child) => handDown(sub, input.jobID, fields)
+    const prepared = joined(forgotten, await write(toAsk, (sub) => addRequest(sub, IGNORE_SUCCESSORS, () => true)))
+    const trigger = (sub: Child) => assignJob(sub, input.jobID, fields)
     return joined(prepared, await write(withChanges(subs, prepared), trigger))
   },
 
   /** Has them end the job that they run. */
   async interruptSubInstallations(input: SubsInput): Promise<SubsResult> {
     const isMeant = (current: Parameters<typeof isRunning>[0]) => isRunning(current, input.jobID)
-    return await send(deps, input, 'interruptSubInstallations', (sub) => ask(sub, INTERRUPT, isMeant))
+    return await send(deps, input, 'interruptSubInstallations', (sub) => addRequest(sub, INTERRUPT, isMeant))
   },
 
   /**
@@ -81,7 +88,9 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     const held = { annotation: PAUSED_ANNOTATION, value: handedDown(jobID, pausedBy) }
     const isFree = (current: KubeObject) => isRunning(current, jobID) && pauseReason(current) === undefined
     return await send(deps, input, 'holdSubInstallations', (sub) =>
-      isPaused ? ask(sub, held, isFree) : withdraw(sub, { ...held, value: sub.heldBy ?? held.value }, () => true),
+      isPaused
+        ? addRequest(sub, held, isFree)
+        : removeRequest(sub, { ...held, value: sub.heldBy ?? held.value }, () => true),
     )
   },
 
@@ -90,7 +99,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     withoutUninstall,
     ...input
   }: SubsInput & { readonly withoutUninstall: boolean }): Promise<SubsResult> {
-    if (!withoutUninstall) return await send(deps, input, 'deleteSubInstallations', remove)
+    if (!withoutUninstall) return await send(deps, input, 'deleteSubInstallations', deleteChild)
     return await askAndRemove(deps, input, 'deleteSubInstallations', WITHOUT_UNINSTALL)
   },
 
@@ -112,11 +121,11 @@ export async function askAndRemove(
   deps: LandscaperDeps,
   input: SubsInput,
   step: string,
-  request: Request,
+  request: AnnotationRequest,
 ): Promise<SubsResult> {
-  const asked = await send(deps, input, step, (sub) => ask(sub, request, () => true))
+  const asked = await send(deps, input, step, (sub) => addRequest(sub, request, () => true))
   const left = asked.changed.filter(({ deleting }) => !deleting)
-  const removed = await send(deps, { ...input, subInstallations: left }, step, remove)
+  const removed = await send(deps, { ...input, subInstallations: left }, step, deleteChild)
   return joined(asked, removed)
 }
 

@@ -24,7 +24,7 @@ import { type ExecutionView, executionView } from '../execution/views.ts'
 import { pausableView } from '../pauses.ts'
 import { NO_TRUST } from '../trust.ts'
 import { IGNORE_SUCCESSORS, interruptRequested, withoutUninstall } from '../requests.ts'
-import { isAsked } from '../../run/children.ts'
+import { hasRequest } from '../../run/children.ts'
 import { parentOf } from './parent.ts'
 import { templateOf } from './sub-installation-objects.ts'
 
@@ -97,7 +97,7 @@ export function installationView(object: Installation, trust = NO_TRUST): Instal
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
     gives: gives(object),
-    awaitsSuccessors: gives(object) && !isAsked(object, IGNORE_SUCCESSORS),
+    awaitsSuccessors: gives(object) && !hasRequest(object, IGNORE_SUCCESSORS),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName = '' }) => objectName),
     ...(hasLeftDependents(object) && { hasLeftDependents: true }),
     ...heldBy(object),

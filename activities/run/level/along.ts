@@ -2,7 +2,7 @@
 
 import type { LevelInput } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { isLastTry } from '../which-try.ts'
+import { isLastAttempt } from '../attempt.ts'
 import { tell } from './event.ts'
 
 type Told = Pick<LevelInput, 'by' | 'subject' | 'target'> & { readonly told: LevelInput['told'] | undefined }
@@ -25,7 +25,7 @@ export async function tellAtEnd(deps: Deps, input: Told): Promise<void> {
   try {
     await tellAlong(deps, input)
   } catch (error) {
-    if (!isLastTry()) throw error
+    if (!isLastAttempt()) throw error
     deps.log.warn({ err: error, object: input.subject }, 'nobody could be notified of events at the end of a pass')
   }
 }

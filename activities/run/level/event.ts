@@ -29,7 +29,7 @@ export async function tell(
   const answer = await writeEvent(deps, involved, { type, reason, message, source, identity, annotations })
   const controller = controllerOf(by)
   const { namespace, name } = subject
-  if (answer === 'recorded') deps.hearing?.(controller)?.eventRecorded?.({ controller, namespace, name, reason })
+  if (answer === 'recorded') deps.observerOf?.(controller)?.eventRecorded?.({ controller, namespace, name, reason })
   if (about === undefined) await notify(deps, { by, subject, target, event, identity })
 }
 

@@ -19,7 +19,7 @@ import { identityHash, PATIENCE, writeEvent } from '../../kube/events.ts'
 import { hurried } from '../../kube/hurried-client.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
-import type { Notifier, Receiver, ToldEvent } from '../notifier.ts'
+import type { Notifier, Receiver, NotifiedEvent } from '../notifier.ts'
 import { followedKind } from './kinds.ts'
 import { isCancellation, toFailure } from './own-calls.ts'
 
@@ -55,7 +55,7 @@ export async function notify(deps: Deps, { by, subject, target, event, identity 
 }
 
 /** A notifier that meets a bug keeps the others, and the pass, from nothing. */
-function receiversOf({ log }: Deps, notifier: Notifier, told: ToldEvent): readonly Receiver[] {
+function receiversOf({ log }: Deps, notifier: Notifier, told: NotifiedEvent): readonly Receiver[] {
   try {
     return notifier.receivers(told)
   } catch (error) {

@@ -37,7 +37,7 @@ import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
-import { isFurtherTry } from '../which-try.ts'
+import { isRetry } from '../attempt.ts'
 import { whileWaitedFor } from './cut-off.ts'
 import { fitStates, refuseTooLarge } from './fit-states.ts'
 import { followedKind, nameOf } from './kinds.ts'
@@ -58,7 +58,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
    */
   async observeLevel(input) {
     const controller = controllerOf(input.by)
-    deps.hearing?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
+    deps.observerOf?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
     // From here on its time is measured (O4).
     await whileWaitedFor(() => deps.journal.touch(input.by))
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
@@ -133,7 +133,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   // O4
   const added = await whileWaitedFor(() => replaceSubscriptions(deps.db, level, wanted, deps.now()))
-  const isAgain = isFurtherTry()
+  const isAgain = isRetry()
   const asked = requests.filter(({ query }) => query.query.lazy !== true)
   const read = await Promise.all(
     asked.map((request) =>

@@ -33,7 +33,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
     })
     await endTurn(deps, by, subject)
     const controller = controllerOf(by)
-    deps.hearing?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
+    deps.observerOf?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
     if (told === undefined) return
     const identity = [subject.uid, by.runID, told.reason, told.message]
     // Nothing waits for who is told: a pass that meets the fault again tells it again.

@@ -8,7 +8,7 @@ import { ApplicationFailure } from '@temporalio/common'
 
 import type { Fault } from '../../../workflows/kit/index.ts'
 import { isFinal, KubeError } from '../../kube/errors.ts'
-import { isLastTry } from '../which-try.ts'
+import { isLastAttempt } from '../attempt.ts'
 
 // Neither changes within the tries of a call.
 const LASTING_STATUS = new Set([401, 403, 404])
@@ -36,6 +36,6 @@ function faultOf(where: string, error: unknown): Fault | undefined {
     return { code: error.type, message: error.message, retryable: error.nonRetryable !== true }
   if (!(error instanceof KubeError)) return undefined
   const final = isFinal(error)
-  if (!final && !LASTING_STATUS.has(error.status) && !isLastTry()) return undefined
+  if (!final && !LASTING_STATUS.has(error.status) && !isLastAttempt()) return undefined
   return { code: error.reason, message: `${where}: ${error.message}`, retryable: !final }
 }

@@ -124,7 +124,7 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
 
 function heardOf(deps: Deps, by: StatusInput['by'], before: KubeObject, after: KubeObject): void {
   const controller = controllerOf(by)
-  deps.hearing?.(controller)?.statusWritten?.({ controller, before: statusOf(before), after })
+  deps.observerOf?.(controller)?.statusWritten?.({ controller, before: statusOf(before), after })
 }
 
 /** Each field as a whole: what it lacks now goes, and null removes it. Conditions by their types. */

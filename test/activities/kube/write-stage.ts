@@ -5,7 +5,7 @@ import type { LandscaperDeps } from '../../../activities/landscaper/deps.ts'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { createGroupedJournal } from '../../../activities/journal/write/grouped-journal.ts'
-import { AtWork } from '../../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
 import { createLogger } from '../../../worker/server/log.ts'
 import { unexpected } from '../journal/unexpected.ts'
@@ -39,9 +39,9 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const now = () => new Date('2030-01-01T00:00:00Z')
     const log = createLogger('test', 'silent')
     const { db } = database
-    const atWork = new AtWork(now)
+    const inFlightRuns = new InFlightRuns(now)
     const { route, subjectKinds, modes, hosts, controllers } = builtIn
-    const routing = { ...{ route, subjectKinds, modes, hosts, controllers }, contentKey: undefined, now, atWork }
+    const routing = { ...{ route, subjectKinds, modes, hosts, controllers }, contentKey: undefined, now, inFlightRuns }
     const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', routing)
     const parts = { cluster: 'local', kube, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: landscaperDeps({ ...parts, ...routing }) }

@@ -5,7 +5,14 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { Write } from '../../../activities/kube/write.ts'
 import type { WatchedKind } from '../../../workflows/kit/index.ts'
-import { ask, handDown, isRunning, release, remove, withdraw } from '../../../activities/run/children.ts'
+import {
+  addRequest,
+  assignJob,
+  isRunning,
+  removeFinalizer,
+  deleteChild,
+  removeRequest,
+} from '../../../activities/run/children.ts'
 
 const watched: WatchedKind = { apiVersion: 'example.com/v1', kind: 'Part', plural: 'parts', projection: [], hashed: [] }
 const PART = { watched, namespace: 'n', name: 'p', uid: 'uid-p', version: '7' }
@@ -27,7 +34,7 @@ function met(write: Write, current: KubeObject): unknown {
 
 describe('a job that is handed down', () => {
   const before = { jobID: 'one', jobIDFinished: 'one' }
-  const write = handDown({ ...PART, jobID: 'one' }, 'two', { since: 'now', jobID: 'never' })
+  const write = assignJob({ ...PART, jobID: 'one' }, 'two', { since: 'now', jobID: 'never' })
   const patch = { status: { since: 'now', jobID: 'two' } }
 
   it('is one status write on the version that was observed, with what the wing says', () => {
@@ -58,7 +65,7 @@ describe('a request', () => {
   const running = (object: KubeObject) => ({ ...object, status: { jobID: 'one' } })
 
   it('is put on once, while it is meant for the object', () => {
-    const write = ask(PART, STOP, isMeant)
+    const write = addRequest(PART, STOP, isMeant)
     const patch = { metadata: { annotations: { [STOP.annotation]: 'stop' } } }
     expect(write).toMatchObject({ verb: 'patch', version: '7', patch })
     expect(met(write, running(part()))).toEqual(patch)
@@ -68,7 +75,7 @@ describe('a request', () => {
   })
 
   it('is taken off while it is meant for the object, and another one stays', () => {
-    const write = withdraw(PART, STOP, isMeant)
+    const write = removeRequest(PART, STOP, isMeant)
     const patch = { metadata: { annotations: { [STOP.annotation]: null } } }
     expect(write).toMatchObject({ verb: 'patch', version: '7', patch })
     expect(met(write, running(asked('stop')))).toEqual(patch)
@@ -81,7 +88,7 @@ describe('a request', () => {
 
 describe('a child that is let go', () => {
   it('loses the finalizer and keeps those of others, also when more came meanwhile', () => {
-    const write = release({ ...PART, finalizers: ['ours', 'theirs'] }, 'ours')
+    const write = removeFinalizer({ ...PART, finalizers: ['ours', 'theirs'] }, 'ours')
     expect(write).toMatchObject({ verb: 'patch', version: '7', patch: { metadata: { finalizers: ['theirs'] } } })
     const now = part({}, { finalizers: ['theirs', 'ours', 'new'] })
     expect(met(write, now)).toEqual({ metadata: { finalizers: ['theirs', 'new'] } })
@@ -90,7 +97,7 @@ describe('a child that is let go', () => {
   })
 
   it('is deleted by uid and version', () => {
-    expect(remove(PART)).toMatchObject({
+    expect(deleteChild(PART)).toMatchObject({
       ...{ verb: 'delete', watched, namespace: 'n', name: 'p' },
       ...{ uid: 'uid-p', version: '7' },
     })

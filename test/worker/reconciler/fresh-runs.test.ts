@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { AtWork } from '../../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
 import { FreshRuns } from '../../../worker/reconciler/fresh-runs.ts'
 
 const RUN = 'widget/ns/a/u1'
 const MOST = 6
 const LONGEST_MS = 10_000
 
-let atWork: AtWork
+let inFlightRuns: InFlightRuns
 let begun: string[]
 let fresh: FreshRuns
 beforeEach(() => {
   vi.useFakeTimers()
-  atWork = new AtWork(() => new Date())
+  inFlightRuns = new InFlightRuns(() => new Date())
   begun = []
-  fresh = new FreshRuns({ atWork, begun: () => Promise.resolve(begun) })
+  fresh = new FreshRuns({ inFlightRuns, begun: () => Promise.resolve(begun) })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -35,7 +35,7 @@ describe('a run that was started', () => {
     const wait = started()
     await vi.advanceTimersByTimeAsync(1000)
     expect([wait.isOver, fresh.free]).toEqual([false, MOST - 1])
-    atWork.acts(RUN)
+    inFlightRuns.callStarted(RUN)
     await vi.advanceTimersByTimeAsync(0)
     expect([wait.isOver, fresh.free]).toEqual([true, MOST])
   })
@@ -59,7 +59,7 @@ describe('a run that was started', () => {
           late.push(workflowID)
         },
       })
-    atWork.acts('begun')
+    inFlightRuns.callStarted('begun')
     fresh.forget('refused')
     await vi.advanceTimersByTimeAsync(LONGEST_MS - 1)
     expect(late).toEqual([])
@@ -70,7 +70,7 @@ describe('a run that was started', () => {
   it('gives back the places of all who wait for it', async () => {
     const waits = [started(), started()]
     fresh.forget(RUN)
-    atWork.acts(RUN)
+    inFlightRuns.callStarted(RUN)
     waits.push(started())
     await vi.advanceTimersByTimeAsync(LONGEST_MS)
     expect(waits.map(({ isOver }) => isOver)).toEqual([true, true, true])

@@ -12,8 +12,8 @@ import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { type DryRun, dryRun, type DryWrite } from '../../../activities/kube/dry-run.ts'
 import { KubeError, toApplicationFailure } from '../../../activities/kube/errors.ts'
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
-import { AtWork } from '../../../activities/run/at-work.ts'
-import type { ForeseenWork } from '../../../activities/run/foresight.ts'
+import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
+import type { ItemPreview } from '../../../activities/run/preview.ts'
 import {
   done,
   type ForeseenJob,
@@ -45,7 +45,7 @@ export interface Rehearsed {
   readonly writes: readonly DryWrite[]
   readonly jobs: readonly ForeseenJob[]
   /** What deployers would do, by the name of the item's object and its namespace. */
-  readonly works: readonly (ForeseenWork & { readonly namespace: string })[]
+  readonly works: readonly (ItemPreview & { readonly namespace: string })[]
   /** Those that were read, or are in the files. */
   readonly secrets: readonly KubeObject[]
   readonly incidental: readonly string[]
@@ -68,7 +68,7 @@ export async function rehearse(
   try {
     const applied = await applyAll(room, documents, namespace)
     const jobs: ForeseenJob[] = []
-    const works: (ForeseenWork & { readonly namespace: string })[] = []
+    const works: (ItemPreview & { readonly namespace: string })[] = []
     for (const one of applied) {
       if (one.refused !== undefined) continue
       const controller = controllerOf(one.object)
@@ -122,7 +122,13 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
   const now = () => new Date()
   const { controllers, subjectKinds, modes, route } = builtIn
   const deps = {
-    ...{ cluster: 'local', kube: room.client, ...noJournal(), objects: new ObjectCache(), atWork: new AtWork(now) },
+    ...{
+      cluster: 'local',
+      kube: room.client,
+      ...noJournal(),
+      objects: new ObjectCache(),
+      inFlightRuns: new InFlightRuns(now),
+    },
     ...{ controllers, subjectKinds, modes, route, contentKey: undefined, now },
     log: { info: () => undefined, warn: () => undefined },
   }

@@ -8,7 +8,7 @@ import proto from '@temporalio/proto'
 import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker'
 
 import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
-import { misfitIn } from '../../../activities/run/stuck-reports.ts'
+import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
 import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable, sealedBy } from './history-events.ts'
@@ -98,7 +98,7 @@ const FAILURE = /message: "((?:[^"\\]|\\.)+)"/
 
 /** The sentence in what the SDK says. */
 export function replayError(message: string): string {
-  return misfitIn(message.includes('[TMPRL1100]') ? message : (FAILURE.exec(message)?.[1] ?? message))
+  return nondeterminismIn(message.includes('[TMPRL1100]') ? message : (FAILURE.exec(message)?.[1] ?? message))
 }
 
 let isQuiet = false

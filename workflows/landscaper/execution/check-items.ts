@@ -38,9 +38,9 @@ function inWords(defect: NodeDefect, name: string, known: string): string {
 export async function checkEdits(pass: ExecutionPass): Promise<Outcome> {
   const outcome = checkItems(pass)
   if (outcome.faults.length === 0) return outcome
-  const atWork = () => pass.state.deployItems.filter((item) => isAtWork(pass, item))
-  const taken = await takeUpItems(pass, atWork())
-  const running = atWork()
+  const inFlightRuns = () => pass.state.deployItems.filter((item) => isAtWork(pass, item))
+  const taken = await takeUpItems(pass, inFlightRuns())
+  const running = inFlightRuns()
   if (running.length === 0) return outcome
   const waiting = stop(`the items were edited and cannot work; waiting for the running ones: ${names(running)}`)
   return joinOutcomes(waiting, taken)

@@ -11,7 +11,7 @@ import { isFinal } from '../../../kube/errors.ts'
 import { isReleased, targetView } from '../../../kube/views.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { type Patch, PARALLEL_WRITES, type Writer, writeAll } from '../../../kube/write.ts'
-import { inTime } from '../../../run/call-time.ts'
+import { processInTime } from '../../../run/process-in-time.ts'
 import { internalProblem, reportOf } from './deploy-errors.ts'
 import { DeployError, type Deployer, isQuick, type QuickAnswer, type QuickDeployer } from './deployer.ts'
 import { type ExportFailure, exportName, type ItemExport, writeExports } from './item-export.ts'
@@ -76,7 +76,7 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     const decided = all
       .filter((object) => uids.has(object.metadata.uid))
       .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
-    const { results, left } = await inTime(deps, decided, (part) => carryOut(deps, { by, jobID }, part))
+    const { results, left } = await processInTime(deps, decided, (part) => carryOut(deps, { by, jobID }, part))
     return { ...result(deps, by, results), left: left.map(({ object }) => object.metadata.uid) }
   },
 })

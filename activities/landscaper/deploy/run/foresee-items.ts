@@ -11,7 +11,7 @@ import { dryRun, type DryRun } from '../../../kube/dry-run.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import type { ForeseenWork, Foresight } from '../../../run/foresight.ts'
+import type { ItemPreview, Preview } from '../../../run/preview.ts'
 import { dataOf } from '../../customer.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
@@ -22,7 +22,7 @@ const AT_ONCE = 8
 /** A cluster that does not answer is told of. */
 const LONGEST_MS = 20_000
 
-export function foresight(deps: LandscaperDeps, deployers: readonly Deployer[]): Foresight {
+export function foresight(deps: LandscaperDeps, deployers: readonly Deployer[]): Preview {
   return {
     incidental: [
       `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
@@ -45,7 +45,7 @@ async function foreseeItem(
   deps: LandscaperDeps,
   deployers: readonly Deployer[],
   { namespace, name }: Named,
-): Promise<ForeseenWork> {
+): Promise<ItemPreview> {
   const item = await readObject(deps, deployItemKind, namespace, name)
   if (item === undefined) return { name, unknown: 'it is not there', writes: [] }
   const deployer = deployers.find(({ type }) => type === item.spec.type)
@@ -64,7 +64,7 @@ async function foreseeItem(
   }
 }
 
-function wouldWrite({ spec }: DeployItem, targets: readonly DryRun[]): Pick<ForeseenWork, 'target' | 'writes'> {
+function wouldWrite({ spec }: DeployItem, targets: readonly DryRun[]): Pick<ItemPreview, 'target' | 'writes'> {
   const writes = targets.flatMap((one) => one.writes())
   return { ...(spec.target !== undefined && { target: spec.target.name }), writes }
 }

@@ -13,7 +13,7 @@ import { fieldManagerOf } from '../../../kube/field-manager.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { targetView } from '../../../kube/views.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
-import { isAsked, withdraw } from '../../../run/children.ts'
+import { hasRequest, removeRequest } from '../../../run/children.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { RETRY } from '../../requests.ts'
@@ -41,7 +41,7 @@ export const retryActivities = (deps: LandscaperDeps) => ({
     // A deployer of others would never take back what is told of the job.
     const version = isTypeBuiltIn(type) ? await told(deps, input) : input.version
     const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
-    const write = withdraw({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
+    const write = removeRequest({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
     const [answer] = await writeAll(deps, { ...by, step: 'forgetRetry', fieldManager: fieldManagerOf(by) }, [write])
     if (answer?.result === 'failed') throw answer.error
     return answer?.result === 'ok' ? deployItemView(answer.object, by, deps) : undefined
@@ -54,7 +54,7 @@ async function told(deps: LandscaperDeps, { by, subject, jobID, version }: Forge
   const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST
   const now = deps.now().toISOString()
   const patchOf = (current: DeployItem): Patch | 'superseded' =>
-    current.metadata.uid === uid && targetView(current).jobID === jobID && isAsked(current, RETRY)
+    current.metadata.uid === uid && targetView(current).jobID === jobID && hasRequest(current, RETRY)
       ? retried(current, trust, now)
       : 'superseded'
   const found = await readObject(deps, deployItemKind, namespace, name)

@@ -6,7 +6,7 @@ import { isTypeServed } from '../../../../workflows/landscaper/deploy-item/serve
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { readFamily, readSubject } from '../../../kube/read-family.ts'
-import { declaredChildren, observed } from '../../../run/observe.ts'
+import { declaredChildren, observe } from '../../../run/observe.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
 /** Whose run asks. */
@@ -23,7 +23,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
    * @throws retryable failures of the API server and the journal.
    */
   async observeDeployItem({ by, subject }: Observer): Promise<DeployItemView | undefined> {
-    const item = await observed(deps, by, readSubject(deps, deployItemKind, subject))
+    const item = await observe(deps, by, readSubject(deps, deployItemKind, subject))
     return item && deployItemView(item, by, deps)
   },
 })

@@ -19,7 +19,7 @@ import { listNow } from '../../../kube/read-family.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { secretResource } from '../../../kube/secrets.ts'
 import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
-import { finalizerPatch, reguard } from '../../../run/finalize.ts'
+import { finalizerPatch, finalizerPatchAfterConflict } from '../../../run/finalize.ts'
 import type { TargetObjects } from './target-cluster.ts'
 import { keepsTargets, targetsOf } from './target-users.ts'
 
@@ -123,7 +123,9 @@ function addition(watched: WatchedKind, object: KubeObject): Write {
   return {
     ...{ verb: 'patch', watched, ...placeOf(object), patch: finalizerPatch(IN_USE_FINALIZER, finalizers, true) },
     reapply: (current) =>
-      current.metadata.deletionTimestamp === undefined ? reguard(current, uid, IN_USE_FINALIZER, true) : 'superseded',
+      current.metadata.deletionTimestamp === undefined
+        ? finalizerPatchAfterConflict(current, uid, IN_USE_FINALIZER, true)
+        : 'superseded',
   }
 }
 
@@ -133,7 +135,7 @@ function removal(watched: WatchedKind, object: KubeObject): Write {
     ...{ verb: 'patch', watched, ...placeOf(object) },
     patch: withoutAnnotation(finalizerPatch(IN_USE_FINALIZER, finalizers, false), object),
     reapply(current) {
-      const again = reguard(current, uid, IN_USE_FINALIZER, false)
+      const again = finalizerPatchAfterConflict(current, uid, IN_USE_FINALIZER, false)
       return typeof again === 'string' ? again : withoutAnnotation(again, current)
     },
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { openNotifiers } from '../../../../activities/chaos/notifiers/open.ts'
-import type { ToldEvent } from '../../../../activities/run/notifier.ts'
+import type { NotifiedEvent } from '../../../../activities/run/notifier.ts'
 import { readNotifierConfig } from '../../../../workflows/chaos/notifier-config.ts'
 import type { ActivityError, Notice } from '../../../../workflows/kit/index.ts'
 import { Receiver } from '../../../support/chaos/receiver.ts'
@@ -37,7 +37,7 @@ function file(name: string, text: string): string {
 
 const subject = { kind: 'Disruption', namespace: 'shop', name: 'slow', uid: 'u1' }
 
-function event(more: Partial<ToldEvent> = {}): ToldEvent {
+function event(more: Partial<NotifiedEvent> = {}): NotifiedEvent {
   const told = { type: 'Normal', reason: 'Finished', message: 'all is undone' } as const
   return { controller: 'disruption', subject, ...told, at: new Date(0), object: undefined, ...more }
 }

@@ -1,5 +1,5 @@
 // What one call of an activity has no time for is asked for again, in the same pass: of thousands of items none is forgotten, and none is done twice.
-// Source: activities/run/call-time.ts.
+// Source: activities/run/process-in-time.ts.
 
 import { describe, expect, it } from 'vitest'
 

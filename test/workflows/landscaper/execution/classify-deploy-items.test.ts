@@ -74,8 +74,8 @@ describe('the items of an execution that goes forward', () => {
 
   it('are each in exactly one class', () => {
     fc.assert(
-      fc.property(anyObjects, fc.subarray(NAMES), fc.subarray(NAMES), (objects, wanted, atWork) => {
-        const isAtWork = (uid: string) => atWork.some((name) => uid === `uid-${name}`)
+      fc.property(anyObjects, fc.subarray(NAMES), fc.subarray(NAMES), (objects, wanted, inFlightRuns) => {
+        const isAtWork = (uid: string) => inFlightRuns.some((name) => uid === `uid-${name}`)
         const items = itemsOf(objects).filter(({ name }) => wanted.includes(name))
         const classes = classifyDeployItems(items, objects, JOB, isAtWork)
         const { succeeded, failed, running, ready, blocked, orphans } = classes
@@ -111,8 +111,8 @@ describe('the items of an execution that is deleted', () => {
 
   it('are each in exactly one class', () => {
     fc.assert(
-      fc.property(anyObjects, fc.subarray(NAMES), (objects, atWork) => {
-        const isAtWork = (uid: string) => atWork.some((name) => uid === `uid-${name}`)
+      fc.property(anyObjects, fc.subarray(NAMES), (objects, inFlightRuns) => {
+        const isAtWork = (uid: string) => inFlightRuns.some((name) => uid === `uid-${name}`)
         const { failed, running, ready, blocked } = classifyForDeletion(objects, JOB, isAtWork)
         const all = [...failed, ...running, ...ready, ...blocked].map(({ item }) => item)
         expect(all.toSorted()).toEqual(objects.map(({ item }) => item).toSorted())

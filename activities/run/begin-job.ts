@@ -1,7 +1,7 @@
-// The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
-// Source: docs/architecture.md "A root's new job".
+// The activity that begins a job of a subject without a parent: it writes the job ID and the first phase with optimistic locking, so exactly one run gets
+// the job. Source: docs/architecture.md "A root's new job".
 //
-//   N1. Whatever the server does not say, the write holds a workflow task for some seconds, and no longer: the next pass comes by its back-off.
+//   N1. The write occupies a workflow task for at most 20 s, also if the API server does not answer. Then the next pass comes after the back-off.
 
 import type {
   AskingTarget,
@@ -20,35 +20,35 @@ import { targetView } from '../kube/views.ts'
 import { fieldManagerOf } from '../kube/field-manager.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
-import { LONG_MS } from './rest.ts'
+import { SLOW_CALL_MS } from './slow-call-back-off.ts'
 
 export interface BeginInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** What the pass observed, idle and triggered; or what the run was started for. */
+  /** The target as the pass observed it, idle and triggered, or as it was when the run was started. */
   readonly target: AskingTarget
 }
 
 export interface BegunTarget extends TargetView {
-  /** False: an earlier try of it did. */
+  /** False: an earlier attempt of this activity wrote the job ID. */
   readonly wrote: boolean
 }
 
 // N1. Longer than the API server waits for a webhook by default.
-const PATIENCE: Patience = { requestMs: 12_000, totalMs: 20_000 }
+const DEADLINES: Patience = { requestMs: 12_000, totalMs: 20_000 }
 
-export const beginActivities = (lasting: Deps, patience: Patience = PATIENCE) => ({
+export const beginActivities = (processDeps: Deps, deadlines: Patience = DEADLINES) => ({
   /**
-   * Writes job ID and first phase, on the version that the pass observed. After a conflict it goes on only if the job ID is ours already,
-   * or the object is still idle and triggered.
+   * Writes the job ID and the first phase on the version that the pass observed. After a conflict it continues only if the object already has this job
+   * ID, or is still idle and triggered.
    *
-   * @returns the target as it is now, and whether this write began the job; undefined when another run has the job or the object is gone.
-   * @throws failures of the API server; one that took long is not tried again within the task.
+   * @returns the current target, and whether this attempt wrote the job ID; undefined if another run has the job or the object does not exist.
+   * @throws failures of the API server. A failure after more than SLOW_CALL_MS is not retried within the workflow task.
    */
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<BegunTarget | undefined> {
-    const begunAt = performance.now()
-    const deps = { ...lasting, kube: hurried(lasting.kube, patience) }
+    const startedAt = performance.now()
+    const deps = { ...processDeps, kube: hurried(processDeps.kube, deadlines) }
     const now = deps.now().toISOString()
     const controller = jobController(deps, by)
     const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
@@ -59,12 +59,13 @@ export const beginActivities = (lasting: Deps, patience: Patience = PATIENCE) =>
         name: subject.name,
         version: target.version,
         patch: firstStatus(controller, target, jobID, now),
-        reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, controller }, now),
+        reapply: (current) =>
+          patchAfterConflict(current, { uid: subject.uid, jobID, before: target.jobID, controller }, now),
       },
     ])
     if (answer?.result === 'failed') {
       const { error } = answer
-      throw performance.now() - begunAt > LONG_MS && !isFinal(error) ? laterFailure(error) : error
+      throw performance.now() - startedAt > SLOW_CALL_MS && !isFinal(error) ? laterFailure(error) : error
     }
     return answer?.result === 'ok' ? { ...targetView(answer.object), wrote: answer.wrote } : undefined
   },
@@ -73,12 +74,12 @@ export const beginActivities = (lasting: Deps, patience: Patience = PATIENCE) =>
 interface Beginning {
   readonly uid: string
   readonly jobID: string
-  /** The job that the pass observed. */
+  /** The job ID that the pass observed. */
   readonly before: string | undefined
   readonly controller: JobModeController
 }
 
-function rebegin(
+function patchAfterConflict(
   current: KubeObject,
   { uid, jobID, before, controller }: Beginning,
   now: string,
@@ -86,9 +87,9 @@ function rebegin(
   if (current.metadata.uid !== uid) return 'superseded'
   const { jobID: found, jobIDFinished } = targetView(current)
   if (found === jobID) return 'done'
-  // Whoever began without an owner has none: it was looked for when the run was started.
+  // Only subjects without an owner begin a job this way; the dispatcher checked the owner before it started the run.
   const wanted = controller.wantedRun(current, true)
-  // A job that came and went meanwhile may have been this one: another trigger needs another ID.
+  // A job that started and ended since the pass may have been this one: a new trigger needs a new job ID.
   const isAsked = 'jobID' in wanted && wanted.jobID === undefined && wanted.isJobless !== true
   return found === before && isIdle({ jobID: found, jobIDFinished }) && isAsked
     ? firstStatus(controller, { ...targetView(current), begun: wanted.begun?.(now) }, jobID, now)

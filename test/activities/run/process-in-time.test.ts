@@ -3,7 +3,7 @@
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { describe, expect, it } from 'vitest'
 
-import { inTime } from '../../../activities/run/call-time.ts'
+import { processInTime } from '../../../activities/run/process-in-time.ts'
 
 const NUMBERS = Array.from({ length: 350 }, (_, index) => index)
 
@@ -16,7 +16,7 @@ async function course(partMs: number) {
     parts.push(part.length)
     return Promise.resolve(part)
   }
-  const { results, left } = await inTime({ now: () => new Date(ms) }, NUMBERS, work)
+  const { results, left } = await processInTime({ now: () => new Date(ms) }, NUMBERS, work)
   return { parts, done: results.flat(), left }
 }
 
@@ -35,7 +35,7 @@ describe('the work of a call', () => {
 
   it('is nothing without elements', async () => {
     const work = () => Promise.reject(new Error('not expected'))
-    expect(await inTime({ now: () => new Date() }, [], work)).toEqual({ results: [], left: [] })
+    expect(await processInTime({ now: () => new Date() }, [], work)).toEqual({ results: [], left: [] })
   })
 
   it('goes no further when the call is cancelled: another try is at it already', async () => {
@@ -47,7 +47,7 @@ describe('the work of a call', () => {
       return Promise.resolve()
     }
     const call = { cancellationSignal: controller.signal } as unknown as Context
-    const ran = asyncLocalStorage.run(call, () => inTime({ now: () => new Date() }, NUMBERS, work))
+    const ran = asyncLocalStorage.run(call, () => processInTime({ now: () => new Date() }, NUMBERS, work))
     await expect(ran).rejects.toThrow('timed out')
     expect(done).toEqual(NUMBERS.slice(0, 100))
   })

@@ -1,28 +1,31 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 
-import { AtWork } from '../../../activities/run/at-work.ts'
+import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
 
 const START = Date.UTC(2030, 0, 1)
 const RUN = 'installation/ns/shop/u1/job'
 
 let ms: number
-let atWork: AtWork
+let inFlightRuns: InFlightRuns
 beforeEach(() => {
   ms = 0
-  atWork = new AtWork(() => new Date(START + ms))
+  inFlightRuns = new InFlightRuns(() => new Date(START + ms))
 })
 
 /** 'seen', 'signal', or in how many milliseconds the wake comes again. `passes`: as the run's row counts them. */
 function wake({ version = 1, passes = 1, uid = 'u1', seq = 1 } = {}): string | number {
-  const met = atWork.meets({ controller: 'installation', uid, job_id: '', version, seq }, { workflow_id: RUN, passes })
+  const met = inFlightRuns.routeWake(
+    { controller: 'installation', uid, job_id: '', version, seq },
+    { workflow_id: RUN, passes },
+  )
   return typeof met === 'string' ? met : met.getTime() - START - ms
 }
 
 describe('a run that waits', () => {
   it('is signalled', () => {
     expect(wake()).toBe('signal')
-    atWork.looks(RUN)
-    expect(atWork.settles(RUN).woken).toBe(false)
+    inFlightRuns.passStarted(RUN)
+    expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
     ms = 1000
     expect(wake()).toBe('signal')
   })
@@ -53,20 +56,20 @@ describe('a run that waits', () => {
   })
 
   it('may be at work as soon as it is started', () => {
-    atWork.starts(RUN)
+    inFlightRuns.runStarted(RUN)
     ms = 10
     expect(wake()).toBe(90)
   })
 })
 
 describe('a run that is at work', () => {
-  beforeEach(() => atWork.looks(RUN))
+  beforeEach(() => inFlightRuns.passStarted(RUN))
 
   it('hears of its wakes when it settles; they come again later, and are done with when a look has seen them', () => {
     expect([wake(), wake({ uid: 'item', version: 2 })]).toEqual([2000, 2000])
-    expect(atWork.settles(RUN)).toEqual({ woken: true, wokenBy: [1] })
-    atWork.looks(RUN)
-    expect(atWork.settles(RUN)).toEqual({ woken: false })
+    expect(inFlightRuns.passSettled(RUN)).toEqual({ woken: true, wokenBy: [1] })
+    inFlightRuns.passStarted(RUN)
+    expect(inFlightRuns.passSettled(RUN)).toEqual({ woken: false })
     ms = 2000
     expect(wake({ passes: 2 })).toBe('seen')
     expect(wake({ passes: 2, uid: 'item', version: 2 })).toBe('seen')
@@ -76,16 +79,16 @@ describe('a run that is at work', () => {
 
   it('has seen what came before it looked', () => {
     wake()
-    atWork.looks(RUN)
-    expect(atWork.settles(RUN).woken).toBe(false)
+    inFlightRuns.passStarted(RUN)
+    expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
     expect(wake({ passes: 2 })).toBe('seen')
   })
 
   it('is signalled when another process has looked, too: what is at work here may be a ghost', () => {
     wake()
-    atWork.settles(RUN)
-    atWork.looks(RUN)
-    atWork.settles(RUN)
+    inFlightRuns.passSettled(RUN)
+    inFlightRuns.passStarted(RUN)
+    inFlightRuns.passSettled(RUN)
     ms = 2000
     expect(wake({ passes: 3 })).toBe('signal')
   })
@@ -93,16 +96,16 @@ describe('a run that is at work', () => {
   it('is noted again as long as it is at work, and signalled two seconds after the last that it did', () => {
     expect(wake()).toBe(2000)
     ms = 1999
-    atWork.acts(RUN)('done')
+    inFlightRuns.callStarted(RUN)('done')
     ms = 3998
     expect(wake()).toBe(2000)
     ms = 3999
     expect(wake()).toBe('signal')
-    atWork.acts('installation/ns/other/u2/job')('done')
+    inFlightRuns.callStarted('installation/ns/other/u2/job')('done')
   })
 
   it('is noted as long as one of its calls goes on, but not for ever', () => {
-    const ended = atWork.acts(RUN)
+    const ended = inFlightRuns.callStarted(RUN)
     ms = 29_999
     expect(wake()).toBe(2000)
     ended('done')
@@ -110,8 +113,8 @@ describe('a run that is at work', () => {
     expect(wake()).toBe(2000)
     ms = 31_999
     expect(wake()).toBe('signal')
-    atWork.looks(RUN)
-    atWork.acts(RUN)
+    inFlightRuns.passStarted(RUN)
+    inFlightRuns.callStarted(RUN)
     ms = 61_999
     expect(wake({ version: 2, passes: 2 })).toBe('signal')
   })
@@ -121,67 +124,71 @@ describe('a run that is at work', () => {
     const later = items.map((item) => Number(wake(item)))
     expect(later.slice(0, 101)).toEqual(Array.from({ length: 101 }, () => 2000))
     expect(later.slice(101)).toEqual(Array.from({ length: 4899 }, (_, index) => 2010 + index * 10))
-    expect(atWork.settles(RUN).woken).toBe(true)
-    atWork.looks(RUN)
+    expect(inFlightRuns.passSettled(RUN).woken).toBe(true)
+    inFlightRuns.passStarted(RUN)
     for (const item of items) expect(wake({ ...item, passes: 2 })).toBe('seen')
   })
 
   it('waits after its settle, whatever it does beside its passes', () => {
-    atWork.settles(RUN)
-    atWork.acts(RUN)('done')
+    inFlightRuns.passSettled(RUN)
+    inFlightRuns.callStarted(RUN)('done')
     expect(wake()).toBe('signal')
   })
 
   it('is not held in its task by one who touches its object without end', () => {
     wake()
-    expect(atWork.settles(RUN).woken).toBe(true)
-    atWork.looks(RUN)
+    expect(inFlightRuns.passSettled(RUN).woken).toBe(true)
+    inFlightRuns.passStarted(RUN)
     expect(wake({ version: 2, passes: 2 })).toBe(100)
-    expect(atWork.settles(RUN).woken).toBe(false)
+    expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
     ms = 100
     expect(wake({ version: 2, passes: 2 })).toBe('signal')
-    atWork.looks(RUN)
+    inFlightRuns.passStarted(RUN)
     expect(wake({ version: 3, passes: 3 })).toBe(2000)
   })
 
   it('is forgotten when it ends', () => {
     wake()
-    atWork.ends(RUN)
-    expect(atWork.settles(RUN).woken).toBe(false)
+    inFlightRuns.runEnded(RUN)
+    expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
     expect(wake()).toBe('signal')
   })
 })
 
 it('remembers so many runs only', () => {
-  atWork.looks(RUN)
-  for (let index = 0; index < 10_000; index++) atWork.looks(`installation/ns/shop/${index}/job`)
+  inFlightRuns.passStarted(RUN)
+  for (let index = 0; index < 10_000; index++) inFlightRuns.passStarted(`installation/ns/shop/${index}/job`)
   expect(wake()).toBe('signal')
 })
 
 describe('a call that held the task of its run', () => {
   it('counts where it came to nothing: once, and the longest of the pass', () => {
-    const [short, long, fine] = [atWork.acts(RUN), atWork.acts(RUN), atWork.acts(RUN)]
+    const [short, long, fine] = [
+      inFlightRuns.callStarted(RUN),
+      inFlightRuns.callStarted(RUN),
+      inFlightRuns.callStarted(RUN),
+    ]
     ms = 5000
     short('failed')
     ms = 28_000
     long('failed')
     ms = 29_000
     fine('done')
-    atWork.looks(RUN)
-    expect([atWork.takeHeldMs(RUN), atWork.takeHeldMs(RUN)]).toEqual([28_000, 0])
-    atWork.acts(RUN)('failed')
-    expect(atWork.takeHeldMs(RUN)).toBe(0)
+    inFlightRuns.passStarted(RUN)
+    expect([inFlightRuns.takeSlowestCallMs(RUN), inFlightRuns.takeSlowestCallMs(RUN)]).toEqual([28_000, 0])
+    inFlightRuns.callStarted(RUN)('failed')
+    expect(inFlightRuns.takeSlowestCallMs(RUN)).toBe(0)
   })
 
   it('counts also when it has been given up, and is forgotten with a pass that came to something', () => {
-    atWork.looks(RUN)
-    const endless = atWork.acts(RUN)
+    inFlightRuns.passStarted(RUN)
+    const endless = inFlightRuns.callStarted(RUN)
     ms = 30_000
-    expect(atWork.takeHeldMs(RUN)).toBe(30_000)
+    expect(inFlightRuns.takeSlowestCallMs(RUN)).toBe(30_000)
     ms = 90_000
-    expect(atWork.takeHeldMs(RUN)).toBe(0)
+    expect(inFlightRuns.takeSlowestCallMs(RUN)).toBe(0)
     endless('failed')
-    atWork.settles(RUN)
-    expect(atWork.takeHeldMs(RUN)).toBe(0)
+    inFlightRuns.passSettled(RUN)
+    expect(inFlightRuns.takeSlowestCallMs(RUN)).toBe(0)
   })
 })

@@ -1,9 +1,9 @@
-// When a settle that the API server does not let through gives its workflow task back. Source: activities/run/give-back.ts.
+// When a settle that the API server does not let through gives its workflow task back. Source: activities/run/requeue-pass.ts.
 
 import { describe, expect, it } from 'vitest'
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { KubeError } from '../../../activities/kube/errors.ts'
-import { isGivenBack } from '../../../activities/run/give-back.ts'
+import { shouldRequeue } from '../../../activities/run/requeue-pass.ts'
 import { SHORT_TRIES } from '../../../workflows/kit/index.ts'
 
 const INPUT = {
@@ -18,7 +18,7 @@ function givenBack(
 ): boolean {
   const error = new KubeError('no', { status: 401, reason: 'Unauthorized', retryAfterMs })
   const call: unknown = { info: { attempt } }
-  return asyncLocalStorage.run(call as Context, () => isGivenBack({ ...INPUT, refusals }, error, tookMs))
+  return asyncLocalStorage.run(call as Context, () => shouldRequeue({ ...INPUT, refusals }, error, tookMs))
 }
 
 describe('a settle that fails', () => {

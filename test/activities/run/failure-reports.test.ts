@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { bugReport, misfitIn, problemReport, thrownAt } from '../../../activities/run/stuck-reports.ts'
+import { bugReport, nondeterminismIn, problemReport, thrownAt } from '../../../activities/run/failure-reports.ts'
 
 const FOLDER = '/home/me/shop'
 const STACK = [
@@ -68,7 +68,7 @@ describe('what does not fit', () => {
   it('is the sentence in what Temporal says', () => {
     const told =
       'failed: Failure { message: "[TMPRL1100] Nondeterminism error: \\"applyLevel\\" is not \\"readLevel\\"", source: "" }'
-    expect(misfitIn(told)).toBe('"applyLevel" is not "readLevel"')
-    expect(misfitIn('something else')).toBe('something else')
+    expect(nondeterminismIn(told)).toBe('"applyLevel" is not "readLevel"')
+    expect(nondeterminismIn('something else')).toBe('something else')
   })
 })

@@ -1,0 +1,24 @@
+// What a wing contributes to `pawl plan -f` in addition to the plans of its controllers.
+
+import type { DryWrite } from '../kube/dry-run.ts'
+
+/** Effects of applied manifests on other clusters, and how they are shown to users. */
+export interface Preview {
+  /** Previews the named children that deployers process. Writes nothing. */
+  foreseeItems(namespace: string, names: readonly string[]): Promise<readonly ItemPreview[]>
+  /** Fields that differ from job to job and are not shown, as paths with dots. An annotation or label is one name after `metadata.annotations.`. */
+  readonly incidental: readonly string[]
+  /** Fields whose values are redacted, by kind, in the form of `incidental`. */
+  readonly concealed: Readonly<Record<string, readonly string[]>>
+}
+
+export interface ItemPreview {
+  readonly name: string
+  /** The error with which the item would fail. */
+  readonly problem?: string
+  /** Why the result cannot be predicted. */
+  readonly unknown?: string
+  /** Target of `writes`. */
+  readonly target?: string
+  readonly writes: readonly DryWrite[]
+}
