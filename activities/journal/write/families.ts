@@ -1,6 +1,6 @@
 // What a run's pass has been told of objects and their children, so that its later steps need not ask the journal again.
 //
-//   M1. A look forgets: what came before it, it has to see (at-work.ts). What comes after it is noted, and the next pass looks.
+//   M1. A look forgets: what came before it, it has to see (in-flight-runs.ts). What comes after it is noted, and the next pass looks.
 //   M2. What the run has written since is laid over it; once that is in the journal (ledger.ts) what was remembered is too old, and forgotten.
 //   M3. An object that the run has made itself since its look has no other children than those that it has made: others would be news (M1).
 
