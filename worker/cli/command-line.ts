@@ -12,7 +12,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   worker: async () => (await import('./serve.ts')).workerCommand(),
   webhook: async () => (await import('./serve.ts')).webhookCommand(),
   api: async () => (await import('./serve.ts')).apiCommand(),
-  // It writes the registries that the other commands import, and mends them when a folder they name is gone.
+  // It writes the registries that the other commands import, and repairs them when a folder that they name is missing.
   gen: async () => (await import('./gen.ts')).genCommand(),
   plan: async () => (await import('./plan.ts')).planCommand(),
   get: async () => (await import('./ask/get.ts')).getCommand(),
@@ -34,10 +34,10 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   delete: async () => (await import('./steer/delete.ts')).deleteCommand(),
 }
 
-/** One screen for all commands: what they take, and the second half of what they do, is in their own help. */
+/** Fits all commands on one screen: the help of each command has its arguments and its whole description. */
 const FITTING = {
   subcommandTerm: (command: Command) => command.name(),
-  // `pawl help why` is `pawl why --help`, which is told.
+  // The help already says that `pawl why --help` shows the help of `pawl why`, so `pawl help why` is left out.
   visibleCommands: (command: Command) => new Help().visibleCommands(command).filter((one) => one.name() !== 'help'),
   subcommandDescription: (command: Command) => command.summary() || (command.description().split(/[,:;(]/, 1)[0] ?? ''),
 }
@@ -46,7 +46,7 @@ const EXAMPLES = `
 Examples:
   pawl why inst/shop    why it has failed, or waits`
 
-/** For the scripts of shells; no command of people. */
+/** The completion scripts of shells call it; users do not. */
 const COMPLETE = '__complete'
 
 async function loadCommand(name: string): Promise<Command | undefined> {
@@ -54,7 +54,7 @@ async function loadCommand(name: string): Promise<Command | undefined> {
   return (await import('./wing-commands.ts')).wingCommand(name)
 }
 
-/** All, or the one that is asked for. Registries of wings are loaded by no command of Pawl's own: one of them mends these. */
+/** The names of all commands, or the first argument alone. Pawl's own commands do not load the registries of wings: `pawl gen` repairs these. */
 async function namesFor(first: string | undefined): Promise<readonly string[]> {
   if (first !== undefined && Object.hasOwn(COMMANDS, first)) return [first]
   const { COMMANDS: ofWings } = await import('../../activities/commands.gen.ts')
@@ -63,7 +63,7 @@ async function namesFor(first: string | undefined): Promise<readonly string[]> {
 }
 
 /**
- * The command line with all commands, or with the one that the first argument names. Its options are positional: an option after a command belongs to that
+ * Creates the command line with all commands, or only with the command that the first argument names. Its options are positional: an option after a command belongs to that
  * command, as in `pawl gen types --version v1`.
  */
 export async function createProgram(first: string | undefined): Promise<Command> {
@@ -80,7 +80,7 @@ export async function createProgram(first: string | undefined): Promise<Command>
   }
   const names = await namesFor(first)
   for (const name of names) {
-    // To refuse a word, or to say a version, their names are enough.
+    // The names of the other commands are enough for an error about an unknown command, or for the version.
     const command = isHelp(first) || name === first ? await loadCommand(name) : new Command(name)
     if (command !== undefined) program.addCommand(command)
   }
@@ -89,12 +89,12 @@ export async function createProgram(first: string | undefined): Promise<Command>
   return program
 }
 
-/** What wings have beside commands; their arguments are their own. */
+/** The programs of wings. They parse their arguments themselves. */
 async function wingPrograms() {
   return (await import('../../activities/programs.gen.ts')).PROGRAMS
 }
 
-/** It asks for help, or stands before a command. */
+/** True when the first argument asks for help or is an option. */
 function isHelp(first: string | undefined): boolean {
   if (first === undefined || first === 'help') return true
   return first.startsWith('-') && first !== '--version' && first !== '-V'

@@ -88,7 +88,7 @@ describe('a signature with certificates', () => {
     expect(await problem(signer, [signer], pemOf(root))).toContain('"CN=signer" is issued by "CN=between"')
   })
 
-  it('is refused when it was made by another key than that of the first', async () => {
+  it('is refused when the key of another certificate made it', async () => {
     expect(await problem(stranger, [signer, between], pemOf(root))).toContain('the key of its certificate has not made')
   })
 
