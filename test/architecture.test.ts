@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { importCycles, runtimeClosure } from './architecture/import-graph.ts'
+import { importCycles, packagesAtStart, runtimeClosure } from './architecture/import-graph.ts'
 import { HOSTED, importViolations, rowOf, TABLE } from './architecture/import-table.ts'
 import { foreignWords, isEngine } from './architecture/engine-words.ts'
 import { builtIn } from '../worker/server/registry.ts'
@@ -163,6 +163,22 @@ describe('rendering', () => {
     expect(rendering.length).toBeGreaterThan(10)
     const reached = rendering.flatMap(({ path }) => [...runtimeClosure(sources, path)])
     expect(reached.filter((path) => /^activities\/(?:kube|run|journal)\//.test(path))).toEqual([])
+  })
+})
+
+describe('the start of a process', () => {
+  // Each package costs 0.01 to 0.35 s of CPU at every start of the process. Source: docs/adr/0079.
+  it.each([
+    ['worker/bridge.ts', ['@temporalio/common', 'croner', 'kysely', 'pg', 'pino', 'undici']],
+    [
+      'worker/reconciler.ts',
+      [
+        ...['@temporalio/activity', '@temporalio/client', '@temporalio/common', '@temporalio/proto'],
+        ...['@temporalio/worker', 'croner', 'json-p3', 'kysely', 'pg', 'pino', 'tar-stream', 'undici', 'yaml'],
+      ],
+    ],
+  ])('of %s loads only the packages that it always needs', (main, expected) => {
+    expect(packagesAtStart(sources, main)).toEqual(expected)
   })
 })
 

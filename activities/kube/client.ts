@@ -2,12 +2,16 @@
 //
 // client-node reads the kubeconfig and applies its authentication, but makes a new TLS connection for every call
 // (facts.md: 3.4 times slower) and would wait for one that fell silent. So one pool of our own serves every request.
+//
+//   C1. client-node is loaded only for a kubeconfig that plain-access.ts does not read: its 870 modules take a third of a second of CPU. Source: docs/adr/0079.
 
 import { readFileSync } from 'node:fs'
-import { type DispatcherOptions, HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node'
+import { createRequire } from 'node:module'
+import type * as ClientNode from '@kubernetes/client-node'
 import type { buildConnector } from 'undici'
 import { type HttpClientOptions, HttpKubeClient, type KubeAccess, type KubeClient } from './http-client.ts'
 import { PROBE_AFTER_MS } from './live-agent.ts'
+import { plainAccess } from './plain-access.ts'
 
 export type { KubeClient, KubeConnection, Method, RequestOptions, StreamedResponse } from './http-client.ts'
 
@@ -71,12 +75,33 @@ export interface KubeClientOptions extends HttpClientOptions {
 }
 
 export function createKubeClient(options: KubeClientOptions): KubeClient {
-  return new HttpKubeClient(libraryAccess(options), options)
+  const kubeconfig = textOf(options)
+  const plain = isJson(kubeconfig) ? plainAccess(kubeconfig) : undefined
+  return new HttpKubeClient(plain ?? libraryAccess({ kubeconfig }), options)
 }
 
-/** All that the library understands: exec plugins, providers, proxies. @throws for what is no kubeconfig. */
-export function libraryAccess(options: Pick<KubeClientOptions, 'kubeconfigPath' | 'kubeconfig'>): KubeAccess {
-  const config = loadConfig(options)
+function textOf({ kubeconfig, kubeconfigPath }: KubeClientOptions): string | undefined {
+  return kubeconfig ?? (kubeconfigPath === undefined ? undefined : readFileSync(kubeconfigPath, 'utf8'))
+}
+
+function isJson(text: string | undefined): text is string {
+  try {
+    return text?.trimStart().startsWith('{') === true && typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
+}
+
+/**
+ * All that client-node understands: exec plugins, providers, proxies.
+ *
+ * @param options.kubeconfig undefined: the service account of the pod.
+ * @throws for a text that is not a kubeconfig.
+ */
+export function libraryAccess({ kubeconfig }: { readonly kubeconfig: string | undefined }): KubeAccess {
+  // Synchronous, because a client is made in constructors.
+  const library = createRequire(import.meta.url)('@kubernetes/client-node') as typeof ClientNode
+  const [config, connect] = loadConfig(library, kubeconfig)
   const server = currentCluster(config).server.replace(/\/$/, '')
   const connection = () => {
     const { caFile, caData, tlsServerName, skipTLSVerify } = currentCluster(config)
@@ -91,40 +116,39 @@ export function libraryAccess(options: Pick<KubeClientOptions, 'kubeconfigPath' 
   return {
     ...{ server, connection },
     authenticate: async () => {
-      const context = new RequestContext(server, HttpMethod.GET)
+      const context = new library.RequestContext(server, library.HttpMethod.GET)
       await config.applySecurityAuthentication(context)
-      return { headers: context.getHeaders(), connect: config.connect, dispatcher: context.getDispatcher() }
+      return { headers: context.getHeaders(), connect: connect(), dispatcher: context.getDispatcher() }
     },
   }
 }
 
-/** Says how to connect instead of doing it, unless over a proxy that the kubeconfig names. */
-class TellingConfig extends KubeConfig {
-  connect: buildConnector.BuildOptions = {}
-
-  override createDispatcherOptions(...of: Parameters<KubeConfig['createDispatcherOptions']>): DispatcherOptions {
-    const options = super.createDispatcherOptions(...of)
-    if (options.type === 'proxy')
-      return { ...options, connect: { ...options.connect, keepAliveInitialDelay: PROBE_AFTER_MS } }
-    if (options.type !== 'agent') return options
-    // What is not given is left out of them, which their type does not say.
-    this.connect = options.connect as buildConnector.BuildOptions
-    return { type: 'none' }
+/** The config, and how to connect: it reports that instead of connecting, unless over a proxy that the kubeconfig names. */
+function loadConfig(
+  { KubeConfig }: typeof ClientNode,
+  kubeconfig: string | undefined,
+): [config: ClientNode.KubeConfig, connect: () => buildConnector.BuildOptions] {
+  let connect: buildConnector.BuildOptions = {}
+  class ReportingConfig extends KubeConfig {
+    override createDispatcherOptions(
+      ...of: Parameters<ClientNode.KubeConfig['createDispatcherOptions']>
+    ): ClientNode.DispatcherOptions {
+      const options = super.createDispatcherOptions(...of)
+      if (options.type === 'proxy')
+        return { ...options, connect: { ...options.connect, keepAliveInitialDelay: PROBE_AFTER_MS } }
+      if (options.type !== 'agent') return options
+      // Their type does not say that fields without a value are left out.
+      connect = options.connect as buildConnector.BuildOptions
+      return { type: 'none' }
+    }
   }
+  const config = new ReportingConfig()
+  if (kubeconfig === undefined) config.loadFromCluster()
+  else config.loadFromString(kubeconfig)
+  return [config, () => connect]
 }
 
-function loadConfig({
-  kubeconfigPath,
-  kubeconfig,
-}: Pick<KubeClientOptions, 'kubeconfigPath' | 'kubeconfig'>): TellingConfig {
-  const config = new TellingConfig()
-  if (kubeconfig !== undefined) config.loadFromString(kubeconfig)
-  else if (kubeconfigPath !== undefined) config.loadFromString(readFileSync(kubeconfigPath, 'utf8'))
-  else config.loadFromCluster()
-  return config
-}
-
-function currentCluster(config: KubeConfig) {
+function currentCluster(config: ClientNode.KubeConfig) {
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new Error(`kubeconfig: context "${config.currentContext}" names no cluster`)
   return cluster

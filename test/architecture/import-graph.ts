@@ -34,3 +34,17 @@ export function runtimeClosure(modules: readonly SourceModule[], from: string): 
   walk(from)
   return reached
 }
+
+/** The packages that a program loads before its first call of `import`. */
+export function packagesAtStart(modules: readonly SourceModule[], main: string): readonly string[] {
+  const atStart = modules.map((module) => ({
+    ...module,
+    imports: module.imports.filter(({ called }) => called !== true),
+  }))
+  const closure = runtimeClosure(atStart, main)
+  const loaded = atStart
+    .filter(({ path }) => closure.has(path))
+    .flatMap(({ imports }) => imports.filter(({ target, typeOnly }) => target === undefined && !typeOnly))
+    .map(({ specifier }) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
+  return [...new Set(loaded)].filter((name) => !name.startsWith('node:')).sort()
+}

@@ -3,12 +3,15 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+
+import { findProgram } from '../../worker/program.ts'
+import { createProgram } from '../../worker/cli/command-line.ts'
+import { forEachCommand, runProgram } from '../../worker/cli/usage.ts'
 import { firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/operating.md`, 'utf8')
 
-/** Many processes. */
 let helps: ReadonlyMap<string, Help>
 beforeAll(async () => {
   helps = await readHelps([])
@@ -81,7 +84,16 @@ async function readHelps(path: readonly string[]): Promise<ReadonlyMap<string, H
 }
 
 async function printed(args: readonly string[]): Promise<string> {
-  return (await promisify(execFile)(process.execPath, [`${ROOT}/worker/cli.ts`, ...args])).stdout
+  // A program of a wing prints its own help, in a process.
+  if (findProgram(args[0]) !== undefined)
+    return (await promisify(execFile)(process.execPath, [`${ROOT}/worker/cli.ts`, ...args])).stdout
+  const program = await createProgram(args[0])
+  let text = ''
+  forEachCommand(program, (command) => {
+    command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => 80 })
+  })
+  expect(await runProgram(program, args)).toBe(0)
+  return text
 }
 
 function childrenIn(help: string): readonly string[] {

@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DefaultLogger } from '@temporalio/worker'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 
 import type { Trial, Verdict } from '../../worker/cli/replay/against.ts'
 import type { Comparison } from '../../worker/cli/replay/compare.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
+import { createProgram } from '../../worker/cli/command-line.ts'
+import { runProgram } from '../../worker/cli/usage.ts'
 import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
@@ -101,7 +103,7 @@ describe('pawl replay --against, on the recorded runs', () => {
   })
 
   it('says in words what differs, and what was not compared', async () => {
-    const { code, stdout } = await pawl(
+    const { code, stdout } = await startPawl(
       '--against',
       join(HERE, 'builds/hasty'),
       '--file',
@@ -211,7 +213,30 @@ function file(name: string): string {
   return join(HISTORIES, `${name}.json`)
 }
 
+/** The command in the test's own process: a process for each of these calls takes a second of CPU to load what the last one had loaded. */
 async function pawl(...words: readonly string[]): Promise<Ended> {
+  const [stdout, stderr] = [collect(process.stdout), collect(process.stderr)]
+  try {
+    const code = await runProgram(await createProgram('replay'), ['replay', ...words])
+    return { code, stdout: stdout.text(), stderr: stderr.text() }
+  } finally {
+    stdout.end()
+    stderr.end()
+    process.exitCode = undefined
+  }
+}
+
+function collect(stream: NodeJS.WriteStream) {
+  let text = ''
+  const spy = vi.spyOn(stream, 'write').mockImplementation((part) => {
+    text += String(part)
+    return true
+  })
+  return { text: () => text, end: () => spy.mockRestore() }
+}
+
+/** The command as a user calls it. */
+async function startPawl(...words: readonly string[]): Promise<Ended> {
   return await new Promise((done) => {
     execFile(process.execPath, [PAWL, 'replay', ...words], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
       done({ code: error?.code ?? 0, stdout, stderr }),

@@ -34,14 +34,8 @@ export async function asPerson<T>(
   }
 }
 
-/** The caller closes it. Loaded here: who asks nothing of a cluster need not wait for clients, nor a plain kubeconfig for a library. @param kubeconfig as JSON. */
+/** The caller closes it. Loaded here: a command that reads nothing from a cluster does not load clients. @param kubeconfig as JSON. */
 export async function openKubeconfig(kubeconfig: string): Promise<KubeClient> {
-  const [{ HttpKubeClient }, { plainAccess }] = await Promise.all([
-    import('../../activities/kube/http-client.ts'),
-    import('../../activities/kube/plain-access.ts'),
-  ])
-  const access = plainAccess(kubeconfig)
-  if (access !== undefined) return new HttpKubeClient(access, { userAgent: PERSON_AGENT })
   const { createKubeClient } = await import('../../activities/kube/client.ts')
   return createKubeClient({ kubeconfig, userAgent: PERSON_AGENT })
 }

@@ -69,7 +69,8 @@ function path(command: Command): string {
   return command.parent === null ? command.name() : `${path(command.parent)} ${command.name()}`
 }
 
-function forEachCommand(command: Command, visit: (command: Command) => void): void {
+/** Visits the command and all commands below it. */
+export function forEachCommand(command: Command, visit: (command: Command) => void): void {
   visit(command)
   for (const child of command.commands) forEachCommand(child, visit)
 }

@@ -126,6 +126,8 @@ async function initialise(target: {
       '--encoding=UTF8',
       '--locale=C',
       '--no-sync',
+      // Iterations protect weak passwords; this one has 144 random bits. 4096 of them cost each connection 3 ms of CPU.
+      '--set=scram_iterations=1',
     ]
     await run(join(programs, 'initdb'), [`--pgdata=${unfinished}`, ...args], {
       ...ids,

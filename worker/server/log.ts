@@ -2,8 +2,9 @@
 //
 // Messages are constants, so that they can be searched and counted; whatever varies is a field.
 
+import { createRequire } from 'node:module'
 import { pino, type Logger } from 'pino'
-import pinoPretty from 'pino-pretty'
+import type pinoPretty from 'pino-pretty'
 
 export type { Logger } from 'pino'
 
@@ -19,9 +20,11 @@ export function createLogger(name: string, level: string): Logger {
   if (!LEVELS.includes(level)) throw new Error(`log level is '${level}', expected one of ${LEVELS.join(', ')}`)
   const options = { name, level, base: { name } }
   if (process.stderr.isTTY) {
+    // Loaded only for a terminal: most processes have none.
+    const pretty = createRequire(import.meta.url)('pino-pretty') as typeof pinoPretty
     return pino(
       options,
-      pinoPretty({ colorize: true, destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }),
+      pretty({ colorize: true, destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }),
     )
   }
   return pino(options, pino.destination({ fd: 2, sync: true }))

@@ -100,7 +100,7 @@ class Walk {
     const signature = readSignature(found['signature'])
     if ('problem' in signature) refuse(`${place}: ${signature.problem}`)
     const { text } = await this.#matching(title, digest, nestedIn(this.#read(title).component), place)
-    const problem = signatureProblem(text(), hashOf(digest, place), signature, this.#keys)
+    const problem = await signatureProblem(text(), hashOf(digest, place), signature, this.#keys)
     if (problem !== undefined) refuse(`${place}: ${problem}`)
   }
 

@@ -6,7 +6,6 @@
 
 import { constants, createPublicKey, verify, X509Certificate, type KeyObject } from 'node:crypto'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
-import { chainProblem, MOST_CERTIFICATES } from './certificate-chain.ts'
 
 /** PEM texts, each with its place for messages. */
 export interface TrustedKeys {
@@ -39,12 +38,12 @@ const MOST_VALUE = 256 * 1024
  *
  * @returns what is wrong, with what was found and what was expected; undefined: nothing.
  */
-export function signatureProblem(
+export async function signatureProblem(
   text: string,
   hash: 'sha256' | 'sha512',
   signature: Signature,
   keys: TrustedKeys,
-): string | undefined {
+): Promise<string | undefined> {
   const { algorithm, mediaType, value } = signature
   if (algorithm !== PKCS1 && algorithm !== PSS)
     return `algorithm: found ${shown(algorithm)}, expected ${PKCS1} or ${PSS}`
@@ -52,7 +51,7 @@ export function signatureProblem(
   const read = mediaType === PEM ? pemIn(value) : PLAIN.includes(mediaType) ? plainIn(value) : undefined
   if (read === undefined)
     return `mediaType: found ${shown(mediaType)}, expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
-  const key = keyOf(read.chain, keys)
+  const key = await keyOf(read.chain, keys)
   if ('problem' in key) return key.problem
   // The library of OCM names PKCS1 for both, and PSS in the media type alone.
   const isPss = algorithm === PSS || mediaType === PLAIN_PSS
@@ -104,12 +103,14 @@ function certificatesIn(blocks: readonly Block[]): readonly Buffer[] {
 type FoundKey = { readonly key: KeyObject; readonly place: string } | { readonly problem: string }
 
 /** V1 */
-function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys): FoundKey {
+async function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys): Promise<FoundKey> {
   if (publicKey !== undefined) return rsaKey(() => createPublicKey(publicKey.pem), publicKey.place)
   if (authorities === undefined) return { problem: 'found no key to verify it with, expected one' }
   const trusted = certificates(certificatesIn(blocksIn(authorities.pem)))
   if (trusted === undefined || trusted.length === 0)
     return { problem: `${authorities.place}: found no certificate, expected PEM with some` }
+  // Loaded on demand: its library is 160 modules, which every worker would load at its start.
+  const { chainProblem, MOST_CERTIFICATES } = await import('./certificate-chain.ts')
   const found = certificates(chain.slice(0, MOST_CERTIFICATES + 1))
   const [signer] = found ?? []
   if (found === undefined || signer === undefined)

@@ -61,11 +61,11 @@ beforeAll(async () => {
 const TEXT = 'what is signed'
 const pemOf = (...made: Made[]) => made.map(({ certificate }) => `${certificate.toString('pem')}\n`).join('')
 
-function problem(by: Made, chain: readonly Made[], authorities: string) {
+async function problem(by: Made, chain: readonly Made[], authorities: string) {
   const bytes = sign('sha256', Buffer.from(TEXT), KeyObject.from(by.keys.privateKey))
   const block = `-----BEGIN SIGNATURE-----\nSignature Algorithm: RSASSA-PKCS1-V1_5\n\n${bytes.toString('base64')}\n-----END SIGNATURE-----\n`
   const value = block + pemOf(...chain)
-  return signatureProblem(
+  return await signatureProblem(
     TEXT,
     'sha256',
     { algorithm: 'RSASSA-PKCS1-V1_5', mediaType: 'application/x-pem-file', value },
@@ -74,27 +74,27 @@ function problem(by: Made, chain: readonly Made[], authorities: string) {
 }
 
 describe('a signature with certificates', () => {
-  it('is taken when the authority has issued them, also when they have ended since', () => {
-    expect(problem(signer, [signer, between], pemOf(root))).toBeUndefined()
-    expect(problem(signer, [signer, between, root], pemOf(stranger, root))).toBeUndefined()
-    expect(problem(signer, [signer], pemOf(between))).toBeUndefined()
-    expect(problem(signer, [signer], pemOf(signer))).toBeUndefined()
+  it('is taken when the authority has issued them, also when they have ended since', async () => {
+    expect(await problem(signer, [signer, between], pemOf(root))).toBeUndefined()
+    expect(await problem(signer, [signer, between, root], pemOf(stranger, root))).toBeUndefined()
+    expect(await problem(signer, [signer], pemOf(between))).toBeUndefined()
+    expect(await problem(signer, [signer], pemOf(signer))).toBeUndefined()
   })
 
-  it('is refused when another one has, also of the same name', () => {
+  it('is refused when another one has, also of the same name', async () => {
     const wanted = '"CN=between" is issued by "CN=root", which is not trusted; expected one of secret n/ca'
-    expect(problem(signer, [signer, between], pemOf(stranger))).toBe(`its certificate: ${wanted}`)
-    expect(problem(signer, [signer, between, root], pemOf(stranger))).toContain('is issued by "CN=root"')
-    expect(problem(signer, [signer], pemOf(root))).toContain('"CN=signer" is issued by "CN=between"')
+    expect(await problem(signer, [signer, between], pemOf(stranger))).toBe(`its certificate: ${wanted}`)
+    expect(await problem(signer, [signer, between, root], pemOf(stranger))).toContain('is issued by "CN=root"')
+    expect(await problem(signer, [signer], pemOf(root))).toContain('"CN=signer" is issued by "CN=between"')
   })
 
-  it('is refused when it was made by another key than that of the first', () => {
-    expect(problem(stranger, [signer, between], pemOf(root))).toContain('the key of its certificate has not made')
+  it('is refused when the key of another certificate made it', async () => {
+    expect(await problem(stranger, [signer, between], pemOf(root))).toContain('the key of its certificate has not made')
   })
 
-  it('is refused without certificates, and without an authority', () => {
-    expect(problem(signer, [], pemOf(root))).toContain('found no certificate beside it')
-    expect(problem(signer, [signer, between], 'nothing')).toContain('secret n/ca: found no certificate')
+  it('is refused without certificates, and without an authority', async () => {
+    expect(await problem(signer, [], pemOf(root))).toContain('found no certificate beside it')
+    expect(await problem(signer, [signer, between], 'nothing')).toContain('secret n/ca: found no certificate')
   })
 
   it.each<[string, (by: Made) => Promise<readonly Made[]>, string]>([
@@ -142,6 +142,6 @@ describe('a signature with certificates', () => {
   ])('is refused with a certificate %s', async (_, chainOf, expected) => {
     const chain = await chainOf(signer)
     const [by] = chain
-    expect(by === undefined ? undefined : problem(by, chain, pemOf(root))).toContain(expected)
+    expect(by === undefined ? undefined : await problem(by, chain, pemOf(root))).toContain(expected)
   })
 })
