@@ -16,7 +16,7 @@ import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
 import { letGoCommand } from '../../workflows/chaos/let-go-command.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
-import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
