@@ -144,7 +144,7 @@ describe('a Disruption', () => {
     await shop().gone('short-node')
   })
 
-  it('selects pods of its own namespace only, and does not affect a Disruption of the same name in another namespace', async () => {
+  it('selects pods in its namespace only, and does not affect a Disruption of the same name in another namespace', async () => {
     for (const tenant of [shop(), mallory()]) await tenant.runPod('web', { labels: { app: 'web' }, node: 'n1' })
     await shop().runPod('only-here', { labels: { app: 'web' }, node: 'n1' })
     const made = await shop().disrupt('same', SPEC)

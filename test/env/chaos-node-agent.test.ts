@@ -47,7 +47,7 @@ describe('a chaos pod on a node without kubelet', () => {
     await expect(readFile(join(stage.dir, 'swept'))).rejects.toThrow('ENOENT')
   })
 
-  it('has the state of its own injector', async () => {
+  it('reports the state of its injector', async () => {
     const idle = 'while :; do sleep 0.05; done'
     await startAgent(`case $INJECTOR_POD_NAME in chaos-idle) ${idle};; chaos-failed) exit 1;; esac\n${GOOD_INJECTOR}`)
     await createPod({ name: 'chaos-idle' })
