@@ -1,4 +1,4 @@
-// Disruptions on real servers, from kubectl's side and from that of the chaos pods, which the test plays. Acceptance scenarios: spec/chaos.md 4.3.
+// Tests journeys of a user of Disruptions on real servers. The test plays the kubelet of the chaos pods. Acceptance scenarios: spec/chaos.md 4.3.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
 import { letGoCommand } from '../../workflows/chaos/let-go-command.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
-import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster.ts'
 
@@ -30,7 +30,7 @@ const lists = await PublishedLists.start()
 afterAll(async () => await lists.close())
 const chaos = useChaos('disruption', ['shop'], undefined, {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { ipRangesURL: lists.url('gcp') } },
-  // Of the operators' choice; that the usual one does is seen by the tests of the other files.
+  // Not the default; the other files of Disruptions use the default.
   chaosNamespace: DISTURBERS,
   environments: { worker: { CONTROLLER_NODE_NAME: 'home' } },
 })
@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 
 describe('a Disruption', () => {
-  it('makes a chaos pod for each target and kind, is injected when they are ready, and undone when it is deleted', async () => {
+  it('has a chaos pod for each target and kind, is Injected when they are ready, and is cleaned up when it is deleted', async () => {
     await run('web-1', 'web', 'n1')
     await run('web-2', 'web', 'n2')
     await run('other', 'other', 'n1')
@@ -89,13 +89,13 @@ describe('a Disruption', () => {
     expect(await kubelet.pods(made)).toEqual([])
   })
 
-  it('tells its chaos pods the addresses of a cloud’s services, and what keeps it from that (B24)', async () => {
+  it('passes the addresses of cloud services to its chaos pods, and emits an Event when a list is not available (B24)', async () => {
     await run('cloud-1', 'cloud', 'n1')
     lists.instead.set('/gcp', 503)
     const gcp = [{ service: 'Google' }]
     const kinds = { network: { drop: 30, cloud: { aws: [{ service: 'S3', flow: 'egress' }], gcp } }, cpuPressure: {} }
     const made = await shop().disrupt('cloud', { selector: { app: 'cloud' }, count: 1, duration: '10m', ...kinds })
-    // What has no need of it goes on.
+    // Kinds that need no list continue.
     expect((await kubelet.untilPods(made, 1)).map(keyOf)).toEqual(['cpu-pressure cloud-1'])
     await vi.waitFor(async () => {
       const told = (await shop().events('Disruption', 'cloud')).map(({ message }) => message)
@@ -137,25 +137,7 @@ describe('a Disruption', () => {
     await shop().gone('simulated')
   })
 
-  it('is stuck while a chaos pod could not clean up, and goes on by itself when somebody has taken that away', async () => {
-    await run('stuck-1', 'stuck', 'n1')
-    const made = await shop().disrupt('stuck', { selector: { app: 'stuck' }, count: 1, network: { drop: 30 } })
-    const [pod] = await kubelet.untilPods(made, 1)
-    await kubelet.ready(pod!)
-    await shop().until('stuck', { injectionStatus: 'Injected' })
-    await kubelet.exit(pod!, 1)
-    await shop().remove('stuck')
-    await shop().until('stuck', { isStuckOnRemoval: true })
-    expect(await shop().reasons('Disruption', 'stuck')).toContain('StuckOnRemoval')
-    expect((await shop().status('stuck')).targetInjections?.['stuck-1']?.['network-disruption']).toMatchObject({
-      injectionStatus: 'IsStuckOnRemoval',
-    })
-    await kubelet.release(pod!)
-    await kubelet.bury(pod!)
-    await shop().gone('stuck')
-  })
-
-  it('follows its targets: those that come are taken, those that go are let go of, and count may change', async () => {
+  it('selects new pods, and releases pods when count decreases', async () => {
     await run('dyn-1', 'dyn', 'n1')
     const made = await shop().disrupt('dyn', { selector: { app: 'dyn' }, count: 2, network: { drop: 30 } })
     const [first] = await kubelet.untilPods(made, 1)
@@ -179,7 +161,7 @@ describe('a Disruption', () => {
     await shop().gone('dyn')
   })
 
-  it('says what it cannot find, and leaves alone what another one disturbs', async () => {
+  it('reports that it finds no targets, and does not select the targets of another Disruption', async () => {
     const none = await shop().disrupt('none', { selector: { app: 'nobody' }, count: 1, network: { drop: 30 } })
     await vi.waitFor(
       async () => expect(await shop().reasons('Disruption', 'none')).toEqual(['Created', 'NoTargetsFound']),
@@ -204,7 +186,7 @@ describe('a Disruption', () => {
     for (const name of ['none', 'one', 'two', 'three']) await shop().gone(name)
   })
 
-  it('ends where everything is to stop, and begins nothing there until that is lifted', async () => {
+  it('ends at an emergency stop of its namespace, and none starts there until the stop is lifted', async () => {
     await run('stopped-1', 'stopped', 'n1')
     const before = await shop().disrupt('stopped', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
     const [pod] = await kubelet.untilPods(before, 1)
@@ -245,7 +227,7 @@ describe('a Disruption', () => {
     await shop().gone('lifted')
   })
 
-  it('is waited for by who stops the whole cluster until it is stuck, with the way out of that', async () => {
+  it('is reported by an emergency stop of the cluster when it is stuck, with the commands that release it', async () => {
     await run('jammed-1', 'jammed', 'n1')
     const made = await shop().disrupt('jammed', { selector: { app: 'jammed' }, count: 1, network: { drop: 30 } })
     const [pod] = await kubelet.untilPods(made, 1)
@@ -256,6 +238,10 @@ describe('a Disruption', () => {
       stdout: expect.stringMatching(/^shop\/jammed (?:is being undone still|was not told to end yet): /m) as string,
     })
     await kubelet.exit(pod!, 1)
+    await shop().until('jammed', { isStuckOnRemoval: true })
+    expect((await shop().status('jammed')).targetInjections?.['jammed-1']?.['network-disruption']).toMatchObject({
+      injectionStatus: 'IsStuckOnRemoval',
+    })
     const { code, stdout } = await pawl('stop', '--all', '--reason', 'not kept: it is stopped already')
     expect(code).toBe(3)
     const [first, ...lines] = stdout
@@ -286,7 +272,7 @@ describe('a Disruption', () => {
     )
   })
 
-  it('disturbs nodes that are ready, when it is asked to, and draws them once with static targeting', async () => {
+  it('of level node selects ready nodes', async () => {
     const spec = { level: 'node', staticTargeting: true, count: '100%', cpuPressure: {}, selector: { disk: 'fast' } }
     await shop().labelNode('n1', { disk: 'fast' })
     const made = await shop().disrupt('nodes', spec)
@@ -302,7 +288,7 @@ describe('a Disruption', () => {
     await shop().gone('nodes')
   })
 
-  it('leaves the node alone on which its worker runs, and says so', async () => {
+  it('does not select the node of its worker, and reports that node in the status', async () => {
     await shop().makeNode('home')
     for (const name of ['n1', 'home']) await shop().labelNode(name, { spare: 'yes' })
     const spec = { level: 'node', count: '100%', cpuPressure: {}, selector: { spare: 'yes' } }
@@ -315,20 +301,7 @@ describe('a Disruption', () => {
     await shop().gone('spared')
   })
 
-  it('goes on while its time lasts', async () => {
-    await run('short-1', 'short', 'n1')
-    const made = await shop().disrupt('short', {
-      ...{ selector: { app: 'short' }, count: 1, network: { drop: 30 } },
-      // Longer than it takes until its chaos pod is there; the tests from here to the one that sees its end take as long.
-      duration: '30s',
-    })
-    const [pod] = await kubelet.untilPods(made, 1)
-    await kubelet.ready(pod!)
-    await shop().until('short', { injectionStatus: 'Injected' })
-    await kubelet.exit(pod!, 0)
-  })
-
-  it.each(EXAMPLES)('has an example, %s, that does what it says', async (file) => {
+  it.each(EXAMPLES)('of the example %s has the chaos pods that the example describes', async (file) => {
     const example = parse(await readFile(join(EXAMPLE_FOLDER, file), 'utf8')) as KubeObject & { spec: DisruptionSpec }
     const { name } = example.metadata
     const isLater = example.spec.triggers !== undefined
@@ -340,7 +313,7 @@ describe('a Disruption', () => {
       expect((await shop().status(name)).injectionStatus).toBe('NotInjected')
     }, PATIENT)
     const readied = new Set<string>()
-    // Its chaos pods are made one after the other.
+    // The worker creates the chaos pods one after the other.
     if (!isLater)
       await vi.waitFor(async () => {
         const fresh = (await kubelet.pods(made)).filter((pod) => !readied.has(keyOf(pod)))
@@ -352,50 +325,9 @@ describe('a Disruption', () => {
     for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
     await shop().gone(name)
   })
-
-  // Source: spec/chaos.md 8.5, X2. Of many targets, while half of the chaos pods are there: at each write of one target a worker is killed in
-  // disruption-crash.test.ts.
-  it('makes no chaos pod twice, and undoes all, when its workers are killed in the middle', async () => {
-    const names = Array.from({ length: 8 }, (_, index) => `many-${index}`)
-    for (const name of names) await run(name, 'many', 'n1')
-    const spec = { selector: { app: 'many' }, count: '100%', network: { drop: 30 }, cpuPressure: {} }
-    const made = await shop().disrupt('many', spec)
-    const seen = new Map<string, string>()
-    const look = async () => {
-      const pods = await kubelet.pods(made)
-      for (const pod of pods) {
-        expect(seen.get(keyOf(pod)) ?? pod.metadata.uid).toBe(pod.metadata.uid)
-        seen.set(keyOf(pod), pod.metadata.uid ?? '')
-      }
-      return pods.length
-    }
-    await vi.waitFor(async () => expect(await look()).toBeGreaterThanOrEqual(9), { ...PATIENT, interval: 5 })
-    await chaos.tenants.pawl.kill('worker')
-    await chaos.tenants.pawl.startWorker()
-    await vi.waitFor(async () => expect(await look()).toBe(16), PATIENT)
-    for (const pod of await kubelet.pods(made)) await kubelet.ready(pod)
-    await shop().until('many', { injectionStatus: 'Injected', injectedTargetsCount: 8, runCount: 1 })
-    await shop().remove('many')
-    await chaos.tenants.pawl.kill('worker')
-    for (const pod of await kubelet.pods(made)) await kubelet.exit(pod, 0)
-    await chaos.tenants.pawl.startWorker()
-    await vi.waitFor(async () => {
-      for (const pod of await kubelet.pods(made))
-        if (pod.metadata.deletionTimestamp !== undefined) await kubelet.bury(pod)
-      expect(await shop().cluster.get('disruptions', 'many', CHAOS)).toBeUndefined()
-    }, PATIENT)
-    expect(await kubelet.pods(made)).toEqual([])
-  })
-
-  it('is over when its time is, and says how much it was', async () => {
-    await shop().until('short', { injectionStatus: 'PreviouslyInjected' })
-    expect(await shop().reasons('Disruption', 'short')).toContain('DurationOver')
-    await shop().remove('short')
-    await shop().gone('short')
-  })
 })
 
-// What is told of targets in trouble: disruption-observer.test.ts.
+// disruption-targets.test.ts covers reports about targets in trouble.
 watchFields(chaos, 'shop', {
   owners: [disruptionFields],
   elsewhere: ['Disruption status.ignoredTargets: disruption', 'Disruption status.targetStates: disruption'],

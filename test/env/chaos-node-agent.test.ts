@@ -1,5 +1,5 @@
-// The program `pawl node-agent` against a real API server: what whoever looks at a chaos pod sees, with injectors that are a few lines of shell.
-// What becomes of it when the agent or the server goes: chaos-node-agent-away.test.ts.
+// Tests the program `pawl node-agent` against a real API server: the status of chaos pods whose injectors are short shell scripts.
+// chaos-node-agent-away.test.ts tests agents that die, and an API server that is away.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,19 +47,26 @@ describe('a chaos pod on a node without kubelet', () => {
     await expect(readFile(join(stage.dir, 'swept'))).rejects.toThrow('ENOENT')
   })
 
-  it('without a finalizer is gone when its injector has ended', async () => {
-    await startAgent(GOOD_INJECTOR)
+  it('reports the state of its injector', async () => {
+    const idle = 'while :; do sleep 0.05; done'
+    await startAgent(`case $INJECTOR_POD_NAME in chaos-idle) ${idle};; chaos-failed) exit 1;; esac\n${GOOD_INJECTOR}`)
+    await createPod({ name: 'chaos-idle' })
+    await createPod({ name: 'chaos-failed' })
+    await createPod({ name: 'chaos-machine', args: ['cpu-pressure', '--level', 'node'] })
+    await createPod({ name: 'chaos-other', node: OTHER_NODE })
     await createPod()
     await until(RUNNING)
+    await until(
+      { phase: 'Running', ...ready('False'), containerStatuses: [{ ready: false, started: true }] },
+      'chaos-idle',
+    )
+    await until({ phase: 'Failed', ...terminated({ exitCode: 1, reason: 'Error' }) }, 'chaos-failed')
+    const message = '--level node: this machine itself would be disturbed, expected --node-level allow'
+    await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError', message }) }, 'chaos-machine')
+    expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
+    // A pod without a finalizer is deleted as soon as its injector has ended.
     await removePod()
     await untilGone()
-    await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-  })
-
-  it('runs and is not ready while nothing is injected', async () => {
-    await startAgent('while :; do sleep 0.05; done')
-    await createPod()
-    await until({ phase: 'Running', ...ready('False'), containerStatuses: [{ ready: false, started: true }] })
   })
 
   it('has the variables of its pod, and processes for the containers of its target, also anew', async () => {
@@ -76,19 +83,6 @@ describe('a chaos pod on a node without kubelet', () => {
     expect(await readFile(containers, 'utf8')).toBe('{"app":4321}')
     await kube.request('PATCH', pods('app'), mergePatch({ metadata: processes(5432) }))
     await vi.waitFor(async () => expect(await readFile(containers, 'utf8')).toBe('{"app":5432}'), PATIENCE)
-  })
-
-  it('does not disturb the machine itself, unless that is allowed', async () => {
-    await startAgent(GOOD_INJECTOR)
-    await createPod({ args: ['cpu-pressure', '--level', 'node'] })
-    const message = '--level node: this machine itself would be disturbed, expected --node-level allow'
-    await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError', message }) })
-  })
-
-  it('fails with its injector', async () => {
-    await startAgent('exit 1')
-    await createPod()
-    await until({ phase: 'Failed', ...terminated({ exitCode: 1, reason: 'Error' }) })
   })
 
   it('fails when its injector cannot be started', async () => {
@@ -122,14 +116,6 @@ describe('a chaos pod on a node without kubelet', () => {
     }, PATIENCE)
     expect((await statusOf())?.phase).toBe('Pending')
     expect(await folders()).toEqual([])
-  })
-
-  it('of another node is left alone', async () => {
-    await startAgent(GOOD_INJECTOR)
-    await createPod({ name: 'chaos-other', node: OTHER_NODE })
-    await createPod()
-    await until(RUNNING)
-    expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
   })
 })
 

@@ -38,7 +38,7 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
       status: said,
       outcome,
     } = await pass({ status, state: { ...there, labelledChaosPods: [theirs] } })
-    // Whose an object is shows on a real server only: test/e2e/disruption-takeover.test.ts.
+    // Only a real server shows the owner of an object: test/e2e/disruption-workers.test.ts.
     expect(written).toEqual([])
     expect([outcome.againMs, reasonsOf(events)]).toEqual([0, ['TakenOver']])
     expect(said).toEqual({ targets: ['web-1'] })

@@ -1,16 +1,17 @@
-// What becomes of the targets of a Disruption, as it is told on that: seen in the status of pods and nodes, and in Events about pods, which the test tells.
-// Source: spec/chaos.md 1.10.
+// Tests a Disruption and its targets: what the worker reports about pods and nodes in trouble, which events wake the Disruption, another tenant's pods with the same
+// labels, and chaos pods that a user deletes. Source: spec/chaos.md 1.10, 2.3, 4.3, B14.
 
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
-import { EVENT_SOURCE } from '../../workflows/chaos/contract.ts'
+import { DISRUPTION_NAMESPACE_LABEL, EVENT_SOURCE, TARGET_LABEL } from '../../workflows/chaos/contract.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
-const chaos = useChaos('observer', ['shop'])
-const shop = () => chaos.of('shop')
+const chaos = useChaos('disruption-targets', ['shop', 'mallory'])
+const [shop, mallory] = [() => chaos.of('shop'), () => chaos.of('mallory')]
+const SPEC = { selector: { app: 'web' }, count: '100%', network: { drop: 30 } }
 let kubelet: ChaosKubelet
 beforeAll(async () => {
   kubelet = new ChaosKubelet(shop().cluster.kube)
@@ -19,9 +20,9 @@ beforeAll(async () => {
 
 describe('a Disruption', () => {
   it.each([
-    { what: 'that follows its targets', staticTargeting: false },
-    { what: 'whose targets were drawn once', staticTargeting: true },
-  ])('$what tells when one of them gets into trouble, and out of it', async ({ staticTargeting }) => {
+    { what: 'with dynamic targeting', staticTargeting: false },
+    { what: 'with static targeting', staticTargeting: true },
+  ])('$what reports a target in trouble, and its recovery', async ({ staticTargeting }) => {
     const name = staticTargeting ? 'watched-static' : 'watched'
     await run(name, name, 'n1')
     const spec = { selector: { app: name }, count: 1, staticTargeting, cpuPressure: {} }
@@ -67,7 +68,7 @@ describe('a Disruption', () => {
     await shop().gone(name)
   })
 
-  it('tells what stands in Warnings about its targets alone, until a container was started again', async () => {
+  it('reports Warning Events about its targets only, until a container restarts', async () => {
     for (const name of ['probed', 'bystander']) await run(name, name, 'n1')
     const made = await shop().disrupt('probed', { selector: { app: 'probed' }, count: 1, cpuPressure: {} })
     const [pod] = await kubelet.untilPods(made, 1)
@@ -93,13 +94,13 @@ describe('a Disruption', () => {
     })
     const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: nothing is wrong with it any more']
     await vi.waitFor(async () => expect(await told()).toEqual([recovered, ...warnings]), PATIENT)
-    await followsNothingElse()
+    await expectWarningsOnly()
     await shop().remove('probed')
     for (const one of await kubelet.pods(made)) await kubelet.end(one)
     await shop().gone('probed')
   })
 
-  it('is woken by what it selects, has selected and disturbs, and by nothing else of its namespace', async () => {
+  it('is woken by pods that it selects or has selected, and by no other pod of its namespace', async () => {
     for (const name of ['chosen', 'other']) await run(name, name, 'n1')
     const made = await shop().disrupt('woken', { selector: { app: 'chosen' }, count: '100%', cpuPressure: {} })
     const [pod] = await kubelet.untilPods(made, 1)
@@ -121,7 +122,7 @@ describe('a Disruption', () => {
     await shop().gone('woken')
   })
 
-  it('tells when a node that it disturbs is short of something', async () => {
+  it('reports the memory pressure of a target node, and its recovery', async () => {
     await shop().labelNode('n2', { disk: 'slow' })
     const made = await shop().disrupt('short-node', {
       ...{ level: 'node', count: 1, cpuPressure: {}, selector: { disk: 'slow' } },
@@ -142,15 +143,97 @@ describe('a Disruption', () => {
     for (const one of await kubelet.pods(made)) await kubelet.end(one)
     await shop().gone('short-node')
   })
+
+  it('selects pods in its namespace only, and does not affect a Disruption of the same name in another namespace', async () => {
+    for (const tenant of [shop(), mallory()]) await tenant.runPod('web', { labels: { app: 'web' }, node: 'n1' })
+    await shop().runPod('only-here', { labels: { app: 'web' }, node: 'n1' })
+    const made = await shop().disrupt('same', SPEC)
+    const othersMade = await mallory().disrupt('same', SPEC)
+    const [own, foreign] = [await kubelet.untilPods(made, 2), await kubelet.untilPods(othersMade, 1)]
+    for (const pod of [...own, ...foreign]) await kubelet.ready(pod)
+    await shop().until('same', { injectionStatus: 'Injected', targets: ['only-here', 'web'] })
+    await mallory().until('same', { injectionStatus: 'Injected', targets: ['web'] })
+
+    await mallory().remove('same')
+    for (const pod of foreign) await kubelet.end(pod)
+    await mallory().gone('same')
+    expect(await shop().status('same')).toMatchObject({ injectionStatus: 'Injected' })
+    for (const { metadata } of await kubelet.pods(made)) {
+      expect(metadata.deletionTimestamp).toBeUndefined()
+      expect(metadata.labels?.[DISRUPTION_NAMESPACE_LABEL]).toBe('shop')
+    }
+    await shop().remove('same')
+    for (const pod of own) await kubelet.end(pod)
+    await shop().gone('same')
+  })
+
+  // Source: spec/chaos.md 4.3, B14.
+  it('creates another chaos pod when a user deletes one, and increments runCount', async () => {
+    const made = await shop().disrupt('by-hand', { ...SPEC, count: 1 })
+    const [first] = await kubelet.untilPods(made, 1)
+    await kubelet.ready(first!)
+    await shop().until('by-hand', { injectionStatus: 'Injected', runCount: 1 })
+    await kubelet.delete(first!)
+    await kubelet.exit(first!, 0)
+    await vi.waitFor(async () => {
+      const still = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid === first?.metadata.uid)
+      expect(still?.metadata.finalizers).toBeUndefined()
+    }, PATIENT)
+    await kubelet.bury(first!)
+    const second = await vi.waitFor(async () => {
+      const found = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid !== first?.metadata.uid)
+      expect(found).toBeDefined()
+      return found!
+    }, PATIENT)
+    expect(second.metadata.name).not.toBe(first?.metadata.name)
+    await kubelet.ready(second)
+    await shop().until('by-hand', { injectionStatus: 'Injected', runCount: 2 })
+    await shop().remove('by-hand')
+    await kubelet.end(second)
+    await shop().gone('by-hand')
+  })
+
+  // Source: spec/chaos.md 2.3 (the last but one), 4.3, B14.
+  it('with static targeting ignores the target of a chaos pod that a user deletes, and selects no other target', async () => {
+    const labels = { app: 'once' }
+    for (const name of ['once-1', 'once-2', 'once-3']) await shop().runPod(name, { labels, node: 'n1' })
+    const spec = { ...SPEC, selector: labels, count: 2, staticTargeting: true }
+    const made = await shop().disrupt('once', spec)
+    const [first, other] = await kubelet.untilPods(made, 2)
+    for (const pod of [first!, other!]) await kubelet.ready(pod)
+    await shop().until('once', { injectionStatus: 'Injected', selectedTargetsCount: 2 })
+    const { targets: drawn = [] } = await shop().status('once')
+    await kubelet.delete(first!)
+    await kubelet.exit(first!, 0)
+    const lost = first!.metadata.labels![TARGET_LABEL]!
+    await shop().until('once', {
+      ...{ injectionStatus: 'Injected', targets: drawn, ignoredTargets: [lost], runCount: 1 },
+      ...{ selectedTargetsCount: 1, ignoredTargetsCount: 2, desiredTargetsCount: 1, injectedTargetsCount: 1 },
+    })
+    await vi.waitFor(async () => {
+      const still = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid === first?.metadata.uid)
+      expect(still?.metadata.finalizers).toBeUndefined()
+    }, PATIENT)
+    await kubelet.bury(first!)
+    // Two more passes see that the chaos pod is missing.
+    await kubelet.ready(other!, false)
+    await shop().until('once', { injectionStatus: 'NotInjected', ignoredTargets: [lost] })
+    await kubelet.ready(other!)
+    await shop().until('once', { injectionStatus: 'Injected', ignoredTargets: [lost], runCount: 1 })
+    expect((await kubelet.pods(made)).map(({ metadata }) => metadata.uid)).toEqual([other!.metadata.uid])
+    await shop().remove('once')
+    await kubelet.end(other!)
+    await shop().gone('once')
+  })
 })
 
-/** Of all Events that are there, Pawl's own among them, the journal knows Warnings of others about pods. */
-async function followsNothingElse(): Promise<void> {
+/** Of all Events of the cluster, the journal contains only Warnings of other controllers about pods. */
+async function expectWarningsOnly(): Promise<void> {
   const { rows } = await sql<{ name: string }>`select name from object where kind = 'Event'`.execute(
     chaos.tenants.pawl.db,
   )
   const { items } = await shop().cluster.kube.request<ObjectList>('GET', '/api/v1/events')
-  const others = (items as readonly Told[]).filter(
+  const others = (items as readonly EventObject[]).filter(
     ({ type, involvedObject, source }) =>
       type !== 'Warning' || involvedObject.kind !== 'Pod' || source?.component === EVENT_SOURCE,
   )
@@ -162,14 +245,14 @@ async function followsNothingElse(): Promise<void> {
   expect(others.filter(({ metadata }) => known.has(metadata.name))).toEqual([])
 }
 
-type Told = KubeObject & {
+type EventObject = KubeObject & {
   readonly type: string
   readonly reason: string
   readonly involvedObject: { readonly kind: string }
   readonly source?: { readonly component?: string }
 }
 
-/** What the journal says of the events of a pod and of those about it, in their order. */
+/** Returns the journal's outcomes of the watch events of a pod and of Events about it, in order. */
 async function outcomes(name: string): Promise<readonly string[]> {
   const { rows } = await sql<{ outcome: string }>`
     select outcome from watch_event where namespace = ${shop().cluster.namespace}
@@ -179,7 +262,7 @@ async function outcomes(name: string): Promise<readonly string[]> {
   return rows.map(({ outcome }) => outcome)
 }
 
-/** As a kubelet tells it. */
+/** Creates a Warning Event, as a kubelet does. */
 async function warn(name: string, reason: string, message: string): Promise<void> {
   const { kube, namespace } = shop().cluster
   const found = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/pods/${name}`)
