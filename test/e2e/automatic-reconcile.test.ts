@@ -63,27 +63,6 @@ describe.concurrent('an installation whose jobs start by themselves', () => {
     expect(await automaticJobs(twice)).toHaveLength(4)
   })
 
-  it('runs again after a success, at its interval; a worker that is killed meanwhile changes nothing', async () => {
-    const { pawl, cluster } = stage
-    await create('again', [{ name: 'good' }], { succeededReconcile: { interval: '6s' } })
-    const first = await cluster.finished('again')
-    await pawl.kill('worker')
-    await pawl.startWorker()
-    const second = await cluster.finished('again', first.status?.jobID)
-    expect(second.status).toMatchObject({
-      phase: 'Succeeded',
-      automaticReconcileStatus: { generation: first.metadata.generation, numberOfReconciles: 0, onFailed: false },
-    })
-    const third = await cluster.finished('again', second.status?.jobID)
-    const at = ({ status }: LsObject) =>
-      Date.parse((status?.['automaticReconcileStatus'] as { lastReconcileTime: string }).lastReconcileTime)
-    const ended = (first.status?.['transitionTimes'] as { finishedTime: string }).finishedTime
-    expect(at(second) - Date.parse(ended)).toBeGreaterThanOrEqual(6000)
-    expect(at(third) - at(second)).toBeGreaterThanOrEqual(6000)
-    await cluster.delete('installations', 'again')
-    await cluster.gone('again')
-  })
-
   it('waits in the journal without a run, until what it says is edited or it goes', async ({ expect: expectHere }) => {
     const { cluster, pawl } = stage
     await create('patient', [{ name: 'good' }], { succeededReconcile: { cronSpec: '@every 20h' } })

@@ -90,17 +90,6 @@ describe.concurrent('an installation that is deleted', () => {
     expect(await cluster.phases('again')).toEqual({ only: 'Succeeded' })
     await deployer.stop()
   })
-
-  it('can be created again as soon as it is gone', async () => {
-    const { cluster } = stage
-    const first = await run('anew', CHAIN)
-    await cluster.delete('installations', 'anew')
-    await cluster.gone('anew')
-    const second = await run('anew', CHAIN)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(second.metadata.uid).not.toBe(first.metadata.uid)
-    expect((await cluster.items('anew')).size).toBe(3)
-  })
 })
 
 const CYCLE: readonly Item[] = [
@@ -160,14 +149,6 @@ describe.concurrent('a deletion that is stuck', () => {
 })
 
 describe.concurrent('an item that the blueprint no longer has', () => {
-  it('is uninstalled in the next job', async () => {
-    const first = await run('orphan', [{ name: 'keep' }, { name: 'drop' }])
-    await stage.cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
-    const second = await stage.cluster.finished('orphan', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await stage.cluster.phases('orphan')).toEqual({ keep: 'Succeeded' })
-  })
-
   it('is uninstalled too when no item is left at all', async () => {
     const first = await run('emptied', CHAIN)
     await stage.cluster.patch('installations', 'emptied', installation('emptied', []))
@@ -246,23 +227,5 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     }
     await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
     expect(await left('forced-both')).toEqual([])
-  })
-})
-
-describe.concurrent('an execution without an installation', () => {
-  it('is deleted with its items in the job that a hand gives it', async () => {
-    const { cluster, pawl } = stage
-    await cluster.create(execution('alone', CHAIN), 'executions')
-    await cluster.patch('executions', 'alone', { status: { jobID: 'first' } }, 'status')
-    const finished = await cluster.finished('alone', undefined, 'executions')
-    expect(finished.metadata.finalizers).toEqual([FINALIZER])
-    await cluster.deleteByHand('executions', 'alone', 'second')
-    await cluster.gone('alone', 'executions')
-    await pawl.settled(finished)
-    expect(await left('alone')).toEqual([])
-    expect(await pawl.jobs(finished)).toMatchObject([
-      { jobID: 'first', outcome: 'Succeeded' },
-      { jobID: 'second', outcome: 'Deleted' },
-    ])
   })
 })

@@ -67,30 +67,24 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
 })
 
 describe.concurrent('a job ID that is taken away while the job runs', () => {
-  it.each([
-    ['taken', null],
-    ['junk', 'no/job ID'],
-  ])('from an execution is handed out again (%s)', async (name, jobID) => {
-    const running = await start(`exec-${name}`)
-    await status('executions', `exec-${name}`, { jobID })
-    await stage.cluster.until('executions', `exec-${name}`, (it) => it?.status?.jobID === running.status?.jobID)
+  it('from an execution is set again', async () => {
+    const running = await start('execution-job')
+    await status('executions', 'execution-job', { jobID: 'no/job ID' })
+    await stage.cluster.until('executions', 'execution-job', (it) => it?.status?.jobID === running.status?.jobID)
     await stage.cluster.finishItem(running, 'Succeeded')
-    const finished = await stage.cluster.finished(`exec-${name}`)
+    const finished = await stage.cluster.finished('execution-job')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: running.status?.jobID })
     expect(await stage.pawl.jobs(finished)).toHaveLength(1)
   })
 
-  it.each([
-    ['taken', null],
-    ['junk', '../../etc'],
-  ])('from a deploy item is handed out again (%s)', async (name, jobID) => {
+  it('from a deploy item is set again', async () => {
     const { cluster } = stage
-    const running = await start(`item-${name}`)
-    await status('deployitems', running.metadata.name, { jobID })
-    const { jobID: own } = running.status ?? {}
-    const again = await cluster.untilItems(`item-${name}`, ['slow'], (one) => one?.status?.jobID === own)
+    const running = await start('item-job')
+    await status('deployitems', running.metadata.name, { jobID: null })
+    const { jobID } = running.status ?? {}
+    const again = await cluster.untilItems('item-job', ['slow'], (one) => one?.status?.jobID === jobID)
     await cluster.finishItem(again.get('slow')!, 'Succeeded')
-    expect((await cluster.finished(`item-${name}`)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.finished('item-job')).status).toMatchObject({ phase: 'Succeeded' })
   })
 
   it('from an installation makes room for the next request, and for a deletion', async () => {

@@ -98,18 +98,6 @@ describe.concurrent('an installation that exports', () => {
     expect(target?.metadata.labels).toMatchObject({ team: 'a' })
   })
 
-  it('changes what it published when the next job produces something else', async () => {
-    const { cluster } = stage
-    const first = await run('changing')
-    const moved = { name: 'db', config: { export: { port: 5433, host: 'db.example.org' } } }
-    await cluster.patch('installations', 'changing', exporting('changing', [moved]))
-    const second = await cluster.finished('changing', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    const address = await cluster.get('dataobjects', 'changing-address')
-    expect(address?.['data']).toBe('db.example.org:5433')
-    expect(address?.metadata.labels?.['data.landscaper.gardener.cloud/jobid']).toBe(second.status?.jobID)
-  })
-
   it('publishes a Target with nothing but a type, and takes its configuration away when that is made no more', async () => {
     const { cluster } = stage
     const first = await run('bare')
@@ -120,23 +108,6 @@ describe.concurrent('an installation that exports', () => {
     const found = await cluster.get('targets', 'bare-cluster')
     expect(found?.spec).toEqual({ type: 'example.org/cluster' })
     expect(found?.metadata.ownerReferences).toMatchObject([{ name: 'bare' }])
-  })
-
-  it('takes back what its execution has collected when no item exports any more', async () => {
-    const { cluster } = stage
-    await cluster.create(installation('silenced', ITEMS), 'installations')
-    const first = await cluster.finished('silenced')
-    const collected = await collectedOf('silenced')
-    expect(collected?.['data']).toMatchObject({ db: { port: 5432 } })
-    await cluster.patch('installations', 'silenced', installation('silenced', [{ name: 'app' }]))
-    const second = await cluster.finished('silenced', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await cluster.get('dataobjects', collected?.metadata.name ?? '')).toBeUndefined()
-    expect(await cluster.get('executions', 'silenced')).not.toHaveProperty('status.exportRef')
-
-    await cluster.patch('installations', 'silenced', installation('silenced', ITEMS))
-    await cluster.finished('silenced', second.status?.jobID)
-    expect((await collectedOf('silenced'))?.['data']).toEqual(collected?.['data'])
   })
 
   it('has nothing published any more when a job fails, and publishes anew', async () => {
@@ -212,30 +183,6 @@ describe.concurrent('an export that cannot be published', () => {
     await cluster.create({ apiVersion: API, kind: 'DataObject', metadata, data: 'by hand' }, 'dataobjects')
     expect((await run('adopter')).status).toMatchObject({ phase: 'Succeeded' })
     expect((await cluster.get('dataobjects', 'adopter-address'))?.['data']).toBe('db.example.org:5432')
-  })
-
-  it('fails the job when it is a target with both config and secretRef', async () => {
-    const { cluster } = stage
-    await cluster.create(exportingTarget('both', { config: { a: 1 }, secretRef: { name: 'a' } }), 'installations')
-    expect((await cluster.finished('both')).status).toMatchObject({
-      phase: 'Failed',
-      lastError: {
-        reason: 'ERR_CONFIGURATION_PROBLEM',
-        message:
-          'export cluster: found no type, or both config and secretRef; expected a type, and at most one of these',
-      },
-    })
-    expect(await cluster.get('targets', 'both-cluster')).toBeUndefined()
-  })
-
-  it('fails the job when no execution of the blueprint produces it', async () => {
-    const { cluster } = stage
-    const data = [{ name: 'nothing', dataRef: 'nothing' }]
-    const root = installation('unproduced', ITEMS, { blueprint: BLUEPRINT, spec: { exports: { data } } })
-    await cluster.create(root, 'installations')
-    const failed = await cluster.finished('unproduced')
-    expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'ExportNotProduced' } })
-    expect(failed.status?.lastError?.message).toContain('export nothing')
   })
 })
 

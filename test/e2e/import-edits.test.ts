@@ -67,19 +67,6 @@ async function again(name: string, before: LsObject): Promise<LsObject> {
 describe.concurrent('a job that runs while', () => {
   const edits: readonly (readonly [string, (name: string) => Promise<unknown>, string])[] = [
     [
-      'its data is edited',
-      async (name) => await stage.cluster.patch('dataobjects', `${name}-size`, { data: 2 }),
-      'CheckImportsHash',
-    ],
-    [
-      'its target is edited',
-      async (name) => {
-        const spec = { secretRef: null, config: { kubeconfig: 'b' } }
-        return await stage.cluster.patch('targets', `${name}-cluster`, { spec })
-      },
-      'CheckImportsHash',
-    ],
-    [
       'the secret behind its target is edited',
       async (name) => {
         const { kube, namespace } = stage.cluster

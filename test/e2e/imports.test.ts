@@ -117,32 +117,6 @@ describe.concurrent('an installation that imports data', () => {
     expect(await shown('order')).toEqual({ ...expected, present: 'default', inner: 'default' })
   })
 
-  it('is rendered by Spiff', async () => {
-    await create(['dataobjects', dataObject('spiff-size', { cpu: 2 })])
-    const template = { deployItems: mockItems({ size: '(( imports.size ))', cpu: '(( imports.size.cpu * 2 ))' }) }
-    const root = await run(
-      importing('spiff', {
-        imports: [{ name: 'size', dataRef: 'spiff-size' }],
-        blueprint: {
-          imports: [data('size', { type: 'object' })],
-          deployExecutions: [{ name: 'items', type: 'Spiff', template }],
-        },
-      }),
-    )
-    expect(root.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await shown('spiff')).toEqual({ size: { cpu: 2 }, cpu: 4 })
-  })
-
-  it('may call it what it wants', async () => {
-    const name = 'größe 尺寸.' + 'x'.repeat(80)
-    await create(['dataobjects', { ...dataObject('unicode', 'häß'), metadata: { name: dataObjectName('', name) } }])
-    const imports = [{ name, dataRef: name }]
-    const root = await run(importing('unicode', { imports, blueprint: { imports: [data(name, { type: 'string' })] } }))
-    expect(root.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await shown('unicode')).toEqual({ [name]: 'häß' })
-    expect(await copy('dataobjects', 'unicode', name)).toMatchObject({ data: 'häß' })
-  })
-
   it('may import two hundred', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `many-${index}`)
     await create(...names.map((name, index) => ['dataobjects', dataObject(name, index)] as const))
@@ -207,56 +181,16 @@ describe.concurrent('an installation that imports targets', () => {
     const keyed = await copy('targets', 'targets', elementName('stages', 'prod'))
     expect(keyed?.metadata.labels).toMatchObject({ 'data.landscaper.gardener.cloud/targetmapkey': 'prod' })
   })
-
-  it('takes an empty list and an empty map for values', async () => {
-    const of = (name: string, type: string) => ({ name, type, targetType: TARGET_TYPE })
-    const blueprint = { imports: [of('none', 'targetList'), of('nothing', 'targetMap')] }
-    const targets = [
-      { name: 'none', targets: [] },
-      { name: 'nothing', targetMap: {} },
-    ]
-    expect((await run(importing('empty', { targets, blueprint }))).status).toMatchObject({ phase: 'Succeeded' })
-    expect(await shown('empty')).toEqual({ none: [], nothing: {} })
-  })
 })
 
 describe.concurrent('an import that cannot be used', () => {
   const one = (more: object) => ({ imports: [{ name: 'size', ...more }] })
   const cases: readonly (readonly [string, Parameters<typeof importing>[1], string, string])[] = [
     [
-      'is no object',
-      {
-        imports: [
-          { name: 'ok', dataRef: 'refused-size' },
-          { name: 'size', dataRef: 'nowhere' },
-        ],
-      },
-      'ImportNotFound',
-      'spec.imports.data[1] "size": found no DataObject imports/nowhere',
-    ],
-    [
       'is no secret',
       one({ secretRef: { name: 'nowhere', key: 'k' } }),
       'ImportNotFound',
       'spec.imports.data[0] "size": found no Secret imports/nowhere',
-    ],
-    [
-      'is no key',
-      one({ secretRef: { name: 'refused-secret', key: 'other' } }),
-      'ImportNotFound',
-      'spec.imports.data[0] "size": found no key other in Secret imports/refused-secret',
-    ],
-    [
-      'is no config map',
-      one({ configMapRef: { name: 'nowhere' } }),
-      'ImportNotFound',
-      'spec.imports.data[0] "size": found no ConfigMap imports/nowhere',
-    ],
-    [
-      'is no target',
-      { targets: [{ name: 'cluster', targets: ['refused-target', 'nowhere'] }] },
-      'ImportNotFound',
-      'spec.imports.targets[0] "cluster": found no Target imports/nowhere',
     ],
     [
       'is no YAML',
@@ -265,27 +199,11 @@ describe.concurrent('an import that cannot be used', () => {
       'spec.imports.data[0] "size": Secret imports/refused-secret: key broken is no YAML: line 1, column',
     ],
     [
-      'is of a parent that a root has not',
-      { targets: [{ name: 'clusters', targetListRef: 'theirs' }] },
-      'ERR_CONFIGURATION_PROBLEM',
-      'spec.imports.targets[0] "clusters": found targetListRef, which is for sub-installations; expected targets',
-    ],
-    [
       'is not of the schema',
       { ...one({ dataRef: 'refused-size' }), blueprint: { imports: [data('size', { type: 'string' })] } },
       'SchemaValidationFailed',
       'import size',
     ],
-    [
-      'is not of the target type',
-      {
-        targets: [{ name: 'cluster', target: 'refused-target' }],
-        blueprint: { imports: [{ name: 'cluster', type: 'target', targetType: 'example.org/other' }] },
-      },
-      'SchemaValidationFailed',
-      'import cluster: found a target of another type, expected type example.org/other',
-    ],
-    ['is required and not given', { blueprint: { imports: [data('size')] } }, 'ImportNotSatisfied', 'import size'],
   ]
 
   beforeAll(async () => {
@@ -338,19 +256,5 @@ describe.concurrent('an import that cannot be used', () => {
     expect(mended.status).toMatchObject({ phase: 'Succeeded' })
     expect(conditionOf(mended, 'ValidateImports')).toMatchObject({ status: 'True' })
     expect(await rendered(cluster, 'checked', 'show')).toEqual({ size: 4, double: 8 })
-  })
-
-  it('is good in a later job, and the condition says so', async () => {
-    const { cluster } = stage
-    const imports = [{ name: 'size', dataRef: 'late' }]
-    const failed = await run(importing('late', { imports, blueprint: { imports: [data('size')] } }))
-    expect(failed.status).toMatchObject({ phase: 'Failed' })
-    await create(['dataobjects', dataObject('late', 1)])
-    await cluster.trigger('late')
-    const mended = await cluster.finished('late', failed.status?.jobID)
-    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
-    expect(conditionOf(mended, 'ValidateImports')).toMatchObject({ status: 'True', reason: 'ImportsSatisfied' })
-    expect(mended.status?.lastError).toBeUndefined()
-    expect(mended.apiVersion).toBe(API)
   })
 })

@@ -157,20 +157,6 @@ describe('an item of manifests', () => {
     expect(await cluster.get('configmaps', 'kept', 'v1')).toBeDefined()
   })
 
-  it('goes on after its worker was killed in the middle', async () => {
-    const { cluster, pawl } = stage
-    const many = Array.from({ length: 60 }, (_, index) => configMap(`many-${index}`, NAMESPACE))
-    await start(cluster, 'killed', [{ name: 'many', manifests: many }])
-    await vi.waitUntil(async () => (await cluster.get('configmaps', 'many-3', 'v1')) !== undefined, 60_000)
-    await pawl.kill('worker')
-    await pawl.startWorker()
-    expect((await cluster.finished('killed', undefined, 'executions')).status?.phase).toBe('Succeeded')
-    expect((await statusOf('killed', 'many')).providerStatus?.managedResources).toHaveLength(60)
-    await deleteExecution('killed')
-    const left = (await cluster.list('configmaps', 'v1')).filter(({ metadata }) => metadata.name.startsWith('many-'))
-    expect(left).toEqual([])
-  })
-
   it('fails without a configuration, and can be deleted', async () => {
     const { cluster } = stage
     const { type, target } = manifestItem({ name: 'bare', manifests: [] })

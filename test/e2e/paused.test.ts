@@ -108,32 +108,6 @@ describe.concurrent('a root that is paused', () => {
   })
 })
 
-describe('a job that is paused', () => {
-  it('ends what runs, begins nothing more, and forgets it over no restart', async () => {
-    const { cluster, pawl } = stage
-    const type = 'example.org/slow'
-    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
-    const items = [{ name: 'first', type }, { name: 'beside' }, { name: 'next', dependsOn: ['first'] }]
-    await cluster.create(installation('busy', items), 'installations')
-    await cluster.untilItems('busy', ['first'], (item) => item?.status?.phase === 'Progressing')
-    await pause('busy', 'true')
-    await told('busy')
-    await pawl.kill('worker')
-    await pawl.startWorker()
-    deployer.install = () => 'done'
-    await cluster.untilItems('busy', ['first'], (item) => item?.status?.phase === 'Succeeded')
-    await pawl.passed((await cluster.items('busy')).get('first')!)
-    const held = (await cluster.get('installations', 'busy'))!
-    expect((await cluster.items('busy')).get('next')?.status?.jobID).toBeUndefined()
-    expect(held.status).toMatchObject({ phase: 'Progressing' })
-
-    await pause('busy', null)
-    expect((await cluster.finished('busy')).status).toMatchObject({ phase: 'Succeeded' })
-    expect(await cluster.phases('busy')).toEqual({ first: 'Succeeded', beside: 'Succeeded', next: 'Succeeded' })
-    await deployer.stop()
-  })
-})
-
 describe.concurrent('an execution that is paused', () => {
   it('holds its items back, and goes on', async () => {
     const { cluster, pawl } = stage

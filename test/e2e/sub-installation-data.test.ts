@@ -81,18 +81,6 @@ describe.concurrent('data of a sub-installation', () => {
     expect(root.status?.lastError?.message).toContain(`installation ${one?.metadata.name} is Failed: `)
     expect(root.status?.lastError?.message).toContain('url')
   })
-
-  it('that it does not export is missed by name', async () => {
-    const inner = sub('inner', {
-      exports: { data: [{ name: 'said', dataRef: 'answer' }] },
-      blueprint: deploying({ name: 'a' }),
-    })
-    const root = await run(installation('silent', [], { blueprint: { subinstallations: [inner] } }))
-    expect(root.status).toMatchObject({ phase: 'Failed' })
-    const one = (await subsOf(stage.cluster, 'silent')).get('inner')
-    expect(one?.status?.lastError).toMatchObject({ reason: 'ExportNotProduced' })
-    expect(root.status?.lastError?.message).toContain('said')
-  })
 })
 
 describe.concurrent('targets of a sub-installation', () => {
@@ -236,15 +224,12 @@ subinstallations: [{ name: count-{{ $count }}, blueprint: ${JSON.stringify(BLUEP
 
   it.each([
     ['that fails', '{{ fail "no zone is given" }}', 'TemplatingFailed', 'no zone is given'],
-    ['that is no YAML', 'subinstallations: [', 'TemplatingFailed', 'more'],
-    ['without a value', 'subinstallations: [{ name: "{{ .imports.none }}" }]', 'TemplatingFailed', 'more'],
     [
       'of another kind',
       'subinstallations: [{ kind: Blueprint, name: a }]',
       'ERR_CONFIGURATION_PROBLEM',
       'InstallationTemplate',
     ],
-    ['that is no list', 'subinstallations: all', 'ERR_CONFIGURATION_PROBLEM', 'expected a list'],
   ])('by a template %s are told of, and mended in the next job', async (title, bad, reason, message) => {
     const { cluster } = stage
     const name = `bad-${title.toLowerCase().replaceAll(' ', '-')}`

@@ -92,18 +92,6 @@ describe.concurrent('an installation that shall be deleted without uninstalling'
     expect(uninstalls).not.toEqual([])
     expect((await cluster.items('during')).size).toBe(0)
   })
-
-  it('goes in the next job after the uninstallation has failed', async () => {
-    const { cluster } = stage
-    const { deployer, uninstalls } = await install('after', 'failed')
-    await cluster.delete('installations', 'after')
-    await cluster.until('installations', 'after', (it) => it?.status?.phase === 'DeleteFailed')
-    await cluster.patch('installations', 'after', { metadata: { annotations } })
-    await cluster.trigger('after')
-    await cluster.gone('after')
-    await deployer.stop()
-    expect(uninstalls).toHaveLength(1)
-  })
 })
 
 describe.concurrent('an orphan below an execution that shall not uninstall', () => {
