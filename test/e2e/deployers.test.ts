@@ -9,8 +9,8 @@ import { useStage } from '../support/stage.ts'
 const stage = useStage('deployers')
 const RECONCILE_TIME = 'landscaper.gardener.cloud/reconcile-time'
 
-describe.concurrent('items of foreign and of built-in types in one execution', () => {
-  it('run in the order of their dependencies, hand on their exports, and are deleted in reverse', async () => {
+describe.concurrent('items of external and of built-in types in one execution', () => {
+  it('run in the order of their dependencies, pass their exports on, and are deleted in reverse', async () => {
     const { cluster } = stage
     const seen: string[] = []
     const note = (verb: string) => (it: LsObject) => {
@@ -44,7 +44,7 @@ describe.concurrent('items of foreign and of built-in types in one execution', (
     await deployer.stop()
   })
 
-  it('fail the execution when the foreign one fails', async () => {
+  it('fail the execution when the external item fails', async () => {
     const { cluster } = stage
     const type = 'example.org/bad'
     const deployer = Deployer.start(cluster, type, { install: () => 'failed' })
@@ -61,8 +61,8 @@ describe.concurrent('items of foreign and of built-in types in one execution', (
   })
 })
 
-describe.concurrent('an item of a type that nobody serves', () => {
-  it('waits, and its execution says for whom', async () => {
+describe.concurrent('an item of a type without a deployer', () => {
+  it('waits, and its execution names the type', async () => {
     const { cluster } = stage
     const type = 'example.org/nobody'
     await cluster.create(installation('nobody', [{ name: 'alone', type }, { name: 'own' }]), 'installations')

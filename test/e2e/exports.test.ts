@@ -1,4 +1,4 @@
-// What items export becomes data for others: the Execution's DataObject, and the DataObjects and Targets of the Installation.
+// Exports of items and Installations: the Execution's DataObject, and the DataObjects and Targets of the Installation.
 // Source: spec/landscaper.md 1.15, 2.3 "Completing", 2.7 "Completing".
 
 import { describe, expect, it } from 'vitest'
@@ -98,7 +98,7 @@ describe.concurrent('an installation that exports', () => {
     expect(target?.metadata.labels).toMatchObject({ team: 'a' })
   })
 
-  it('publishes a Target with nothing but a type, and takes its configuration away when that is made no more', async () => {
+  it('publishes a Target with only a type, and removes the configuration of the previous job', async () => {
     const { cluster } = stage
     const first = await run('bare')
     expect((await cluster.get('targets', 'bare-cluster'))?.spec).toHaveProperty('config')
@@ -110,7 +110,7 @@ describe.concurrent('an installation that exports', () => {
     expect(found?.metadata.ownerReferences).toMatchObject([{ name: 'bare' }])
   })
 
-  it('has nothing published any more when a job fails, and publishes anew', async () => {
+  it('deletes its exports when a job fails, and creates them again in the next job', async () => {
     const { cluster } = stage
     const first = await run('failing')
     // Said to be of it, by a hand that owns it.
@@ -130,7 +130,7 @@ describe.concurrent('an installation that exports', () => {
     expect(await cluster.get('targets', 'failing-cluster')).toBeDefined()
   })
 
-  it('takes back what it has published in the job that fails for another export', async () => {
+  it('deletes the exports of a job that fails for another export', async () => {
     const { cluster } = stage
     await cluster.create(target('taken'), 'targets')
     await cluster.patch('targets', 'taken', { metadata: { ownerReferences: [await ownedBy('somebody')] } })
@@ -144,7 +144,7 @@ describe.concurrent('an installation that exports', () => {
     expect(await cluster.get('dataobjects', 'half-address')).toBeUndefined()
   })
 
-  it('loses what it published with its deletion', async () => {
+  it('is deleted with its exports', async () => {
     const { cluster } = stage
     await run('leaving')
     const collected = await collectedOf('leaving')
@@ -177,7 +177,7 @@ describe.concurrent('an export that cannot be published', () => {
     ])
   })
 
-  it('takes over an object of its name that nobody owns', async () => {
+  it('adopts an object of its name that has no owner', async () => {
     const { cluster } = stage
     const metadata = { name: 'adopter-address' }
     await cluster.create({ apiVersion: API, kind: 'DataObject', metadata, data: 'by hand' }, 'dataobjects')
@@ -224,7 +224,7 @@ exports:
   const published = async (name: string, exported: string) =>
     (await stage.cluster.get('dataobjects', dataObjectName('', `${name}-${exported}`)))?.['data']
 
-  it('passes on what it imported, through mappings, and counts in its state', async () => {
+  it('exports its imports through mappings, and counts in its state', async () => {
     const { cluster } = stage
     await cluster.create(dataObject('passing-size', 5), 'dataobjects')
     await cluster.create(target('passing-cluster'), 'targets')
@@ -243,7 +243,7 @@ exports:
     expect(await published('passing', 'count')).toBe(2)
   })
 
-  it('fails when what it made is not of the schema, with every mismatch', async () => {
+  it('fails when an export does not match the schema, with every mismatch', async () => {
     const { cluster } = stage
     const exports = { data: [{ name: 'size', dataRef: 'mismatch-size' }] }
     const schema = { type: 'object', required: ['a'], properties: { b: { type: 'string' } } }

@@ -1,4 +1,4 @@
-// What Installations import: from DataObjects, Secrets, ConfigMaps and Targets, through mappings and defaults, into their deploy items.
+// Imports of Installations: from DataObjects, Secrets, ConfigMaps and Targets, through mappings and defaults, into their deploy items.
 // Source: spec/landscaper.md 1.2, 1.13, 1.15, 2.3 "Init" and "Completing", 3.3, 3.9, 3.10.
 
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -28,7 +28,7 @@ async function run(root: ReturnType<typeof importing>): Promise<LsObject> {
   return await stage.cluster.finished(root.metadata.name)
 }
 
-/** What the item `show` of an Installation got. */
+/** Returns the imports that the item `show` of an Installation received. */
 const shown = async (name: string) => await rendered(stage.cluster, name, 'show')
 
 const copy = async (plural: string, installation: string, name: string) =>
@@ -37,7 +37,7 @@ const copy = async (plural: string, installation: string, name: string) =>
 const data = (name: string, schema: object = {}, more: object = {}) => ({ name, type: 'data', schema, ...more })
 
 describe.concurrent('an installation that imports data', () => {
-  it('gets it from every source, as YAML where it is text, and keeps copies of its own', async () => {
+  it('reads every source, parses text as YAML, and writes copies of the imports', async () => {
     await create(
       ['dataobjects', dataObject('sources-size', { cpu: 2, zones: ['a', 'b'] })],
       ['secrets', secret('sources-secret', { port: '8080', user: 'name: app\n' })],
@@ -88,7 +88,7 @@ describe.concurrent('an installation that imports data', () => {
     expect(root.status?.['importsHash']).toMatch(/^[0-9a-f]{40}$/)
   })
 
-  it('gets defaults, mappings before imports before defaults, and no conditional import whose parent is absent', async () => {
+  it('prefers mappings to imports and imports to defaults, and skips conditional imports without their parent', async () => {
     await create(['dataobjects', dataObject('order-a', 'given')], ['dataobjects', dataObject('order-b', 'given')])
     const text = { type: 'string' }
     const fallback = { required: false, default: { value: 'default' } }
@@ -117,7 +117,7 @@ describe.concurrent('an installation that imports data', () => {
     expect(await shown('order')).toEqual({ ...expected, present: 'default', inner: 'default' })
   })
 
-  it('may import two hundred', async () => {
+  it('can import two hundred objects', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `many-${index}`)
     await create(...names.map((name, index) => ['dataobjects', dataObject(name, index)] as const))
     const imports = names.map((name) => ({ name, dataRef: name }))
@@ -130,7 +130,7 @@ describe.concurrent('an installation that imports data', () => {
 })
 
 describe.concurrent('an installation that imports targets', () => {
-  it('deploys to them by import, index and key, and keeps copies of its own', async () => {
+  it('deploys to the targets by import, index and key, and writes copies of the imports', async () => {
     const { cluster } = stage
     await create(...['one', 'two', 'three'].map((name) => ['targets', target(`on-${name}`)] as const))
     const item = (name: string, reference: object) => ({ ...mockItems({}, name)[0], target: reference })
@@ -187,19 +187,19 @@ describe.concurrent('an import that cannot be used', () => {
   const one = (more: object) => ({ imports: [{ name: 'size', ...more }] })
   const cases: readonly (readonly [string, Parameters<typeof importing>[1], string, string])[] = [
     [
-      'is no secret',
+      'names a missing secret',
       one({ secretRef: { name: 'nowhere', key: 'k' } }),
       'ImportNotFound',
       'spec.imports.data[0] "size": found no Secret imports/nowhere',
     ],
     [
-      'is no YAML',
+      'is not YAML',
       one({ secretRef: { name: 'refused-secret', key: 'broken' } }),
       'ERR_CONFIGURATION_PROBLEM',
       'spec.imports.data[0] "size": Secret imports/refused-secret: key broken is no YAML: line 1, column',
     ],
     [
-      'is not of the schema',
+      'does not match the schema',
       { ...one({ dataRef: 'refused-size' }), blueprint: { imports: [data('size', { type: 'string' })] } },
       'SchemaValidationFailed',
       'import size',
@@ -227,7 +227,7 @@ describe.concurrent('an import that cannot be used', () => {
     expect(await cluster.get('executions', name)).toBeUndefined()
   })
 
-  it('fails the job by an import execution, in its words, and binds more to the imports once they are good', async () => {
+  it('fails the job with the errors of an import execution, which adds bindings once the imports are valid', async () => {
     const { cluster } = stage
     const template = [
       'errors:',

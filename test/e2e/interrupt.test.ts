@@ -39,7 +39,7 @@ async function operations(name: string) {
 }
 
 describe.concurrent('an installation whose job is interrupted', () => {
-  it('fails with its execution and all unfinished items, and runs again when it is told to', async () => {
+  it('fails with its execution and all unfinished items, and runs again on request', async () => {
     const { cluster, pawl } = stage
     const items = [
       { name: 'done' },
@@ -109,7 +109,7 @@ describe.concurrent('an installation whose job is interrupted', () => {
     await deployer.stop()
   })
 
-  it('ends while it waits for an orphan, too', async () => {
+  it('ends while it waits for an orphan', async () => {
     const { cluster } = stage
     const type = 'example.org/orphan'
     const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
@@ -156,7 +156,7 @@ describe.concurrent('an interrupt on an idle object', () => {
   })
 })
 
-describe.concurrent('an execution that is interrupted by hand', () => {
+describe.concurrent('an execution that a user interrupts', () => {
   it('fails, and fails its installation', async () => {
     const { cluster } = stage
     await start('by-hand', [{ name: 'foreign', type: 'example.org/by-hand' }, { name: 'own' }], ['foreign'])
@@ -166,7 +166,7 @@ describe.concurrent('an execution that is interrupted by hand', () => {
     expect(await operations('by-hand')).toEqual([undefined, undefined])
   })
 
-  it('ends without an installation as well, and the next job runs', async () => {
+  it('ends without an installation, and the next job runs', async () => {
     const { cluster } = stage
     await cluster.create(execution('alone', [{ name: 'only', type: 'example.org/alone' }]), 'executions')
     await cluster.patch('executions', 'alone', { status: { jobID: 'one' } }, 'status')
@@ -175,7 +175,7 @@ describe.concurrent('an execution that is interrupted by hand', () => {
     const failed = await cluster.finished('alone', undefined, 'executions')
     expect(failed.status).toMatchObject({ phase: 'Failed', jobIDFinished: 'one' })
 
-    // An old one, left while nothing ran.
+    // An interrupt from before the job.
     await interrupt('alone', 'executions')
     const deployer = Deployer.start(cluster, 'example.org/alone')
     await cluster.patch('executions', 'alone', { status: { jobID: 'two' } }, 'status')
@@ -186,7 +186,7 @@ describe.concurrent('an execution that is interrupted by hand', () => {
 })
 
 describe.concurrent('a tree that is interrupted', () => {
-  it('ends with those that wait for a sibling: they have begun nothing', async () => {
+  it('ends with the sub-installations that wait for a sibling, which start no item', async () => {
     const { cluster } = stage
     const slow = sub('slow', {
       exports: { data: [{ name: 'value', dataRef: 'value' }] },
@@ -208,7 +208,7 @@ describe.concurrent('a tree that is interrupted', () => {
     expect((await cluster.items(waiter.metadata.name)).size).toBe(0)
   })
 
-  it('ends while it takes away what the blueprint no longer has', async () => {
+  it('ends while it deletes a sub-installation that was removed from the blueprint', async () => {
     const { cluster } = stage
     const type = 'example.org/sub-orphan'
     const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })

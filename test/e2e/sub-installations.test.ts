@@ -54,7 +54,7 @@ async function runShop(name: string): Promise<LsObject> {
 }
 
 describe.concurrent('an installation with sub-installations', () => {
-  it('runs them in the order of their data, and exports what comes of it', async () => {
+  it('runs them in the order of their data, and exports the result', async () => {
     const { cluster } = stage
     const root = await runShop('shop')
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
@@ -83,7 +83,7 @@ describe.concurrent('an installation with sub-installations', () => {
     })
   })
 
-  it('is gone with them when it is deleted, importers first', async () => {
+  it('is deleted with them, importers first', async () => {
     const { cluster } = stage
     await runShop('bygone')
     await cluster.delete('installations', 'bygone')
@@ -92,7 +92,7 @@ describe.concurrent('an installation with sub-installations', () => {
     expect((await cluster.items('bygone')).size).toBe(0)
   })
 
-  it('takes away those that the blueprint no longer has, and runs the others again', async () => {
+  it('deletes sub-installations that were removed from the blueprint, and runs the others again', async () => {
     const { cluster } = stage
     const two = (...names: readonly string[]) => ({
       blueprint: { subinstallations: names.map((name) => sub(name, { blueprint: deploying({ name: 'a' }) })) },
@@ -111,7 +111,7 @@ describe.concurrent('an installation with sub-installations', () => {
     expect(after.get('two')?.status).toMatchObject({ jobIDFinished: second.status?.jobID })
   })
 
-  it('fails when one fails, once all have finished; who imports from that one fails too', async () => {
+  it('fails with a failed sub-installation and its importers, after all have finished', async () => {
     const { cluster } = stage
     const failing = sub('failing', {
       exports: { data: [{ name: 'value', dataRef: 'value' }] },
@@ -138,7 +138,7 @@ describe.concurrent('an installation with sub-installations', () => {
       expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
   })
 
-  it('has the codes of what failed below, at every level', async () => {
+  it('has the error codes of its failed descendants at every level', async () => {
     const { cluster } = stage
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     const odd = { ...manifestItem({ name: 'odd', manifests: [] }), target: undefined }
@@ -160,8 +160,8 @@ describe.concurrent('an installation with sub-installations', () => {
   })
 })
 
-describe('an installation of sub-installations alone', () => {
-  it('goes on when its run is lost', async () => {
+describe('an installation with sub-installations and no items', () => {
+  it('continues after its workflow is terminated', async () => {
     const { cluster, pawl } = stage
     const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waiting('slow')) })] }
     const without = { blueprint: { ...blueprint, deployExecutions: [] } }
@@ -188,7 +188,7 @@ describe('an installation of sub-installations alone', () => {
 })
 
 describe('a tree of sub-installations', () => {
-  it('is refused where it has no end, with its path', async () => {
+  it('that is endless is refused with its path', async () => {
     const { cluster } = stage
     const template = JSON.stringify({
       subinstallations: [{ name: 'again', blueprint: { filesystem: 'FILES' } }],
@@ -209,7 +209,7 @@ describe('a tree of sub-installations', () => {
 })
 
 describe('a sub-installation', () => {
-  it('starts no job of its own', async () => {
+  it('starts no job by the reconcile annotation', async () => {
     const { cluster } = stage
     const blueprint = { subinstallations: [sub('one', { blueprint: deploying({ name: 'a' }) })] }
     await cluster.create(installation('asked', [], { blueprint }), 'installations')
