@@ -2,7 +2,7 @@
 // Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
 
 import { describe, expect, it } from 'vitest'
-import { CHAIN, execution, FINALIZER, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { CHAIN, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
 

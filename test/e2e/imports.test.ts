@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { dataObjectName, elementName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { API, type LsObject } from '../support/cluster.ts'
+import { type LsObject } from '../support/cluster.ts'
 import {
   configMap,
   dataObject,

@@ -1,6 +1,6 @@
 // Deploy items that apply manifests, from the Execution to the target and back, on the real servers: the namespace's pods run on kwok's nodes.
 
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
 import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { installation, type LsObject, OPERATION } from '../support/cluster.ts'
 import { dataObject, mockItems, rendered, target, TARGET_TYPE } from '../support/imports.ts'
 import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+import { exportingData, sub, subsOf } from '../support/sub-installations.ts'
 import { conditionOf } from '../support/kstatus.ts'
 
 const stage = useStage('sub-data')

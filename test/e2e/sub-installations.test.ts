@@ -3,7 +3,7 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { dataObject, mockItems, target, TARGET_TYPE } from '../support/imports.ts'
+import { dataObject } from '../support/imports.ts'
 import { manifestItem } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
