@@ -1,4 +1,4 @@
-// Installations whose jobs start by themselves. Source: spec/landscaper.md 2.12.
+// Automatic reconciles of Installations: retries after a failure, and jobs at an interval. With a restart of the worker: restarts.test.ts. Source: spec/landscaper.md 2.12.
 
 import { describe, expect, it } from 'vitest'
 import { failing, installation, type LsObject } from '../support/cluster.ts'
@@ -42,8 +42,8 @@ async function dueOf(object: LsObject): Promise<Date | undefined> {
   return row?.due
 }
 
-describe.concurrent('an installation whose jobs start by themselves', () => {
-  it('is tried again after a failure, as often as it says, and then only when it is asked for', async () => {
+describe.concurrent('an installation with automaticReconcile', () => {
+  it('is retried after a failure, at most numberOfReconciles times, and then only on request', async () => {
     const { cluster, pawl } = stage
     await create('retried', [failing('bad')], { failedReconcile: { numberOfReconciles: 2, interval: '2s' } })
     const twice = await counted('retried', 2)
@@ -63,28 +63,9 @@ describe.concurrent('an installation whose jobs start by themselves', () => {
     expect(await automaticJobs(twice)).toHaveLength(4)
   })
 
-  it('runs again after a success, at its interval; a worker that is killed meanwhile changes nothing', async () => {
-    const { pawl, cluster } = stage
-    await create('again', [{ name: 'good' }], { succeededReconcile: { interval: '6s' } })
-    const first = await cluster.finished('again')
-    await pawl.kill('worker')
-    await pawl.startWorker()
-    const second = await cluster.finished('again', first.status?.jobID)
-    expect(second.status).toMatchObject({
-      phase: 'Succeeded',
-      automaticReconcileStatus: { generation: first.metadata.generation, numberOfReconciles: 0, onFailed: false },
-    })
-    const third = await cluster.finished('again', second.status?.jobID)
-    const at = ({ status }: LsObject) =>
-      Date.parse((status?.['automaticReconcileStatus'] as { lastReconcileTime: string }).lastReconcileTime)
-    const ended = (first.status?.['transitionTimes'] as { finishedTime: string }).finishedTime
-    expect(at(second) - Date.parse(ended)).toBeGreaterThanOrEqual(6000)
-    expect(at(third) - at(second)).toBeGreaterThanOrEqual(6000)
-    await cluster.delete('installations', 'again')
-    await cluster.gone('again')
-  })
-
-  it('waits in the journal without a run, until what it says is edited or it goes', async ({ expect: expectHere }) => {
+  it('waits in the journal without a run, until its schedule is edited or the installation is deleted', async ({
+    expect: expectHere,
+  }) => {
     const { cluster, pawl } = stage
     await create('patient', [{ name: 'good' }], { succeededReconcile: { cronSpec: '@every 20h' } })
     const { metadata, status } = await cluster.finished('patient')

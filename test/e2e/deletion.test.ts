@@ -1,8 +1,8 @@
-// The way back: reverse order, what cannot be uninstalled, orphans, and objects whose finalizers somebody removed.
+// Deletions: the reverse order, items that cannot be uninstalled, orphans, and objects whose finalizers a user removed.
 // Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
 
 import { describe, expect, it } from 'vitest'
-import { CHAIN, execution, FINALIZER, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { CHAIN, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
 
@@ -25,7 +25,7 @@ async function left(name: string): Promise<readonly string[]> {
 }
 
 describe.concurrent('an installation that is deleted', () => {
-  it('goes with all that belongs to it, items in reverse order', async () => {
+  it('is deleted with all its objects, the items in reverse order', async () => {
     const { cluster, pawl } = stage
     await run('chain', CHAIN)
     const items = await cluster.items('chain')
@@ -48,14 +48,14 @@ describe.concurrent('an installation that is deleted', () => {
     await expect.poll(gone, { timeout: 30_000 }).toEqual(['c', 'b', 'a'])
   })
 
-  it('goes at once when it never ran', async () => {
+  it('is deleted at once when it never ran', async () => {
     await stage.cluster.create(installation('new', CHAIN, { triggered: false }), 'installations')
     await stage.cluster.delete('installations', 'new')
     await stage.cluster.gone('new')
     expect(await left('new')).toEqual([])
   })
 
-  it('goes at once when its items were a cycle from the start, and so is its namespace free', async () => {
+  it('is deleted at once when its items were a cycle from the start', async () => {
     const { cluster } = stage
     const deployer = Deployer.start(cluster, 'test/cycle', {})
     const failed = await run('cycle', [
@@ -70,7 +70,7 @@ describe.concurrent('an installation that is deleted', () => {
     await deployer.stop()
   })
 
-  it('can be created again under its name while it still goes, and runs when the old one is gone', async () => {
+  it('can be created again while its old objects are being deleted, and runs when these are gone', async () => {
     const { cluster } = stage
     const deployer = Deployer.start(cluster, 'test/again', { uninstall: () => 'wait' })
     await run('again', [{ name: 'only', type: 'test/again' }])
@@ -90,17 +90,6 @@ describe.concurrent('an installation that is deleted', () => {
     expect(await cluster.phases('again')).toEqual({ only: 'Succeeded' })
     await deployer.stop()
   })
-
-  it('can be created again as soon as it is gone', async () => {
-    const { cluster } = stage
-    const first = await run('anew', CHAIN)
-    await cluster.delete('installations', 'anew')
-    await cluster.gone('anew')
-    const second = await run('anew', CHAIN)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(second.metadata.uid).not.toBe(first.metadata.uid)
-    expect((await cluster.items('anew')).size).toBe(3)
-  })
 })
 
 const CYCLE: readonly Item[] = [
@@ -109,7 +98,7 @@ const CYCLE: readonly Item[] = [
 ]
 
 describe.concurrent('a deletion that is stuck', () => {
-  it('ends in DeleteFailed with the path, and goes on without uninstalling when it is told to', async () => {
+  it('ends in DeleteFailed with the path, and continues without uninstalling by the annotation', async () => {
     const { cluster } = stage
     // Both have run when an edit makes a cycle of them.
     await run('stuck', [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }])
@@ -134,7 +123,7 @@ describe.concurrent('a deletion that is stuck', () => {
     expect(await left('stuck')).toEqual([])
   })
 
-  it('is tried again by the reconcile annotation after an item could not be uninstalled', async () => {
+  it('is retried by the reconcile annotation after an item could not be uninstalled', async () => {
     const { cluster, pawl } = stage
     const deployer = Deployer.start(cluster, 'test/stubborn', { uninstall: () => 'failed' })
     await run('stubborn', [
@@ -159,16 +148,8 @@ describe.concurrent('a deletion that is stuck', () => {
   })
 })
 
-describe.concurrent('an item that the blueprint no longer has', () => {
-  it('is uninstalled in the next job', async () => {
-    const first = await run('orphan', [{ name: 'keep' }, { name: 'drop' }])
-    await stage.cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
-    const second = await stage.cluster.finished('orphan', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await stage.cluster.phases('orphan')).toEqual({ keep: 'Succeeded' })
-  })
-
-  it('is uninstalled too when no item is left at all', async () => {
+describe.concurrent('an item that was removed from the blueprint', () => {
+  it('is uninstalled when the blueprint has no items left', async () => {
     const first = await run('emptied', CHAIN)
     await stage.cluster.patch('installations', 'emptied', installation('emptied', []))
     const second = await stage.cluster.finished('emptied', first.status?.jobID)
@@ -176,7 +157,7 @@ describe.concurrent('an item that the blueprint no longer has', () => {
     expect(await stage.cluster.items('emptied')).toEqual(new Map())
   })
 
-  it('fails the job when it cannot be uninstalled; a new item of its name gets an object of its own', async () => {
+  it('fails the job when it cannot be uninstalled; a new item of its name gets a new object', async () => {
     const { cluster } = stage
     const type = 'test/sticky'
     const deployer = Deployer.start(cluster, type, { uninstall: () => 'failed' })
@@ -200,7 +181,7 @@ describe.concurrent('an item that the blueprint no longer has', () => {
   })
 })
 
-describe.concurrent('a finalizer that somebody removed by force', () => {
+describe.concurrent('a finalizer that a user removed', () => {
   it('from an installation: its execution and items are uninstalled, nothing is left', async () => {
     const { cluster } = stage
     await run('forced-inst', CHAIN)
@@ -234,7 +215,7 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     await deployer.stop()
   })
 
-  it('from both while a job runs: the items still go', async () => {
+  it('from both while a job runs: the items are deleted', async () => {
     const { cluster } = stage
     await cluster.create(installation('forced-both', [waiting('slow'), { name: 'quick' }]), 'installations')
     await cluster.untilItems('forced-both', ['slow'], (item) => item?.status?.phase === 'Progressing')
@@ -246,23 +227,5 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     }
     await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
     expect(await left('forced-both')).toEqual([])
-  })
-})
-
-describe.concurrent('an execution without an installation', () => {
-  it('is deleted with its items in the job that a hand gives it', async () => {
-    const { cluster, pawl } = stage
-    await cluster.create(execution('alone', CHAIN), 'executions')
-    await cluster.patch('executions', 'alone', { status: { jobID: 'first' } }, 'status')
-    const finished = await cluster.finished('alone', undefined, 'executions')
-    expect(finished.metadata.finalizers).toEqual([FINALIZER])
-    await cluster.deleteByHand('executions', 'alone', 'second')
-    await cluster.gone('alone', 'executions')
-    await pawl.settled(finished)
-    expect(await left('alone')).toEqual([])
-    expect(await pawl.jobs(finished)).toMatchObject([
-      { jobID: 'first', outcome: 'Succeeded' },
-      { jobID: 'second', outcome: 'Deleted' },
-    ])
   })
 })

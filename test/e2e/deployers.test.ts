@@ -1,16 +1,16 @@
-// Deployers written by others beside those of Pawl, and objects that people trigger by hand, without an Installation.
-// Source: spec/landscaper.md 4.9, 1.3.
+// Deployers that are not part of Pawl, together with those of Pawl, and the fields that deployers and other programs read.
+// Source: spec/landscaper.md 4.9, 1.3. These fields cost no additional write: test/e2e/budgets.test.ts.
 
-import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { API, execution, installation, type Item, item, type LsObject } from '../support/cluster.ts'
+import { installation, type Item, type LsObject } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('deployers')
+const RECONCILE_TIME = 'landscaper.gardener.cloud/reconcile-time'
 
-describe.concurrent('items of foreign and of built-in types in one execution', () => {
-  it('run in the order of their dependencies, hand on their exports, and are deleted in reverse', async () => {
+describe.concurrent('items of external and of built-in types in one execution', () => {
+  it('run in the order of their dependencies, pass their exports on, and are deleted in reverse', async () => {
     const { cluster } = stage
     const seen: string[] = []
     const note = (verb: string) => (it: LsObject) => {
@@ -44,7 +44,7 @@ describe.concurrent('items of foreign and of built-in types in one execution', (
     await deployer.stop()
   })
 
-  it('fail the execution when the foreign one fails', async () => {
+  it('fail the execution when the external item fails', async () => {
     const { cluster } = stage
     const type = 'example.org/bad'
     const deployer = Deployer.start(cluster, type, { install: () => 'failed' })
@@ -61,8 +61,8 @@ describe.concurrent('items of foreign and of built-in types in one execution', (
   })
 })
 
-describe.concurrent('an item of a type that nobody serves', () => {
-  it('waits, and its execution says for whom', async () => {
+describe.concurrent('an item of a type without a deployer', () => {
+  it('waits, and its execution names the type', async () => {
     const { cluster } = stage
     const type = 'example.org/nobody'
     await cluster.create(installation('nobody', [{ name: 'alone', type }, { name: 'own' }]), 'installations')
@@ -93,48 +93,18 @@ describe.concurrent('an item of a type that nobody serves', () => {
   })
 })
 
-const GRAPH: readonly Item[] = [{ name: 'b', dependsOn: ['a'] }, { name: 'a' }]
-
-describe.concurrent('an execution without an installation', () => {
-  it('waits for a job ID, runs by it, and runs again by another one', async () => {
-    const { cluster, pawl } = stage
-    const created = await cluster.create(execution('plain', GRAPH), 'executions')
-    await pawl.settled(created)
-    expect((await cluster.get('executions', 'plain'))?.status).toBeUndefined()
-    expect((await cluster.items('plain')).size).toBe(0)
-
-    await cluster.patch('executions', 'plain', { status: { jobID: 'by-hand-1' } }, 'status')
-    const first = await cluster.finished('plain', undefined, 'executions')
-    expect(first.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'by-hand-1' })
-    await cluster.patch('executions', 'plain', { status: { jobID: 'by-hand-2' } }, 'status')
-    const second = await cluster.finished('plain', 'by-hand-1', 'executions')
-    expect(second.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'by-hand-2' })
-    expect([...(await cluster.items('plain')).values()].map(({ status }) => status?.jobIDFinished)).toEqual([
-      'by-hand-2',
-      'by-hand-2',
-    ])
-  })
-
-  it('is read in the compressed form too', async () => {
+describe.concurrent('the objects of a job', () => {
+  it('name the items and their deployers, and the time when each item was written', async () => {
     const { cluster } = stage
-    const deployItemsCompressed = gzipSync(JSON.stringify(GRAPH.map(item))).toString('base64')
-    const spec = { deployItemsCompressed }
-    await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name: 'packed' }, spec }, 'executions')
-    await cluster.patch('executions', 'packed', { status: { jobID: 'job' } }, 'status')
-    const finished = await cluster.finished('packed', undefined, 'executions')
-    expect(finished.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await cluster.phases('packed')).toEqual({ a: 'Succeeded', b: 'Succeeded' })
-  })
-
-  it('says what is wrong with a compressed form that cannot be read', async () => {
-    const { cluster } = stage
-    const spec = { deployItemsCompressed: Buffer.from('no archive').toString('base64') }
-    await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name: 'garbage' }, spec }, 'executions')
-    await cluster.patch('executions', 'garbage', { status: { jobID: 'job' } }, 'status')
-    const failed = await cluster.finished('garbage', undefined, 'executions')
-    expect(failed.status).toMatchObject({
-      phase: 'Failed',
-      lastError: { reason: 'ERR_CONFIGURATION_PROBLEM', codes: ['ERR_CONFIGURATION_PROBLEM'] },
-    })
+    await cluster.create(installation('wire', [{ name: 'a' }, { name: 'b' }]), 'installations')
+    await cluster.finished('wire')
+    const items = await cluster.items('wire')
+    const activeDIs = ['a', 'b'].map((specName) => ({ specName, objectName: items.get(specName)?.metadata.name }))
+    const execution = await cluster.get('executions', 'wire')
+    expect(execution?.status?.['deployItemCache']).toEqual({ activeDIs, orphanedDIs: [] })
+    for (const { status, metadata } of items.values()) {
+      expect(status?.['deployer']).toMatchObject({ name: 'mock.deployer.landscaper.gardener.cloud' })
+      expect(metadata.annotations?.[RECONCILE_TIME]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    }
   })
 })

@@ -1,5 +1,4 @@
-// Executions and statuses that somebody edits while jobs run. Each job ends in a phase that says what was found, or goes on as if
-// nothing had been edited. Source: spec/landscaper.md 2.2, 2.8, docs/architecture.md "Writes, fields, errors".
+// Executions and statuses that a user edits while jobs run. Each job either ends with an error that names the edit, or ignores the edit. Source: spec/landscaper.md 2.2, 2.8, docs/architecture.md "Writes, fields, errors".
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -27,7 +26,7 @@ async function status(plural: string, name: string, patch: object): Promise<LsOb
 }
 
 describe.concurrent('an execution whose spec is edited while it runs', () => {
-  it('fails for an item that it has not made, after the running ones; the next job makes it what its installation says', async () => {
+  it('fails for an added item after the running items end; the next job restores the spec from its installation', async () => {
     const { cluster, pawl } = stage
     const running = await start('more')
     const deployItems = [waiting('slow'), { name: 'new' }].map(item)
@@ -47,7 +46,7 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
     expect(await cluster.phases('more')).toEqual({ slow: 'Succeeded' })
   })
 
-  it('fails with what is wrong when it cannot be read any more, and deletes none of its items', async () => {
+  it('fails with the reason when its spec is unreadable, and deletes none of its items', async () => {
     const { cluster, pawl } = stage
     const running = await start('unreadable')
     const deployItemsCompressed = gzipSync('{}').toString('base64')
@@ -66,34 +65,28 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
   })
 })
 
-describe.concurrent('a job ID that is taken away while the job runs', () => {
-  it.each([
-    ['taken', null],
-    ['junk', 'no/job ID'],
-  ])('from an execution is handed out again (%s)', async (name, jobID) => {
-    const running = await start(`exec-${name}`)
-    await status('executions', `exec-${name}`, { jobID })
-    await stage.cluster.until('executions', `exec-${name}`, (it) => it?.status?.jobID === running.status?.jobID)
+describe.concurrent('a job ID that a user removes or replaces while the job runs', () => {
+  it('from an execution is set again', async () => {
+    const running = await start('execution-job')
+    await status('executions', 'execution-job', { jobID: 'no/job ID' })
+    await stage.cluster.until('executions', 'execution-job', (it) => it?.status?.jobID === running.status?.jobID)
     await stage.cluster.finishItem(running, 'Succeeded')
-    const finished = await stage.cluster.finished(`exec-${name}`)
+    const finished = await stage.cluster.finished('execution-job')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: running.status?.jobID })
     expect(await stage.pawl.jobs(finished)).toHaveLength(1)
   })
 
-  it.each([
-    ['taken', null],
-    ['junk', '../../etc'],
-  ])('from a deploy item is handed out again (%s)', async (name, jobID) => {
+  it('from a deploy item is set again', async () => {
     const { cluster } = stage
-    const running = await start(`item-${name}`)
-    await status('deployitems', running.metadata.name, { jobID })
-    const { jobID: own } = running.status ?? {}
-    const again = await cluster.untilItems(`item-${name}`, ['slow'], (one) => one?.status?.jobID === own)
+    const running = await start('item-job')
+    await status('deployitems', running.metadata.name, { jobID: null })
+    const { jobID } = running.status ?? {}
+    const again = await cluster.untilItems('item-job', ['slow'], (one) => one?.status?.jobID === jobID)
     await cluster.finishItem(again.get('slow')!, 'Succeeded')
-    expect((await cluster.finished(`item-${name}`)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.finished('item-job')).status).toMatchObject({ phase: 'Succeeded' })
   })
 
-  it('from an installation makes room for the next request, and for a deletion', async () => {
+  it('from an installation blocks neither the next job nor the deletion', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('root', [{ name: 'only' }]), 'installations')
     const first = await cluster.finished('root')
@@ -109,12 +102,12 @@ describe.concurrent('a job ID that is taken away while the job runs', () => {
   })
 })
 
-describe.concurrent('a phase that is none', () => {
+describe.concurrent('an unknown phase', () => {
   it.each([
     ['installations', 'Sleeping'],
     // What every object of the language has.
     ['executions', 'constructor'],
-  ])('ends the job of one of the %s with what was expected: %s', async (plural, phase) => {
+  ])('ends the job of one of the %s with the expected phases: %s', async (plural, phase) => {
     const { cluster } = stage
     const name = `phase-${plural}`
     await start(name)
@@ -130,8 +123,8 @@ describe.concurrent('a phase that is none', () => {
   })
 })
 
-describe.concurrent('an execution that a hand has ended', () => {
-  it('fails its installation; the next job begins from the start', async () => {
+describe.concurrent('an execution whose job a user has ended', () => {
+  it('fails its installation; the next job starts from the beginning', async () => {
     const { cluster } = stage
     const running = await start('ended')
     await status('executions', 'ended', { jobIDFinished: running.status?.jobID })
@@ -149,8 +142,8 @@ describe.concurrent('an execution that a hand has ended', () => {
   })
 })
 
-describe.concurrent('an error that somebody writes into a status', () => {
-  it('is gone when the job has ended, however long it is', async () => {
+describe.concurrent('an error that a user writes into a status', () => {
+  it('is removed by the end of the job, also when it is long', async () => {
     const { cluster } = stage
     const running = await start('verbose')
     const now = new Date().toISOString()
@@ -167,8 +160,8 @@ describe.concurrent('an error that somebody writes into a status', () => {
   })
 })
 
-describe('an item whose label a hand has taken away', () => {
-  it('stays an item of its Execution, and the next job puts the label back', async () => {
+describe('an item whose label a user has removed', () => {
+  it('stays an item of its Execution, and the next job runs it again', async () => {
     const items = [waiting('held'), { name: 'after', dependsOn: ['held'] }]
     await stage.cluster.create(installation('unlabelled', items), 'installations')
     const found = await stage.cluster.untilItems('unlabelled', ['held'], (one) => one?.status?.jobID !== undefined)

@@ -1,4 +1,4 @@
-// What items export becomes data for others: the Execution's DataObject, and the DataObjects and Targets of the Installation.
+// Exports of items and Installations: the Execution's DataObject, and the DataObjects and Targets of the Installation.
 // Source: spec/landscaper.md 1.15, 2.3 "Completing", 2.7 "Completing".
 
 import { describe, expect, it } from 'vitest'
@@ -98,19 +98,7 @@ describe.concurrent('an installation that exports', () => {
     expect(target?.metadata.labels).toMatchObject({ team: 'a' })
   })
 
-  it('changes what it published when the next job produces something else', async () => {
-    const { cluster } = stage
-    const first = await run('changing')
-    const moved = { name: 'db', config: { export: { port: 5433, host: 'db.example.org' } } }
-    await cluster.patch('installations', 'changing', exporting('changing', [moved]))
-    const second = await cluster.finished('changing', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    const address = await cluster.get('dataobjects', 'changing-address')
-    expect(address?.['data']).toBe('db.example.org:5433')
-    expect(address?.metadata.labels?.['data.landscaper.gardener.cloud/jobid']).toBe(second.status?.jobID)
-  })
-
-  it('publishes a Target with nothing but a type, and takes its configuration away when that is made no more', async () => {
+  it('publishes a Target with only a type, and removes the configuration of the previous job', async () => {
     const { cluster } = stage
     const first = await run('bare')
     expect((await cluster.get('targets', 'bare-cluster'))?.spec).toHaveProperty('config')
@@ -122,24 +110,7 @@ describe.concurrent('an installation that exports', () => {
     expect(found?.metadata.ownerReferences).toMatchObject([{ name: 'bare' }])
   })
 
-  it('takes back what its execution has collected when no item exports any more', async () => {
-    const { cluster } = stage
-    await cluster.create(installation('silenced', ITEMS), 'installations')
-    const first = await cluster.finished('silenced')
-    const collected = await collectedOf('silenced')
-    expect(collected?.['data']).toMatchObject({ db: { port: 5432 } })
-    await cluster.patch('installations', 'silenced', installation('silenced', [{ name: 'app' }]))
-    const second = await cluster.finished('silenced', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await cluster.get('dataobjects', collected?.metadata.name ?? '')).toBeUndefined()
-    expect(await cluster.get('executions', 'silenced')).not.toHaveProperty('status.exportRef')
-
-    await cluster.patch('installations', 'silenced', installation('silenced', ITEMS))
-    await cluster.finished('silenced', second.status?.jobID)
-    expect((await collectedOf('silenced'))?.['data']).toEqual(collected?.['data'])
-  })
-
-  it('has nothing published any more when a job fails, and publishes anew', async () => {
+  it('deletes its exports when a job fails, and creates them again in the next job', async () => {
     const { cluster } = stage
     const first = await run('failing')
     // Said to be of it, by a hand that owns it.
@@ -159,7 +130,7 @@ describe.concurrent('an installation that exports', () => {
     expect(await cluster.get('targets', 'failing-cluster')).toBeDefined()
   })
 
-  it('takes back what it has published in the job that fails for another export', async () => {
+  it('deletes the exports of a job that fails for another export', async () => {
     const { cluster } = stage
     await cluster.create(target('taken'), 'targets')
     await cluster.patch('targets', 'taken', { metadata: { ownerReferences: [await ownedBy('somebody')] } })
@@ -173,7 +144,7 @@ describe.concurrent('an installation that exports', () => {
     expect(await cluster.get('dataobjects', 'half-address')).toBeUndefined()
   })
 
-  it('loses what it published with its deletion', async () => {
+  it('is deleted with its exports', async () => {
     const { cluster } = stage
     await run('leaving')
     const collected = await collectedOf('leaving')
@@ -206,36 +177,12 @@ describe.concurrent('an export that cannot be published', () => {
     ])
   })
 
-  it('takes over an object of its name that nobody owns', async () => {
+  it('adopts an object of its name that has no owner', async () => {
     const { cluster } = stage
     const metadata = { name: 'adopter-address' }
     await cluster.create({ apiVersion: API, kind: 'DataObject', metadata, data: 'by hand' }, 'dataobjects')
     expect((await run('adopter')).status).toMatchObject({ phase: 'Succeeded' })
     expect((await cluster.get('dataobjects', 'adopter-address'))?.['data']).toBe('db.example.org:5432')
-  })
-
-  it('fails the job when it is a target with both config and secretRef', async () => {
-    const { cluster } = stage
-    await cluster.create(exportingTarget('both', { config: { a: 1 }, secretRef: { name: 'a' } }), 'installations')
-    expect((await cluster.finished('both')).status).toMatchObject({
-      phase: 'Failed',
-      lastError: {
-        reason: 'ERR_CONFIGURATION_PROBLEM',
-        message:
-          'export cluster: found no type, or both config and secretRef; expected a type, and at most one of these',
-      },
-    })
-    expect(await cluster.get('targets', 'both-cluster')).toBeUndefined()
-  })
-
-  it('fails the job when no execution of the blueprint produces it', async () => {
-    const { cluster } = stage
-    const data = [{ name: 'nothing', dataRef: 'nothing' }]
-    const root = installation('unproduced', ITEMS, { blueprint: BLUEPRINT, spec: { exports: { data } } })
-    await cluster.create(root, 'installations')
-    const failed = await cluster.finished('unproduced')
-    expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'ExportNotProduced' } })
-    expect(failed.status?.lastError?.message).toContain('export nothing')
   })
 })
 
@@ -277,7 +224,7 @@ exports:
   const published = async (name: string, exported: string) =>
     (await stage.cluster.get('dataobjects', dataObjectName('', `${name}-${exported}`)))?.['data']
 
-  it('passes on what it imported, through mappings, and counts in its state', async () => {
+  it('exports its imports through mappings, and counts in its state', async () => {
     const { cluster } = stage
     await cluster.create(dataObject('passing-size', 5), 'dataobjects')
     await cluster.create(target('passing-cluster'), 'targets')
@@ -296,7 +243,7 @@ exports:
     expect(await published('passing', 'count')).toBe(2)
   })
 
-  it('fails when what it made is not of the schema, with every mismatch', async () => {
+  it('fails when an export does not match the schema, with every mismatch', async () => {
     const { cluster } = stage
     const exports = { data: [{ name: 'size', dataRef: 'mismatch-size' }] }
     const schema = { type: 'object', required: ['a'], properties: { b: { type: 'string' } } }

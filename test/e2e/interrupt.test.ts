@@ -1,9 +1,10 @@
-// Jobs that somebody ends with the annotation `interrupt`. Source: spec/landscaper.md 2.11.
+// Jobs that a user ends with the annotation `interrupt`: of Installations, Executions and trees of sub-installations. Source: spec/landscaper.md 2.11.
 
 import { describe, expect, it } from 'vitest'
 import { execution, installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/sub-installations.ts'
 
 const stage = useStage('interrupt')
 
@@ -38,7 +39,7 @@ async function operations(name: string) {
 }
 
 describe.concurrent('an installation whose job is interrupted', () => {
-  it('fails with its execution and all unfinished items, and runs again when it is told to', async () => {
+  it('fails with its execution and all unfinished items, and runs again on request', async () => {
     const { cluster, pawl } = stage
     const items = [
       { name: 'done' },
@@ -108,7 +109,7 @@ describe.concurrent('an installation whose job is interrupted', () => {
     await deployer.stop()
   })
 
-  it('ends while it waits for an orphan, too', async () => {
+  it('ends while it waits for an orphan', async () => {
     const { cluster } = stage
     const type = 'example.org/orphan'
     const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
@@ -155,7 +156,7 @@ describe.concurrent('an interrupt on an idle object', () => {
   })
 })
 
-describe.concurrent('an execution that is interrupted by hand', () => {
+describe.concurrent('an execution that a user interrupts', () => {
   it('fails, and fails its installation', async () => {
     const { cluster } = stage
     await start('by-hand', [{ name: 'foreign', type: 'example.org/by-hand' }, { name: 'own' }], ['foreign'])
@@ -165,7 +166,7 @@ describe.concurrent('an execution that is interrupted by hand', () => {
     expect(await operations('by-hand')).toEqual([undefined, undefined])
   })
 
-  it('ends without an installation as well, and the next job runs', async () => {
+  it('ends without an installation, and the next job runs', async () => {
     const { cluster } = stage
     await cluster.create(execution('alone', [{ name: 'only', type: 'example.org/alone' }]), 'executions')
     await cluster.patch('executions', 'alone', { status: { jobID: 'one' } }, 'status')
@@ -174,12 +175,79 @@ describe.concurrent('an execution that is interrupted by hand', () => {
     const failed = await cluster.finished('alone', undefined, 'executions')
     expect(failed.status).toMatchObject({ phase: 'Failed', jobIDFinished: 'one' })
 
-    // An old one, left while nothing ran.
+    // An interrupt from before the job.
     await interrupt('alone', 'executions')
     const deployer = Deployer.start(cluster, 'example.org/alone')
     await cluster.patch('executions', 'alone', { status: { jobID: 'two' } }, 'status')
     const next = await cluster.finished('alone', 'one', 'executions')
     expect(next.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'two' })
     await deployer.stop()
+  })
+})
+
+describe.concurrent('a tree that is interrupted', () => {
+  it('ends with the sub-installations that wait for a sibling, which start no item', async () => {
+    const { cluster } = stage
+    const slow = sub('slow', {
+      exports: { data: [{ name: 'value', dataRef: 'value' }] },
+      blueprint: { ...deploying(waiting('item')), ...exportingData('value', '1') },
+    })
+    const late = sub('late', {
+      imports: { data: [{ name: 'value', dataRef: 'value' }] },
+      blueprint: { imports: [{ name: 'value', type: 'data', schema: {} }], ...deploying({ name: 'a' }) },
+    })
+    await cluster.create(installation('half', [], { blueprint: { subinstallations: [slow, late] } }), 'installations')
+    await untilSub(stage.cluster, 'half', 'slow', ({ status }) => status?.phase === 'Progressing')
+    const waiter = await untilSub(stage.cluster, 'half', 'late', ({ status }) => status?.phase === 'Init')
+    await interrupt('half')
+    const root = await cluster.finished('half')
+    expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    const subs = await subsOf(cluster, 'half')
+    expect([...subs.values()].map(({ status }) => status?.phase)).toEqual(['Failed', 'Failed'])
+    for (const one of subs.values()) expect(one.metadata.annotations?.[OPERATION]).toBeUndefined()
+    expect((await cluster.items(waiter.metadata.name)).size).toBe(0)
+  })
+
+  it('ends while it deletes a sub-installation that was removed from the blueprint', async () => {
+    const { cluster } = stage
+    const type = 'example.org/sub-orphan'
+    const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
+    const gone = sub('gone', { blueprint: deploying({ name: 'stays', type }) })
+    await cluster.create(installation('sub-orphaned', [], { blueprint: { subinstallations: [gone] } }), 'installations')
+    const first = await cluster.finished('sub-orphaned')
+    expect(first.status).toMatchObject({ phase: 'Succeeded' })
+    const { spec } = installation('sub-orphaned', []) as LsObject
+    await cluster.patch('installations', 'sub-orphaned', {
+      spec,
+      metadata: { annotations: { [OPERATION]: 'reconcile' } },
+    })
+    await untilSub(stage.cluster, 'sub-orphaned', 'gone', ({ status }) => status?.phase === 'Deleting')
+    await interrupt('sub-orphaned')
+    const second = await cluster.finished('sub-orphaned', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'InterruptOperation' } })
+    expect((await untilSub(stage.cluster, 'sub-orphaned', 'gone', () => true)).status).toMatchObject({
+      phase: 'DeleteFailed',
+    })
+
+    deployer.uninstall = () => 'done'
+    await cluster.trigger('sub-orphaned')
+    expect((await cluster.finished('sub-orphaned', second.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await subsOf(cluster, 'sub-orphaned')).size).toBe(0)
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an interrupt that was left on a sub-installation', () => {
+  it('does not end its deletion', async () => {
+    const { cluster } = stage
+    const inner = sub('inner', { blueprint: deploying({ name: 'a' }) })
+    const outer = sub('outer', { blueprint: { subinstallations: [inner], ...deploying({ name: 'b' }) } })
+    await cluster.create(installation('left-below', [], { blueprint: { subinstallations: [outer] } }), 'installations')
+    await cluster.finished('left-below')
+    const one = await untilSub(stage.cluster, 'left-below', 'outer', () => true)
+    const two = await untilSub(stage.cluster, one.metadata.name, 'inner', () => true)
+    for (const { metadata } of [one, two]) await interrupt(metadata.name)
+    await cluster.delete('installations', 'left-below')
+    await cluster.gone('left-below')
   })
 })

@@ -1,4 +1,4 @@
-// Objects that somebody has paused: what has begun goes on, nothing else begins, and what is asked for meanwhile comes once they go on.
+// Objects that a user has paused: running items finish, no item or job starts, and requested jobs start after the pause. With a restart of the worker: restarts.test.ts.
 // Source: spec/engine.md 5 ("pause"), docs/adr/0049.
 
 import { describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ function conditionOf({ status }: LsObject) {
 }
 
 describe.concurrent('a root that is paused', () => {
-  it('says so while it is idle, and has the job that was asked for once it goes on', async () => {
+  it('reports the pause while it is idle, and runs the requested job after the pause', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('idle', [{ name: 'only' }]), 'installations')
     const first = await cluster.finished('idle')
@@ -60,7 +60,7 @@ describe.concurrent('a root that is paused', () => {
     expect(conditionOf(await untold('idle'))).toMatchObject({ status: 'False', reason: 'Resumed' })
   })
 
-  it('is not deleted before it goes on', async () => {
+  it('is not deleted before the pause ends', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('kept', [{ name: 'only' }]), 'installations')
     await cluster.finished('kept')
@@ -88,7 +88,7 @@ describe.concurrent('a root that is paused', () => {
     expect(pausedOf(await cluster.get('installations', 'ended'))).toBeDefined()
   })
 
-  it('holds back the sub-installations that run, and lets them go on with it', async () => {
+  it('also pauses its running sub-installations, and resumes them', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/slow-below'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
@@ -108,34 +108,8 @@ describe.concurrent('a root that is paused', () => {
   })
 })
 
-describe('a job that is paused', () => {
-  it('ends what runs, begins nothing more, and forgets it over no restart', async () => {
-    const { cluster, pawl } = stage
-    const type = 'example.org/slow'
-    const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
-    const items = [{ name: 'first', type }, { name: 'beside' }, { name: 'next', dependsOn: ['first'] }]
-    await cluster.create(installation('busy', items), 'installations')
-    await cluster.untilItems('busy', ['first'], (item) => item?.status?.phase === 'Progressing')
-    await pause('busy', 'true')
-    await told('busy')
-    await pawl.kill('worker')
-    await pawl.startWorker()
-    deployer.install = () => 'done'
-    await cluster.untilItems('busy', ['first'], (item) => item?.status?.phase === 'Succeeded')
-    await pawl.passed((await cluster.items('busy')).get('first')!)
-    const held = (await cluster.get('installations', 'busy'))!
-    expect((await cluster.items('busy')).get('next')?.status?.jobID).toBeUndefined()
-    expect(held.status).toMatchObject({ phase: 'Progressing' })
-
-    await pause('busy', null)
-    expect((await cluster.finished('busy')).status).toMatchObject({ phase: 'Succeeded' })
-    expect(await cluster.phases('busy')).toEqual({ first: 'Succeeded', beside: 'Succeeded', next: 'Succeeded' })
-    await deployer.stop()
-  })
-})
-
 describe.concurrent('an execution that is paused', () => {
-  it('holds its items back, and goes on', async () => {
+  it('starts no item before the pause ends', async () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('alone', [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }]), 'executions')
     await pause('alone', 'true', 'executions')
@@ -147,7 +121,7 @@ describe.concurrent('an execution that is paused', () => {
     expect((await cluster.finished('alone', undefined, 'executions')).status).toMatchObject({ phase: 'Succeeded' })
   })
 
-  it('holds the job of its installation', async () => {
+  it('delays the job of its installation', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('host', [{ name: 'a' }, failing('b')]), 'installations')
     const first = await cluster.finished('host')

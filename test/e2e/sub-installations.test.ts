@@ -3,7 +3,7 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { dataObject, mockItems, target, TARGET_TYPE } from '../support/imports.ts'
+import { dataObject } from '../support/imports.ts'
 import { manifestItem } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
@@ -54,7 +54,7 @@ async function runShop(name: string): Promise<LsObject> {
 }
 
 describe.concurrent('an installation with sub-installations', () => {
-  it('runs them in the order of their data, and exports what comes of it', async () => {
+  it('runs them in the order of their data, and exports the result', async () => {
     const { cluster } = stage
     const root = await runShop('shop')
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
@@ -83,7 +83,7 @@ describe.concurrent('an installation with sub-installations', () => {
     })
   })
 
-  it('is gone with them when it is deleted, importers first', async () => {
+  it('is deleted with them, importers first', async () => {
     const { cluster } = stage
     await runShop('bygone')
     await cluster.delete('installations', 'bygone')
@@ -92,7 +92,7 @@ describe.concurrent('an installation with sub-installations', () => {
     expect((await cluster.items('bygone')).size).toBe(0)
   })
 
-  it('takes away those that the blueprint no longer has, and runs the others again', async () => {
+  it('deletes sub-installations that were removed from the blueprint, and runs the others again', async () => {
     const { cluster } = stage
     const two = (...names: readonly string[]) => ({
       blueprint: { subinstallations: names.map((name) => sub(name, { blueprint: deploying({ name: 'a' }) })) },
@@ -111,7 +111,7 @@ describe.concurrent('an installation with sub-installations', () => {
     expect(after.get('two')?.status).toMatchObject({ jobIDFinished: second.status?.jobID })
   })
 
-  it('fails when one fails, once all have finished; who imports from that one fails too', async () => {
+  it('fails with a failed sub-installation and its importers, after all have finished', async () => {
     const { cluster } = stage
     const failing = sub('failing', {
       exports: { data: [{ name: 'value', dataRef: 'value' }] },
@@ -138,7 +138,7 @@ describe.concurrent('an installation with sub-installations', () => {
       expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
   })
 
-  it('has the codes of what failed below, at every level', async () => {
+  it('has the error codes of its failed descendants at every level', async () => {
     const { cluster } = stage
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     const odd = { ...manifestItem({ name: 'odd', manifests: [] }), target: undefined }
@@ -158,109 +158,10 @@ describe.concurrent('an installation with sub-installations', () => {
     const found = (await subsOf(cluster, 'coded')).get('outer')
     expect(found?.status?.lastError).toMatchObject({ codes })
   })
-
-  it('hands an interrupt down to all that run', async () => {
-    const { cluster } = stage
-    const inner = sub('inner', { blueprint: deploying(waiting('slow')) })
-    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
-    await cluster.create(installation('stopped', [], { blueprint: { subinstallations: [outer] } }), 'installations')
-    const waitingItem = async () => {
-      const [one] = [...(await subsOf(cluster, 'stopped')).values()]
-      const [two] = one === undefined ? [] : [...(await subsOf(cluster, one.metadata.name)).values()]
-      const items = two === undefined ? undefined : await cluster.items(two.metadata.name)
-      expect(items?.get('slow')?.status).toMatchObject({ phase: 'Progressing' })
-      return items?.get('slow')
-    }
-    const slow = await vi.waitFor(waitingItem, PATIENT)
-    await cluster.patch('installations', 'stopped', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    const root = await cluster.finished('stopped')
-    expect(root.status).toMatchObject({ phase: 'Failed' })
-    expect(root.metadata.annotations?.[OPERATION]).toBeUndefined()
-    const ended = await cluster.get('deployitems', slow?.metadata.name ?? '')
-    expect(ended?.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'InterruptOperation' } })
-  })
-
-  it('is told the path of a cycle, and what two export', async () => {
-    const { cluster } = stage
-    const link = (name: string, from: string, to: string) =>
-      sub(name, {
-        imports: { data: [{ name: 'in', dataRef: from }] },
-        exports: { data: [{ name: 'out', dataRef: to }] },
-      })
-    const cyclic = [link('a', 'z', 'x'), link('b', 'x', 'y'), link('c', 'y', 'z')]
-    await cluster.create(installation('cyclic', [], { blueprint: { subinstallations: cyclic } }), 'installations')
-    const root = await cluster.finished('cyclic')
-    expect(root.status).toMatchObject({ phase: 'Failed' })
-    expect(root.status?.lastError).toMatchObject({
-      reason: 'ERR_CYCLIC_DEPENDENCIES',
-      message: expect.stringContaining('a -> c -> b -> a') as string,
-      codes: ['ERR_CYCLIC_DEPENDENCIES'],
-    })
-    const twice = [link('a', '#x', 'x'), link('b', '#x', 'x')]
-    await cluster.create(installation('twice', [], { blueprint: { subinstallations: twice } }), 'installations')
-    const other = await cluster.finished('twice')
-    expect(other.status?.lastError?.message).toContain('data x is exported by a and b')
-    expect((await subsOf(cluster, 'twice')).size).toBe(0)
-  })
-
-  it('hands lists, maps and elements of them on', async () => {
-    const { cluster } = stage
-    for (const name of ['eu', 'us']) await cluster.create(target(`lists-${name}`), 'targets')
-    const types = (type: string) => ({ type, targetType: TARGET_TYPE })
-    const show = JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}')
-    const reader = sub('reader', {
-      imports: {
-        targets: [
-          { name: 'all', targetListRef: 'clusters' },
-          { name: 'map', targetMapRef: 'regions' },
-          { name: 'second', target: 'clusters[1]' },
-          { name: 'eu', target: 'regions[eu]' },
-        ],
-      },
-      blueprint: {
-        imports: [
-          { name: 'all', ...types('targetList') },
-          { name: 'map', ...types('targetMap') },
-          { name: 'second', ...types('target') },
-          { name: 'eu', ...types('target') },
-        ],
-        deployExecutions: [{ name: 'items', type: 'GoTemplate', template: show }],
-      },
-    })
-    const root = installation('lists', [], {
-      spec: {
-        imports: {
-          targets: [
-            { name: 'clusters', targets: ['lists-eu', 'lists-us'] },
-            { name: 'regions', targetMap: { eu: 'lists-eu', us: 'lists-us' } },
-          ],
-        },
-      },
-      blueprint: {
-        imports: [
-          { name: 'clusters', ...types('targetList') },
-          { name: 'regions', ...types('targetMap') },
-        ],
-        subinstallations: [reader],
-      },
-    })
-    await cluster.create(root, 'installations')
-    expect((await cluster.finished('lists')).status).toMatchObject({ phase: 'Succeeded' })
-    const [one] = [...(await subsOf(cluster, 'lists')).values()]
-    const items = await cluster.items(one?.metadata.name ?? '')
-    const { export: shown } = items.get('show')?.spec?.['config'] as { export: Record<string, unknown> }
-    const token = (name: string) => ({ spec: { config: { token: `t-lists-${name}` } } })
-    expect(shown).toMatchObject({
-      all: [token('eu'), token('us')],
-      map: { eu: token('eu'), us: token('us') },
-      second: token('us'),
-      eu: token('eu'),
-    })
-  })
 })
 
-describe('an installation of sub-installations alone', () => {
-  it('goes on when its run is lost', async () => {
+describe('an installation with sub-installations and no items', () => {
+  it('continues after its workflow is terminated', async () => {
     const { cluster, pawl } = stage
     const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waiting('slow')) })] }
     const without = { blueprint: { ...blueprint, deployExecutions: [] } }
@@ -287,7 +188,7 @@ describe('an installation of sub-installations alone', () => {
 })
 
 describe('a tree of sub-installations', () => {
-  it('is refused where it has no end, with its path', async () => {
+  it('that is endless is refused with its path', async () => {
     const { cluster } = stage
     const template = JSON.stringify({
       subinstallations: [{ name: 'again', blueprint: { filesystem: 'FILES' } }],
@@ -308,7 +209,7 @@ describe('a tree of sub-installations', () => {
 })
 
 describe('a sub-installation', () => {
-  it('starts no job of its own', async () => {
+  it('starts no job by the reconcile annotation', async () => {
     const { cluster } = stage
     const blueprint = { subinstallations: [sub('one', { blueprint: deploying({ name: 'a' }) })] }
     await cluster.create(installation('asked', [], { blueprint }), 'installations')

@@ -1,4 +1,4 @@
-// Deletions that leave on the target what was deployed: no deployer is asked, of whatever type the items are.
+// Deletions with the annotation delete-without-uninstall: the deployed objects stay on the target, and no deployer gets a job.
 // Source: spec/landscaper.md 2.4 "Deletion without uninstall", 2.8.
 
 import { describe, expect, it } from 'vitest'
@@ -36,8 +36,8 @@ async function laterJobs(items: readonly LsObject[], jobID: string | undefined):
   return ids.filter((id) => id !== undefined && id !== jobID) as string[]
 }
 
-describe.concurrent('an installation that shall be deleted without uninstalling', () => {
-  it('goes with its items, and no item is triggered', async () => {
+describe.concurrent('an installation that is deleted without uninstalling', () => {
+  it('is deleted with its items, and no item gets a job', async () => {
     const { cluster, pawl } = stage
     const { root, deployer, uninstalls, items } = await install('before', 'done')
     await cluster.patch('installations', 'before', { metadata: { annotations } })
@@ -50,7 +50,7 @@ describe.concurrent('an installation that shall be deleted without uninstalling'
     expect((await cluster.items('before')).size).toBe(0)
   })
 
-  it('goes with its sub-installations and theirs; they and their items have what is handed down', async () => {
+  it('is deleted with its descendants, which inherit annotations', async () => {
     const { cluster } = stage
     const type = 'example.org/tree'
     const uninstalls: string[] = []
@@ -81,7 +81,7 @@ describe.concurrent('an installation that shall be deleted without uninstalling'
     expect(left).toEqual([undefined, new Map()])
   })
 
-  it('goes although its deletion runs already and waits for a deployer', async () => {
+  it('is deleted although its deletion already waits for a deployer', async () => {
     const { cluster } = stage
     const { deployer, uninstalls } = await install('during', 'wait')
     await cluster.delete('installations', 'during')
@@ -92,22 +92,10 @@ describe.concurrent('an installation that shall be deleted without uninstalling'
     expect(uninstalls).not.toEqual([])
     expect((await cluster.items('during')).size).toBe(0)
   })
-
-  it('goes in the next job after the uninstallation has failed', async () => {
-    const { cluster } = stage
-    const { deployer, uninstalls } = await install('after', 'failed')
-    await cluster.delete('installations', 'after')
-    await cluster.until('installations', 'after', (it) => it?.status?.phase === 'DeleteFailed')
-    await cluster.patch('installations', 'after', { metadata: { annotations } })
-    await cluster.trigger('after')
-    await cluster.gone('after')
-    await deployer.stop()
-    expect(uninstalls).toHaveLength(1)
-  })
 })
 
-describe.concurrent('an orphan below an execution that shall not uninstall', () => {
-  it('is let go', async () => {
+describe.concurrent('an orphan of an execution with delete-without-uninstall', () => {
+  it('is released', async () => {
     const { cluster, pawl } = stage
     const { root, deployer, uninstalls } = await install('orphan', 'failed')
     // What comes with the watch of one kind may be seen before what came on another kind earlier.
