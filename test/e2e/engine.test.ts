@@ -5,8 +5,9 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { ApiProxy } from '../support/api-proxy.ts'
+import { ApiProxy } from '../support/faults/api-proxy.ts'
 import { CHAIN, execution, FINALIZER, installation, item, type LsObject, API, waiting } from '../support/cluster.ts'
+import { Gate } from '../support/gate.ts'
 import { useStage } from '../support/stage.ts'
 
 let proxy: ApiProxy | undefined
@@ -289,6 +290,54 @@ async function refusalsOf({ metadata: { uid = '' } }: LsObject): Promise<readonl
   const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
   return items.map(({ message }) => message)
 }
+
+// More jobs than a worker runs and Temporal's queue holds.
+const CROWD = 40
+/** A job that has not started by then gets an Event. */
+const LATE_MS = 10_000
+const CROWD_LIMIT_MS = 180_000
+
+interface KubeEvent {
+  readonly involvedObject: { readonly kind: string; readonly name: string }
+  readonly reason: string
+  readonly message: string
+}
+
+async function eventsOfWaitingJobs(): Promise<readonly KubeEvent[]> {
+  const events = (await stage.cluster.list('events', 'v1')) as unknown as readonly (LsObject & KubeEvent)[]
+  return events.filter(({ reason }) => reason === 'WaitingForTurn')
+}
+
+describe('a worker whose slots are all in use', { timeout: CROWD_LIMIT_MS }, () => {
+  it('emits Events for jobs that wait for their turn, and none for a job that starts at once', async () => {
+    const { cluster } = stage
+    const created = performance.now()
+    await cluster.create(installation('prompt', []), 'installations')
+    await cluster.finished('prompt')
+    // On a machine that stood still this job had to wait as well.
+    const isPrompt = performance.now() - created < LATE_MS
+    // The API server takes no status, so each started run occupies its slot for many seconds.
+    const gate = new Gate()
+    proxy?.arm(undefined, async (label) => {
+      if (label !== 'PATCH installations/status') return undefined
+      await gate.passed
+      return 'lost before'
+    })
+    const names = Array.from({ length: CROWD }, (_, index) => `job-${index}`)
+    for (const name of names) await cluster.create(installation(name, []), 'installations')
+    const isBehind = ({ message }: KubeEvent) =>
+      /^waits for its turn since \S+: \d+ of its namespace come/.test(message)
+    const hasOneBehind = async () => (await eventsOfWaitingJobs()).some(isBehind)
+    await expect.poll(hasOneBehind, { timeout: 90_000, interval: 500 }).toBe(true)
+    proxy?.arm()
+    gate.open()
+    for (const name of names)
+      expect((await cluster.finished(name, undefined, 'installations', CROWD_LIMIT_MS)).status?.phase).toBe('Succeeded')
+    const subjects = (await eventsOfWaitingJobs()).map(({ involvedObject: { kind, name } }) => `${kind} ${name}`)
+    const others = subjects.filter((one) => !one.startsWith('Installation job-'))
+    expect(isPrompt ? others : others.filter((one) => one !== 'Installation prompt')).toEqual([])
+  })
+})
 
 describe('T5: two workers on one task queue and one journal', () => {
   it('run twenty installations, each of them once', async () => {

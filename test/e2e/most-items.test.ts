@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import { MOST_ITEMS } from '../../activities/landscaper/item-rules.ts'
 import { installation, item, type LsObject } from '../support/cluster.ts'
-import { closeLane, type Lane, openLane } from '../support/crash.ts'
+import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { PATIENT } from '../support/stage.ts'
 
 const isLong = process.env['PAWL_LONG'] !== undefined

@@ -9,11 +9,11 @@ import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { Authority } from '../support/certificates.ts'
 import { installation } from '../support/cluster.ts'
+import { byForm, isLong, sampleOf } from '../support/matrix/form.ts'
 import { useTenants } from '../support/tenants.ts'
 
 // A worker has ten slots for workflow tasks.
-const isLong = process.env['PAWL_LONG'] !== undefined
-const MANY = isLong ? 30 : 15
+const MANY = byForm(15, 30)
 const SOME = 5
 // Far longer than it takes, and far less than what the others would hold up.
 const USUAL_MS = 90_000
@@ -48,26 +48,29 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ],
 ]
 
-describe.each(RULES)('a policy that refuses the statuses %s in one namespace', (_, rule) => {
-  afterEach(allow)
+describe.each(sampleOf('refused statuses: policies', RULES, 1))(
+  'a policy that refuses the statuses %s in one namespace',
+  (_, rule) => {
+    afterEach(allow)
 
-  it('holds up no other namespace, is told, and is gone on from when it is gone', async () => {
-    await refuse(rule)
-    const { reason } = rule.answer
-    const prefix = `${rule.plural}-${reason.toLowerCase()}`
-    const names = await startMany(prefix, MANY)
-    await usualEnds(prefix, USUAL_MS)
-    await areOpen(names, reason)
-    await vi.waitFor(async () => {
-      const warnings = await warningsOf(names[0] ?? '', reason)
-      expect(warnings).toMatchObject([{ type: 'Warning', reason }])
-      expect(String(warnings[0]?.['message'])).toContain(NAME)
-    }, PATIENT)
+    it('holds up no other namespace, is told, and is gone on from when it is gone', async () => {
+      await refuse(rule)
+      const { reason } = rule.answer
+      const prefix = `${rule.plural}-${reason.toLowerCase()}`
+      const names = await startMany(prefix, MANY)
+      await usualEnds(prefix, USUAL_MS)
+      await areOpen(names, reason)
+      await vi.waitFor(async () => {
+        const warnings = await warningsOf(names[0] ?? '', reason)
+        expect(warnings).toMatchObject([{ type: 'Warning', reason }])
+        expect(String(warnings[0]?.['message'])).toContain(NAME)
+      }, PATIENT)
 
-    await allow()
-    await allEnd(names)
-  }, 500_000)
-})
+      await allow()
+      await allEnd(names)
+    }, 500_000)
+  },
+)
 
 // As a webhook may: with words about the asker, which are taken for what passes, or, for long, with none. Each that is silent holds its task for a
 // dozen seconds.

@@ -11,10 +11,10 @@ import { DefaultLogger } from '@temporalio/worker'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import type { SeenWrite } from '../support/api-proxy.ts'
+import type { SeenWrite } from '../support/faults/api-proxy.ts'
 import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
-import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
+import { atRest, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { createTarget } from '../support/manifests.ts'
 import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
 import {

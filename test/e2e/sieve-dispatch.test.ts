@@ -5,18 +5,8 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import {
-  closeLane,
-  type Course,
-  install,
-  type Lane,
-  openLane,
-  RESTART_MS,
-  runBoth,
-  undisturbedOn,
-  uninstall,
-  withoutSettles,
-} from '../support/crash.ts'
+import { type Course, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
+import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
 
 const servers = inject('servers')
 

@@ -4,19 +4,10 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { FINALIZER, installation, type LsObject, waiting } from '../support/cluster.ts'
-import {
-  atRest,
-  closeLane,
-  type Course,
-  install,
-  type Lane,
-  openLane,
-  runBoth,
-  undisturbedOn,
-  uninstall,
-} from '../support/crash.ts'
+import { type Course, install, runBoth, uninstall } from '../support/faults/course.ts'
+import { atRest, closeLane, type Lane, openLane, undisturbedOn } from '../support/faults/lane.ts'
 import { Gate } from '../support/gate.ts'
-import { bookmarkOf, eventIn, type ReadFaults } from '../support/read-faults.ts'
+import { bookmarkOf, eventIn, type ReadFaults } from '../support/faults/read-faults.ts'
 import { PATIENT_TASKS } from '../support/stage.ts'
 
 const servers = inject('servers')

@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { KubeObject } from '../../activities/kube/client.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
 import { Upstream } from './api-upstream.ts'
 import { EXPIRED, type Instead, type ReadFaults, type Refusal, seenRead, statusOf, watchLines } from './read-faults.ts'
 

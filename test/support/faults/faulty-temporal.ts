@@ -10,10 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'
 import { stringify } from 'yaml'
-import { type Part, startPart } from '../../worker/dev/part.ts'
-import { choosePorts, type Ports } from '../../worker/dev/ports.ts'
-import { dynamicConfig } from '../../worker/dev/temporal-config.ts'
-import { addAttributes } from '../../worker/migrate.ts'
+import { type Part, startPart } from '../../../worker/dev/part.ts'
+import { choosePorts, type Ports } from '../../../worker/dev/ports.ts'
+import { dynamicConfig } from '../../../worker/dev/temporal-config.ts'
+import { addAttributes } from '../../../worker/migrate.ts'
 
 /** Rates by method and fault, e.g. `{ UpdateWorkflowExecution: { Timeout: 0.05, ExecuteAndTimeout: 0.05 } }`. */
 export type StoreFaults = Readonly<Record<string, Readonly<Record<string, number>>>>

@@ -5,10 +5,10 @@
 //   O2. Frozen: every GET and LIST shows one old version, as a cache would that nothing reaches any more. No server may answer so, and some
 //       have (Kubernetes #59848). A LIST that asks for something newer is refused, as such a cache would do.
 
-import type { KubeObject } from '../../activities/kube/client.ts'
-import { versionOf } from '../../activities/kube/object-cache.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { versionOf } from '../../../activities/kube/object-cache.ts'
 import { type Instead, type SeenRead, statusOf } from './read-faults.ts'
-import type { VersionWatch } from './version-watch.ts'
+import type { VersionWatch } from '../version-watch.ts'
 
 /** O1. @param told called with each answer that lacks something that the store has. */
 export function asOldAsAllowed(watch: VersionWatch, told: () => void) {
