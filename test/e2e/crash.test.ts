@@ -116,7 +116,7 @@ describe.concurrent('S1: a worker that is killed', { timeout: LIMIT_MS }, () => 
     run,
   )
 
-  it('while twenty items wait is followed by one that continues without a write, and ends each item with one', () =>
+  it('while twenty items wait: the next worker continues without a write, and ends each item with one write', () =>
     lanes.use(crashWhileItemsWait))
 })
 

@@ -21,7 +21,7 @@ afterAll(() => vi.unstubAllEnvs())
 const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
 
 describe('T6: a worker that keeps two runs in memory', () => {
-  it('goes on with six that wait, by replaying them, and ends each once', async () => {
+  it('continues six waiting runs by replaying them, and ends each once', async () => {
     const { cluster, pawl } = stage
     const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
     const items = [waiting('one'), waiting('two', ['one'])]
@@ -44,7 +44,7 @@ describe('T6: a worker that keeps two runs in memory', () => {
 })
 
 describe('T8: a run that is signalled more often than it can look', () => {
-  it('looks a few times, and ends like any other', async () => {
+  it('makes a few passes, and ends like any other', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(installation('stormed', [waiting('slow')]), 'installations')
     const items = await cluster.untilItems('stormed', ['slow'], isWaiting, 120_000)
