@@ -90,7 +90,7 @@ describe.concurrent('S1, S9, S10: an installation whose process is killed', { ti
 })
 
 describe.concurrent('S1: an execution of manifests whose worker is killed', { timeout: LIMIT_MS }, () => {
-  it.each(titled('crash: manifests', MANIFEST_CASES, 2))('ends like any other: %s', (_title, one) =>
+  it.each(titled('crash: manifests', MANIFEST_CASES, 1))('ends like any other: %s', (_title, one) =>
     lanes.use((lane) => one.run(lane, expected.manifests)),
   )
 })
@@ -126,6 +126,6 @@ describe.concurrent(
     timeout: LIMIT_MS,
   },
   () => {
-    it.each(titled('crash: stopped', stoppedCases(servers.accounts.worker), 2))('cannot land %s', run)
+    it.each(titled('crash: stopped', stoppedCases(servers.accounts.worker), 1))('cannot land %s', run)
   },
 )
