@@ -1,7 +1,7 @@
 // The judge of storms sees what happened twice, and nothing else.
 
 import { describe, expect, it } from 'vitest'
-import type { SeenWrite } from '../support/api-proxy.ts'
+import type { SeenWrite } from '../support/faults/api-proxy.ts'
 import { doubled } from '../support/crowd.ts'
 import { diceOf, drawn } from '../support/matrix/dice.ts'
 

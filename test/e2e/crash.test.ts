@@ -1,127 +1,131 @@
-// A process is killed at each write of a job and of a deletion, before and after the server has done it, and started again.
-// What comes out is what comes out of an undisturbed run, object by object, and no creation, deletion or trigger happened twice.
+// Crash tests: a process is killed or stopped at a write of a job or of a deletion, and started again. The results must equal those of an undisturbed
+// course, object by object, and no creation, deletion or trigger happens twice.
 //
-// Each run has one crash in its job and one in its deletion. A few lanes run in parallel. CI runs a sample (docs/test-matrices.md).
+// test/support/faults/crashes/ has the tables of cases. `npm test` runs a sample of each, the long form runs all (docs/test-matrices.md).
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type CrashCase } from '../support/faults/crash.ts'
 import {
-  type Course,
-  type Crash,
-  crashed,
-  install,
-  type Lane,
-  LanePool,
-  openLane,
-  pointsOf,
-  undisturbedOn,
-  uninstall,
-  withoutSettles,
-} from '../support/crash.ts'
+  INSTALLATION_CASES,
+  type Undisturbed,
+  undisturbedInstallation,
+  WRITES,
+} from '../support/faults/crashes/installation.ts'
+import { DEPENDENTS_CASES, FIRST_WRITES_CASES } from '../support/faults/crashes/job-start.ts'
+import { MANIFEST_CASES, type UndisturbedManifests, undisturbedManifests } from '../support/faults/crashes/manifests.ts'
+import { RANDOM_CASES } from '../support/faults/crashes/random-templates.ts'
+import { stoppedCases } from '../support/faults/crashes/stopped.ts'
+import { UNFLUSHED_CASES } from '../support/faults/crashes/unflushed.ts'
+import { crashWhileItemsWait } from '../support/faults/crashes/waiting-items.ts'
+import { LanePool, openLane, undisturbedOn } from '../support/faults/lane.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 
-// More would only wait for the two cores.
-const LANES = byForm(3, 4)
-// A run takes seconds; on a busy machine a process takes many to start. More runs are begun than there are lanes: the wait for one counts.
-const LIMIT_MS = 480_000
-
-// Every write of the reference scenario; the undisturbed run checks that there are no others.
-const JOB_WRITES = pointsOf([
-  'PATCH installations/status',
-  'PATCH installations',
-  'POST executions',
-  'POST deployitems',
-  'POST deployitems',
-  'POST secrets',
-  'PATCH deployitems/status',
-  'PATCH deployitems/status',
-  'POST dataobjects',
-  'PATCH executions/status',
-  'PATCH installations/status',
-])
-const DELETION_WRITES = pointsOf([
-  'PATCH installations/status',
-  'DELETE executions',
-  'DELETE deployitems',
-  'DELETE deployitems',
-  'PATCH deployitems',
-  'PATCH deployitems',
-  'PATCH executions',
-  'PATCH installations',
-])
-
-interface Run {
-  readonly title: string
-  readonly name: string
-  readonly job: Crash
-  readonly deletion: Crash
-}
-
-const ALL: readonly Run[] = (['worker', 'bridge'] as const).flatMap((part) =>
-  (['before', 'after'] as const).flatMap((when) =>
-    JOB_WRITES.map((at, index): Run => {
-      const job = { part, when, at }
-      // The deletion has fewer writes: its first ones come twice, then with the other process.
-      const other = part === 'worker' ? 'bridge' : 'worker'
-      const deletion = {
-        part: index < DELETION_WRITES.length ? part : other,
-        when,
-        at: DELETION_WRITES[index % DELETION_WRITES.length]!,
-      }
-      return { title: `${titleOf(job)}, then ${titleOf(deletion)}`, name: `${part}-${when}-${index}`, job, deletion }
-    }),
-  ),
-)
-
-const RUNS = sampleOf('a crash at each write', ALL, 6)
-
-function titleOf({ part, when, at }: Crash): string {
-  return `${part} ${when} ${at.label} ${at.nth}`
-}
+// Two lanes keep two cores busy.
+const LANES = byForm(2, 4)
+// A case takes seconds, but it first waits for a lane, and a process starts slowly on a busy machine.
+const LIMIT_MS = byForm(480_000, 1_800_000)
 
 const lanes = new LanePool(() => openLane('crash', servers))
-let expected: { readonly job: Course; readonly deletion: Course; readonly writes: readonly string[] }
+let expected: { readonly installation: Undisturbed; readonly manifests: UndisturbedManifests }
 
 beforeAll(async () => {
-  // A task that is lost to the kill tests' short time-outs would add refused writes.
-  expected = await undisturbedOn('crash', servers, undisturbed)
+  // This lane has long time-outs: a workflow task that times out would add a refused write.
+  expected = await undisturbedOn('undisturbed', servers, async (lane) => ({
+    installation: await undisturbedInstallation(lane),
+    manifests: await undisturbedManifests(lane),
+  }))
   await lanes.fill(LANES)
 }, LIMIT_MS)
 afterAll(() => lanes.close())
 
-async function undisturbed(lane: Lane) {
-  lane.proxy.arm()
-  const job = await install(lane, 'undisturbed')
-  const writes = lane.proxy.writes.map(({ label }) => label)
-  lane.proxy.arm()
-  const deletion = await uninstall(lane, 'undisturbed')
-  return { job, deletion, writes: [...writes, ...lane.proxy.writes.map(({ label }) => label)] }
+function titled<Case extends { readonly title: string }>(matrix: string, cases: readonly Case[], count: number) {
+  return sampleOf(matrix, cases, count).map((one) => [one.title, one] as const)
+}
+
+async function run(_title: string, one: CrashCase): Promise<void> {
+  await lanes.use((lane) => one.run(lane))
 }
 
 describe('an installation that nothing disturbs', () => {
   it('makes the writes at which others are interrupted, and no more', () => {
-    expect([...expected.writes].sort()).toEqual([...JOB_WRITES, ...DELETION_WRITES].map(({ label }) => label).sort())
+    expect(expected.installation.writes).toEqual(WRITES)
   })
 
   it('runs one job and one deletion, and leaves nothing', () => {
-    expect(expected.job.runs).toEqual(['installation: Succeeded'])
-    expect(expected.deletion).toMatchObject({ state: [], jobIDs: 2 })
+    expect(expected.installation.job.runs).toEqual(['installation: Succeeded'])
+    expect(expected.installation.deletion).toMatchObject({ state: [], jobIDs: 2 })
   })
 })
 
-describe.concurrent('S1, S9, S10: an installation whose process is killed', () => {
-  it.each(RUNS.map((run) => [run.title, run] as const))(
-    'ends like any other: %s',
-    async (_title, { name, job, deletion }) => {
-      await lanes.use(async (lane) => {
-        const installed = await crashed(lane, job, () => install(lane, name))
-        const uninstalled = await crashed(lane, deletion, () => uninstall(lane, name))
-        // A fault on the way may add a settle; everything else happens as often as ever.
-        const courses = [installed, uninstalled].map(withoutSettles)
-        expect(courses).toEqual([expected.job, expected.deletion].map(withoutSettles))
-      })
-    },
-    LIMIT_MS,
+describe('an execution of manifests that nothing disturbs', () => {
+  it('deploys, edits and removes, and its status names the deployed objects', () => {
+    expect(expected.manifests.courses).toMatchObject([
+      {
+        execution: { phase: 'Succeeded', exports: { two: { replicas: 2 } } },
+        items: {
+          one: { remembered: ['ConfigMap <run>-dropped', 'ConfigMap <run>-held', 'ConfigMap <run>-kept'] },
+          two: { remembered: ['Deployment <run>'] },
+        },
+      },
+      { items: { one: { remembered: ['ConfigMap <run>-held', 'ConfigMap <run>-kept'] } } },
+      { execution: undefined, target: [], items: {} },
+    ])
+  })
+
+  it('makes no other kind of write than those at which a case crashes, except for tokens and writes of an earlier part', () => {
+    expect(expected.manifests.otherWrites).toEqual([
+      ['POST serviceaccounts/token', 'POST deployments'],
+      ['PATCH deployitems/status'],
+      ['DELETE deployments'],
+    ])
+  })
+})
+
+describe.concurrent('S1, S9, S10: an installation whose process is killed', { timeout: LIMIT_MS }, () => {
+  it.each(titled('crash: installation', INSTALLATION_CASES, 3))('ends like any other: %s', (_title, one) =>
+    lanes.use((lane) => one.run(lane, expected.installation)),
   )
 })
+
+describe.concurrent('S1: an execution of manifests whose worker is killed', { timeout: LIMIT_MS }, () => {
+  it.each(titled('crash: manifests', MANIFEST_CASES, 1))('ends like any other: %s', (_title, one) =>
+    lanes.use((lane) => one.run(lane, expected.manifests)),
+  )
+})
+
+describe.concurrent('S1: a worker that is killed', { timeout: LIMIT_MS }, () => {
+  it.each(titled('crash: first writes', FIRST_WRITES_CASES, 1))(
+    'between the first two writes of a job leaves one job for the request: %s',
+    run,
+  )
+
+  it.each(titled('crash: dependents', DEPENDENTS_CASES, 1))(
+    'at the end of a root leaves its dependents triggered: %s',
+    run,
+  )
+
+  it.each(titled('crash: random templates', RANDOM_CASES, 1))(
+    'in a job with random templates leaves one rendering: %s',
+    run,
+  )
+
+  it.each(titled('crash: unflushed', UNFLUSHED_CASES, 1))(
+    'before it can write to the journal leaves a journal with all its writes: %s',
+    run,
+  )
+
+  it('while twenty items wait: the next worker continues without a write, and ends each item with one write', () =>
+    lanes.use(crashWhileItemsWait))
+})
+
+describe.concurrent(
+  'T7, T13: a worker that is stopped until its job and the next one are over',
+  {
+    timeout: LIMIT_MS,
+  },
+  () => {
+    it.each(titled('crash: stopped', stoppedCases(servers.accounts.worker), 1))('cannot land %s', run)
+  },
+)

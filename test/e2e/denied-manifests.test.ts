@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { type LsObject } from '../support/cluster.ts'
-import { type Asked, type Denied, type DenyingWebhook, startDenyingWebhook } from '../support/denying-webhook.ts'
+import { type Asked, type Denied, type DenyingWebhook, startDenyingWebhook } from '../support/faults/denying-webhook.ts'
 import { configMap, createTarget, start } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
 

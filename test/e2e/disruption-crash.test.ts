@@ -9,7 +9,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import type { Disturb, WritePoint } from '../support/api-proxy.ts'
+import type { Disturb, WritePoint } from '../support/faults/api-proxy.ts'
 import {
   CLEANUP_WRITES,
   type Course,
@@ -23,9 +23,9 @@ import { FrozenRuns, type Held } from '../support/chaos/frozen-runs.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PlayedKubelet } from '../support/chaos/played-kubelet.ts'
 import { useChaos } from '../support/chaos/tenants.ts'
-import { RESTART_MS } from '../support/crash.ts'
+import { RESTART_MS } from '../support/faults/lane.ts'
+import { refused } from '../support/faults/read-faults.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { refused } from '../support/read-faults.ts'
 
 // A run takes seconds; on a busy machine a process takes many to start.
 const LIMIT_MS = 400_000

@@ -1,11 +1,11 @@
-// What happens to Temporal, to the journal and to objects behind Pawl's back while a job runs: it goes on, once.
-// Time is moved by dating rows of the journal back, as if the run had been quiet for long.
+// Users and other programs change Temporal, the journal and objects while a job runs: the job continues, once. Two workers share a task queue, and more jobs wait
+// than a worker has slots for. Tests date rows of the journal back to make a run look quiet for two minutes.
 
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { ApiProxy } from '../support/api-proxy.ts'
+import { ApiProxy } from '../support/faults/api-proxy.ts'
 import {
   CHAIN,
   execution,
@@ -14,9 +14,10 @@ import {
   item,
   type LsObject,
   API,
-  waiting,
   OPERATION,
+  waiting,
 } from '../support/cluster.ts'
+import { Gate } from '../support/gate.ts'
 import { useStage } from '../support/stage.ts'
 
 let proxy: ApiProxy | undefined
@@ -34,7 +35,7 @@ async function startWaiting(name: string): Promise<LsObject> {
   return found.get('slow')!
 }
 
-/** Lets the waiting job end, and says how it ended. */
+/** Ends the waiting item. @returns the end of the job. */
 async function finishWaiting(name: string, slow: LsObject) {
   await stage.cluster.finishItem(slow, 'Succeeded')
   const root = await stage.cluster.finished(name)
@@ -50,7 +51,7 @@ function succeeded(slow: LsObject) {
   }
 }
 
-/** The open run of a name; the row of a run is written beside its first pass, so it may come after what the pass does. */
+/** The open run of a name. The worker writes the row of a run during its first pass, so the row may come after the writes of the pass. */
 async function allRuns(name: string) {
   return await vi.waitFor(
     async () => {
@@ -73,20 +74,20 @@ async function openRuns(name: string) {
     .execute()
 }
 
-/** Their last passes were two minutes ago, as far as the journal knows. */
+/** Dates the last passes of runs two minutes back in the journal. */
 async function makeQuiet(workflowIDs: readonly string[]): Promise<void> {
   await sql`update job set started_at = now() - interval '2 min', last_pass_at = now() - interval '2 min',
     lookup_after = null where workflow_id = any(${workflowIDs}::text[])`.execute(stage.pawl.db)
 }
 
-/** Waits until every open run of the name is another one than before; those that are not have been quiet for long. */
+/** Waits until new runs have replaced all open runs of the name. Makes the old runs look quiet. */
 async function replaced(name: string, before: Awaited<ReturnType<typeof openRuns>>): Promise<void> {
   const old = new Set(before.map(({ run_id }) => run_id))
   await expect
     .poll(
       async () => {
         const open = await openRuns(name)
-        // An activity that was on its way when its run was ended may have said since that it begins a pass.
+        // An activity that was running when its run ended may have journaled the start of a pass since.
         const left = open.filter(({ run_id }) => old.has(run_id))
         await makeQuiet(left.map(({ workflow_id }) => workflow_id))
         return open.length - left.length
@@ -96,8 +97,8 @@ async function replaced(name: string, before: Awaited<ReturnType<typeof openRuns
     .toBe(before.length)
 }
 
-describe('a job whose runs somebody ended in Temporal', () => {
-  it('is taken up by new runs when they were terminated, although nothing happens', async () => {
+describe('a job whose runs a user ended in Temporal', () => {
+  it('gets new runs when they were terminated, without any event', async () => {
     const slow = await startWaiting('terminated')
     const before = await allRuns('terminated')
     for (const { workflow_id } of before) await stage.pawl.client.workflow.getHandle(workflow_id).terminate('test')
@@ -105,7 +106,7 @@ describe('a job whose runs somebody ended in Temporal', () => {
     expect(await finishWaiting('terminated', slow)).toEqual(succeeded(slow))
   })
 
-  it('goes on with the next event when they were deleted', async () => {
+  it('continues with the next event when they were deleted', async () => {
     const slow = await startWaiting('emptied')
     const { client } = stage.pawl
     for (const { workflow_id: workflowId } of await allRuns('emptied')) {
@@ -130,7 +131,7 @@ describe('a job whose runs somebody ended in Temporal', () => {
 })
 
 describe('a wake that is deleted from the journal by hand', () => {
-  it('of a running job: the sweep sees that the run is behind', async () => {
+  it('of a running job: the sweep finds that the run is behind', async () => {
     const slow = await startWaiting('lost-wake')
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.cluster.finishItem(slow, 'Succeeded')
@@ -146,7 +147,7 @@ describe('a wake that is deleted from the journal by hand', () => {
     expect(root.status).toMatchObject({ phase: 'Succeeded', jobID: slow.status?.jobID })
   })
 
-  it('of a job that has not begun: the sweep sees the trigger', async () => {
+  it('of a job that has not started: the sweep finds the trigger', async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     const created = await stage.cluster.create(installation('lost-start', CHAIN), 'installations')
     await stage.pawl.journaled(created)
@@ -184,13 +185,13 @@ describe('an installation that is edited between its trigger and the first write
   })
 })
 
-describe('a job ID that somebody writes by hand and that is none', () => {
+describe('an invalid job ID that a user writes into a status', () => {
   it.each([
     ['with line breaks', 'with\nbreak'],
     ['with a path', '../../etc'],
     ['with a slash', 'a/b'],
     ['of 300 characters', 'x'.repeat(300)],
-  ])('starts nothing on an execution when it is one %s, and the object says why', async (title, jobID) => {
+  ])('starts nothing on an execution, and an Event says why: %s', async (title, jobID) => {
     const name = title.replaceAll(' ', '-')
     await stage.cluster.create(execution(name, CHAIN), 'executions')
     await stage.cluster.until('executions', name, isGuarded)
@@ -238,7 +239,7 @@ describe('an operation annotation with an unknown value', () => {
   })
 })
 
-describe('a job ID of uncommon signs', () => {
+describe('a job ID with uncommon characters', () => {
   it.each(['-1', 'a b', '.ü:1'])('starts a job on an execution, and labels what it exports: %s', async (jobID) => {
     const name = `signs-${['-1', 'a b', '.ü:1'].indexOf(jobID)}`
     const exporting = execution(name, [{ name: 'a', config: { export: { answer: 42 } } }])
@@ -254,7 +255,7 @@ describe('a job ID of uncommon signs', () => {
   })
 })
 
-describe('a job that another hand ends', () => {
+describe('a job that a user ends', () => {
   const runsOf = async (name: string) => {
     const query = `PawlName = "${name}" and ExecutionStatus = "Running"`
     const open: string[] = []
@@ -276,18 +277,18 @@ describe('a job that another hand ends', () => {
       await stage.cluster.gone(name, plural)
     }
     await expect.poll(() => runsOf('freed')).toEqual([])
-    // It may have seen that its item is gone before it was freed itself.
+    // The run may have seen the missing item before the Installation lost its finalizer.
     const ends = (await stage.pawl.jobs(root)).map(({ outcome }) => outcome)
     expect([['Deleted'], ['Failed']]).toContainEqual(ends)
   })
 
-  it('gives way to the job whose ID an execution gets meanwhile', async () => {
+  it('is superseded by the job whose ID an execution gets meanwhile', async () => {
     const name = 'replaced'
     await stage.cluster.create(execution(name, [waiting('slow')]), 'executions')
     await stage.cluster.patch('executions', name, { status: { jobID: 'first' } }, 'status')
     await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
     const second = await stage.cluster.patch('executions', name, { status: { jobID: 'second' } }, 'status')
-    // What has begun ends first: the item has a run of its own, now that its host has another job.
+    // The started item ends first. It has its own run now, because the Execution has another job.
     const first = await stage.cluster.items(name)
     await expect.poll(() => runsOf(first.get('slow')?.metadata.name ?? '')).toEqual(['deploy'])
     await expect.poll(() => runsOf(name)).toEqual(['execution'])
@@ -313,6 +314,54 @@ async function refusalsOf({ metadata: { uid = '' } }: LsObject, reason = 'Invali
   const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
   return items.map(({ message }) => message)
 }
+
+// More jobs than a worker runs and Temporal's queue holds.
+const CROWD = 40
+/** A job that has not started by then gets an Event. */
+const LATE_MS = 10_000
+const CROWD_LIMIT_MS = 180_000
+
+interface KubeEvent {
+  readonly involvedObject: { readonly kind: string; readonly name: string }
+  readonly reason: string
+  readonly message: string
+}
+
+async function eventsOfWaitingJobs(): Promise<readonly KubeEvent[]> {
+  const events = (await stage.cluster.list('events', 'v1')) as unknown as readonly (LsObject & KubeEvent)[]
+  return events.filter(({ reason }) => reason === 'WaitingForTurn')
+}
+
+describe('a worker whose slots are all in use', { timeout: CROWD_LIMIT_MS }, () => {
+  it('emits Events for jobs that wait for their turn, and none for a job that starts at once', async () => {
+    const { cluster } = stage
+    const created = performance.now()
+    await cluster.create(installation('prompt', []), 'installations')
+    await cluster.finished('prompt')
+    // On a machine that stood still this job had to wait as well.
+    const isPrompt = performance.now() - created < LATE_MS
+    // The API server takes no status, so each started run occupies its slot for many seconds.
+    const gate = new Gate()
+    proxy?.arm(undefined, async (label) => {
+      if (label !== 'PATCH installations/status') return undefined
+      await gate.passed
+      return 'lost before'
+    })
+    const names = Array.from({ length: CROWD }, (_, index) => `job-${index}`)
+    for (const name of names) await cluster.create(installation(name, []), 'installations')
+    const isBehind = ({ message }: KubeEvent) =>
+      /^waits for its turn since \S+: \d+ of its namespace come/.test(message)
+    const hasOneBehind = async () => (await eventsOfWaitingJobs()).some(isBehind)
+    await expect.poll(hasOneBehind, { timeout: 90_000, interval: 500 }).toBe(true)
+    proxy?.arm()
+    gate.open()
+    for (const name of names)
+      expect((await cluster.finished(name, undefined, 'installations', CROWD_LIMIT_MS)).status?.phase).toBe('Succeeded')
+    const subjects = (await eventsOfWaitingJobs()).map(({ involvedObject: { kind, name } }) => `${kind} ${name}`)
+    const others = subjects.filter((one) => !one.startsWith('Installation job-'))
+    expect(isPrompt ? others : others.filter((one) => one !== 'Installation prompt')).toEqual([])
+  })
+})
 
 describe('T5: two workers on one task queue and one journal', () => {
   it('run twenty installations, each of them once', async () => {

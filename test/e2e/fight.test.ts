@@ -2,7 +2,7 @@
 // again, on the new version. Source: seeds/chaos-mesh-controller-rules.txt "Handle the conflict in an easier way".
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { ApiProxy } from '../support/api-proxy.ts'
+import { ApiProxy } from '../support/faults/api-proxy.ts'
 import { installation, type Item, type LsObject } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 

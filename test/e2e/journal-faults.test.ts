@@ -1,5 +1,5 @@
-// T4: what happens to the PostgreSQL of the journal while jobs and deletions run: killed, out of connections, read-only, out of disk. Processes live on, and
-// go on when it is back; nothing is lost, nothing happens twice. Failover has a file of its own. Source: spec/engine.md 4.4.
+// T4: the PostgreSQL of the journal fails while jobs and deletions run: it is killed, out of connections, read-only, or out of disk. Pawl's processes keep
+// running and continue when it is back. No job is lost and no write happens twice. Failover: failover.test.ts. Source: spec/engine.md 4.4.
 
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/crash.ts'
+import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
 import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
-import { isLong } from '../support/matrix/form.ts'
 import { readiness } from '../support/readiness.ts'
-import { FickleProxy } from '../support/fickle-proxy.ts'
+import { TcpProxy } from '../support/faults/tcp-proxy.ts'
+import { byForm, sampleOf } from '../support/matrix/form.ts'
 import { OwnPostgres } from '../support/own-postgres.ts'
 import { PATIENT } from '../support/stage.ts'
 
@@ -20,20 +20,22 @@ const run = promisify(execFile)
 const servers = inject('servers')
 const LIMIT_MS = 240_000
 const DISK_MIB = 400
+/** Installations that are created, changed and deleted during a fault, at least. */
+const LIVES = byForm(4, 40)
 
 let disk: string
 let hasOwnDisk: boolean
 let postgres: OwnPostgres
-let proxy: FickleProxy
+let proxy: TcpProxy
 let lane: Lane
 
 beforeAll(async () => {
   disk = await mkdtemp(join(tmpdir(), 'pawl-disk-'))
   hasOwnDisk = await mount(disk)
   postgres = await OwnPostgres.start(join(disk, 'server'))
-  // Else its log takes the small disk before the tables do.
+  // Otherwise its log fills the small disk before the tables do.
   await postgres.set('max_wal_size', '64MB')
-  proxy = await FickleProxy.to(postgres.port)
+  proxy = await TcpProxy.to(postgres.port)
   const databaseUrl = proxy.through(postgres.url)
   lane = await openLane('journal-faults', { ...servers, databaseUrl }, { workerFlags: PATIENT })
 }, LIMIT_MS)
@@ -48,74 +50,98 @@ afterAll(async () => {
   await rm(disk, { recursive: true, force: true })
 }, LIMIT_MS)
 
-describe('a journal whose PostgreSQL', { timeout: LIMIT_MS }, () => {
-  it('T4: is killed twice while jobs run loses none and doubles none', async () => {
-    await during('killed', async (steps) => {
+interface JournalFault {
+  /** Prefix of the Installations. */
+  readonly name: string
+  /** Completes the sentence "a journal whose PostgreSQL ...". */
+  readonly title: string
+  readonly needsOwnDisk?: boolean
+  /** @param steps resolves when the lives have made that many steps. */
+  readonly happen: (steps: (count: number) => Promise<void>) => Promise<void>
+}
+
+const ready = async (part: string) => await readiness(lane.pawl.log(part))
+
+const FAULTS: readonly JournalFault[] = [
+  {
+    name: 'killed',
+    title: 'is killed twice while jobs run',
+    async happen(steps) {
       for (const at of [2, 9]) {
         await steps(at)
         await postgres.kill()
         await postgres.startAgain()
       }
-    })
-  })
-
-  it('T4: has no connection left for a while, neither for who runs nor for who starts', async () => {
-    await during('crowded', async (steps) => {
+    },
+  },
+  {
+    name: 'crowded',
+    title: 'has no connection left for a while, neither for a running worker nor for one that starts',
+    async happen(steps) {
       await steps(3)
       const greedy = await takeAllConnections()
-      // What Pawl was quicker to get back keeps it going.
+      // Pawl may have been quicker to connect again.
       const withNone = async () => {
         await greedy.takeMore()
-        return await readiness(lane.pawl.log('worker'))
+        return await ready('worker')
       }
       await expect.poll(withNone, { timeout: RESTART_MS, interval: 500 }).toBe(503)
       await lane.pawl.kill('worker')
-      const seen = lane.pawl.log('worker').length
+      const before = lane.pawl.log('worker').length
       const started = lane.pawl.startWorker()
       await expect
-        .poll(() => lane.pawl.log('worker').slice(seen), { timeout: RESTART_MS })
+        .poll(() => lane.pawl.log('worker').slice(before), { timeout: RESTART_MS })
         .toContain('the journal is not ready')
       await greedy.end()
       await started
-    })
-  })
-
-  it('T4: takes no writes for a while, as one that was made a replica', async () => {
-    await during('read-only', async (steps) => {
+    },
+  },
+  {
+    name: 'read-only',
+    title: 'takes no writes for a while, like a replica',
+    async happen(steps) {
       await steps(3)
       await postgres.set('default_transaction_read_only', 'on')
-      await expect.poll(() => readiness(lane.pawl.log('worker')), { timeout: RESTART_MS }).toBe(503)
-      await expect.poll(() => readiness(lane.pawl.log('bridge')), { timeout: RESTART_MS }).toBe(503)
+      for (const part of ['worker', 'bridge']) await expect.poll(() => ready(part), { timeout: RESTART_MS }).toBe(503)
       await postgres.set('default_transaction_read_only', undefined)
-    })
-  })
-
-  it('T4: has no room on its disk for a while', async ({ skip }) => {
-    skip(!hasOwnDisk, `needs a small file system of its own, and tmpfs cannot be mounted on ${disk} here`)
-    await during('full', async (steps) => {
+    },
+  },
+  {
+    name: 'full',
+    title: 'has no room on its disk for a while',
+    needsOwnDisk: true,
+    async happen(steps) {
       await steps(3)
       const filler = join(disk, 'filler')
       await fill(filler)
-      await expect.poll(() => readiness(lane.pawl.log('worker')), { timeout: RESTART_MS }).toBe(503)
+      await expect.poll(() => ready('worker'), { timeout: RESTART_MS }).toBe(503)
       await rm(filler)
-      // It may have given up, or be about to, where it could not write its log.
+      // A server that cannot write its log ends.
       const readyAgain = async () => {
         if (postgres.isDead) await postgres.startAgain()
-        return await readiness(lane.pawl.log('worker'))
+        return await ready('worker')
       }
       await expect.poll(readyAgain, { timeout: RESTART_MS, interval: 500 }).toBe(200)
-    })
+    },
+  },
+]
+const CASES = sampleOf('faults: journal', FAULTS, 2).map((fault) => [fault.title, fault] as const)
+
+describe('T4: a journal whose PostgreSQL', { timeout: LIMIT_MS }, () => {
+  it.for(CASES)('%s loses no job and doubles none', async ([, { name, needsOwnDisk, happen }], { skip }) => {
+    skip(
+      needsOwnDisk === true && !hasOwnDisk,
+      `needs a small file system of its own, and tmpfs cannot be mounted on ${disk} here`,
+    )
+    await during(name, happen)
   })
 })
 
 /**
- * Lives go on while something happens, and new ones are begun until it is over: who has nothing to write does not notice. Then all has to be as if
- * nothing had. `steps` resolves when so many steps of lives are done.
+ * Installations are created, changed and deleted during the fault; new ones are created until it is over, because a fault without writes shows nothing.
+ * Afterwards the results must be those without a fault.
  */
-async function during(
-  name: string,
-  happens: (steps: (count: number) => Promise<void>) => Promise<void>,
-): Promise<void> {
+async function during(name: string, happen: JournalFault['happen']): Promise<void> {
   const { cluster, pawl, proxy: api } = lane
   api.arm()
   let done = 0
@@ -129,7 +155,7 @@ async function during(
   }
   let isOver = false
   const options = { prefix: name, lives: LIVES, isOver: () => isOver, abreast: 4, limitMs: RESTART_MS }
-  const happened = happens(steps).finally(() => {
+  const happened = happen(steps).finally(() => {
     isOver = true
   })
   const [lives] = await Promise.all([crowd(cluster, options, onStep), happened])
@@ -140,9 +166,7 @@ async function during(
   for (const part of ['worker', 'bridge']) expect(pawl.child(part).exitCode, `${part} lives`).toBeNull()
 }
 
-const LIVES = isLong ? 40 : 6
-
-/** Takes every connection that the server has, those of Pawl included. */
+/** Takes all connections of the server, also those of Pawl. */
 async function takeAllConnections(): Promise<{
   readonly takeMore: () => Promise<void>
   readonly end: () => Promise<void>
@@ -163,7 +187,7 @@ async function takeAllConnections(): Promise<{
       return false
     }
   }
-  // What Pawl has got back meanwhile.
+  // Pawl may have connected again meanwhile.
   proxy.cutAll()
   await expect.poll(take).toBe(false)
   const end = async () => {
@@ -176,18 +200,18 @@ async function takeAllConnections(): Promise<{
   return { takeMore, end }
 }
 
-/** A file system that is soon full. @returns whether it may be mounted here. */
+/** Mounts a small file system. @returns false when this process may not mount. */
 async function mount(dir: string): Promise<boolean> {
   const isMounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', dir]).then(
     () => true,
     () => false,
   )
-  // PostgreSQL runs as a user of its own.
+  // PostgreSQL runs as another user.
   await chmod(dir, 0o711)
   return isMounted
 }
 
-/** Takes all the room that is left. */
+/** Fills the file system. */
 async function fill(file: string): Promise<void> {
   await expect(run('dd', ['if=/dev/zero', `of=${file}`, 'bs=4k'])).rejects.toThrow('No space left')
 }

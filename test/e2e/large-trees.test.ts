@@ -2,9 +2,9 @@
 // its sub-installations need. PAWL_LONG=1 has as many beside each other as issue 18 names. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { SeenWrite } from '../support/api-proxy.ts'
+import type { SeenWrite } from '../support/faults/api-proxy.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
-import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
+import { atRest, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { dataObject } from '../support/imports.ts'
 import { isLong } from '../support/matrix/form.ts'
 import { PATIENT } from '../support/stage.ts'

@@ -18,7 +18,7 @@ import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/payload-c
 import { connectionOptions } from '../../worker/server/temporal.ts'
 import { Authority } from '../support/certificates.ts'
 import { CHAIN, installation } from '../support/cluster.ts'
-import { KeyedProxy } from '../support/keyed-proxy.ts'
+import { KeyedProxy } from '../support/faults/keyed-proxy.ts'
 import { useStage } from '../support/stage.ts'
 
 const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname

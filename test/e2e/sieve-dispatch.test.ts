@@ -5,19 +5,8 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import {
-  closeLane,
-  type Course,
-  install,
-  type Lane,
-  openLane,
-  RESTART_MS,
-  runBoth,
-  undisturbedOn,
-  uninstall,
-  withoutSettles,
-} from '../support/crash.ts'
-import { sampleOf } from '../support/matrix/form.ts'
+import { type Course, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
+import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
 
 const servers = inject('servers')
 
@@ -42,11 +31,10 @@ afterEach(() => {
 afterAll(() => closeLane(lane))
 
 describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, () => {
-  const kills = [
+  it.each([
     ['S2: before its run is started, when it has been claimed', sql`insert on job`],
     ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
-  ] as const
-  it.each(sampleOf('a dispatcher that is killed', kills, 1))('%s ends like any other', async (title, statement) => {
+  ])('%s ends like any other', async (title, statement) => {
     const name = title.includes('before its run') ? 'claimed' : 'started'
     const job = await killedAt('worker', statement, () => install(lane, name))
     const deletion = await killedAt('worker', statement, () => uninstall(lane, name))

@@ -3,26 +3,14 @@
 // Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import type { WritePoint } from '../support/api-proxy.ts'
+import type { WritePoint } from '../support/faults/api-proxy.ts'
 import { API, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import {
-  closeLane,
-  type Course,
-  courseOf,
-  crashed,
-  install,
-  type Lane,
-  openLane,
-  RESTART_MS,
-  runBoth,
-  undisturbedOn,
-  uninstall,
-  withoutSettles,
-} from '../support/crash.ts'
+import { type Course, courseOf, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
+import { withCrash } from '../support/faults/crash.ts'
+import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
 import { Gate } from '../support/gate.ts'
-import { sampleOf } from '../support/matrix/form.ts'
-import { type Instead, type ReadFaults, refused, type SeenRead } from '../support/read-faults.ts'
-import { asOldAsAllowed, frozenAt } from '../support/stale-reads.ts'
+import { type Instead, type ReadFaults, refused, type SeenRead } from '../support/faults/read-faults.ts'
+import { asOldAsAllowed, frozenAt } from '../support/faults/stale-reads.ts'
 import { VersionWatch } from '../support/version-watch.ts'
 
 const servers = inject('servers')
@@ -67,7 +55,8 @@ const CRASHES: readonly { readonly job: WritePoint; readonly deletion: WritePoin
   { job: { label: 'POST deployitems', nth: 2 }, deletion: { label: 'PATCH deployitems', nth: 1 } },
   { job: { label: 'PATCH deployitems/status', nth: 1 }, deletion: { label: 'DELETE deployitems', nth: 2 } },
 ]
-const TRIED = sampleOf('a worker that reads stale lists', CRASHES, 1)
+// Each takes a minute on a busy machine. The short form has the one whose half-written list of items is the worst to misread.
+const TRIED = process.env['PAWL_LONG'] === '1' ? CRASHES : CRASHES.slice(1, 2)
 const named = TRIED.map((one) => [`${one.job.label}, then ${one.deletion.label}`, one] as const)
 
 describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
@@ -82,8 +71,8 @@ describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
     let stale = 0
     lane.proxy.reads = { instead: asOldAsAllowed(history, () => stale++) }
     const after = (label: string, nth: number) => ({ part: 'worker', when: 'after', at: { label, nth } }) as const
-    const job = await crashed(lane, after('PATCH deployitems/status', 5), () => install(lane, 'lists', MANY))
-    const deletion = await crashed(lane, after('DELETE deployitems', 5), () => uninstall(lane, 'lists'))
+    const job = await withCrash(lane, after('PATCH deployitems/status', 5), () => install(lane, 'lists', MANY))
+    const deletion = await withCrash(lane, after('DELETE deployitems', 5), () => uninstall(lane, 'lists'))
     expect([job, deletion].map(withoutSettles)).toEqual(many.map(withoutSettles))
     expect(stale).toBeGreaterThan(0)
   })
@@ -178,7 +167,7 @@ async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Cour
       return frozenReads(read)
     },
   }
-  const course = await crashed(lane, { part: 'worker', when: 'after', at }, half)
+  const course = await withCrash(lane, { part: 'worker', when: 'after', at }, half)
   expect(stale).toBeGreaterThan(0)
   return course
 }

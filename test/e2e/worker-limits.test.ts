@@ -1,18 +1,18 @@
-// A worker that keeps hardly any run in memory, and a run that is signalled far more often than anybody can look. Source: spec/engine.md 4.4 (T6, T8).
+// A worker that caches two runs, and a run that gets far more signals than it can make passes. Source: spec/engine.md 4.4 (T6, T8).
 
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { installation, type LsObject, waiting } from '../support/cluster.ts'
 import { byForm } from '../support/matrix/form.ts'
 import { useStage } from '../support/stage.ts'
 
-// One run is at work while another is woken: with room for two, hardly any is found in memory again.
+// One run is active while another is woken: with room for two, nearly every run must be replayed.
 const CACHED = ['--cached-runs', '2']
-const RUNS = 8
+const RUNS = 6
 const SIGNALS = byForm(1_000, 10_000)
 const AT_ONCE = 100
 
 const stage = useStage('worker-limits', () => {
-  // The worker says only then that a run was taken out of its memory.
+  // Only then does the worker log that it evicted a run.
   vi.stubEnv('PAWL_LOG_LEVEL', 'debug')
   return Promise.resolve({ workerFlags: CACHED })
 })
@@ -21,7 +21,7 @@ afterAll(() => vi.unstubAllEnvs())
 const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
 
 describe('T6: a worker that keeps two runs in memory', () => {
-  it('goes on with eight that wait, by replaying them, and ends each once', async () => {
+  it('continues six waiting runs by replaying them, and ends each once', async () => {
     const { cluster, pawl } = stage
     const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
     const items = [waiting('one'), waiting('two', ['one'])]
@@ -44,7 +44,7 @@ describe('T6: a worker that keeps two runs in memory', () => {
 })
 
 describe('T8: a run that is signalled more often than it can look', () => {
-  it('looks a few times, and ends like any other', async () => {
+  it('makes a few passes, and ends like any other', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(installation('stormed', [waiting('slow')]), 'installations')
     const items = await cluster.untilItems('stormed', ['slow'], isWaiting, 120_000)

@@ -11,7 +11,7 @@ import { createReflector } from '../../worker/bridge/reflector.ts'
 import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
 import { annotation, path, type WatchedKind } from '../../workflows/kit/index.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { SilentProxy } from './silent-proxy.ts'
+import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
 const configMaps: WatchedKind = {
   ...{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
@@ -124,7 +124,7 @@ describe('following a kind of a real API server that falls silent', () => {
   it('goes on over another connection long before a bookmark is missed', async () => {
     let real = 0
     kubeconfigAt((port) => (real = port))
-    const proxy = await SilentProxy.to(real)
+    const proxy = await TcpProxy.to(real)
     const client = createKubeClient({
       ...{ kubeconfig: kubeconfigAt(() => proxy.port), silence: { pingMs: 100, silentMs: 2000 } },
     })

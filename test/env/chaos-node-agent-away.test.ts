@@ -7,8 +7,8 @@ import { describe, expect, inject, it, vi } from 'vitest'
 
 import { isThere } from '../../activities/chaos/node-agent/processes.ts'
 import { GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
-import { ApiProxy } from '../support/api-proxy.ts'
-import { refused } from '../support/read-faults.ts'
+import { ApiProxy } from '../support/faults/api-proxy.ts'
+import { refused } from '../support/faults/read-faults.ts'
 import { FINALIZER, PATIENCE, RUNNING, terminated, useNodeAgents } from './node-agent-stage.ts'
 
 const { kubeconfigPath } = inject('servers')

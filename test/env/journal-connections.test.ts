@@ -9,14 +9,14 @@ import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { listenForWakes } from '../../worker/reconciler/listener.ts'
 import { createJournalClock } from '../../worker/server/journal-clock.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
-import { SilentProxy } from './silent-proxy.ts'
+import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
 const log = pino({ level: 'silent' })
 
-let proxy: SilentProxy
+let proxy: TcpProxy
 beforeEach(async () => {
-  proxy = await SilentProxy.to(Number(new URL(test.url).port))
+  proxy = await TcpProxy.to(Number(new URL(test.url).port))
 })
 afterEach(async () => {
   await proxy.stop()

@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
-import { ApiProxy } from '../support/api-proxy.ts'
+import { ApiProxy } from '../support/faults/api-proxy.ts'
 import { failure, type UserConfig, useTargetStage, whoami } from './target-stage.ts'
 
 const NAMESPACE = 'target-allow'

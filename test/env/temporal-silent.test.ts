@@ -5,10 +5,10 @@ import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
 
 import { watchTemporal } from '../../worker/reconciler/connect.ts'
-import { SilentProxy } from './silent-proxy.ts'
+import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
 it('a Temporal that falls silent is told, and that it is back', async () => {
-  const proxy = await SilentProxy.to(Number(inject('servers').temporalAddress.split(':')[1]))
+  const proxy = await TcpProxy.to(Number(inject('servers').temporalAddress.split(':')[1]))
   const connection = await NativeConnection.connect({ address: `127.0.0.1:${proxy.port}` })
   const stop = new AbortController()
   const told: string[] = []
@@ -26,6 +26,6 @@ it('a Temporal that falls silent is told, and that it is back', async () => {
   expect(proxy.fallSilent()).toBeGreaterThan(0)
   await expect.poll(() => told.length).toBeGreaterThan(0)
   expect(told[0]).not.toBe('fine')
-  proxy.cut()
+  proxy.cutAll()
   await expect.poll(() => told.at(-1)).toBe('fine')
 })

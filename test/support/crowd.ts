@@ -4,7 +4,7 @@
 //   W2. A name that was created twice is an object that was doubled: names are made of uid, item and job, and none is used again.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SeenWrite } from './api-proxy.ts'
+import type { SeenWrite } from './faults/api-proxy.ts'
 import { blueprintOf, type Cluster, type Item, installation, type LsObject, OPERATION } from './cluster.ts'
 import type { Pawl } from './pawl.ts'
 

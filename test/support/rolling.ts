@@ -4,7 +4,7 @@
 //   G2. Load goes on meanwhile: new Installations, and edits of finished ones, so that every worker stops with jobs in its hands. On a busy machine it
 //       does not pile up: a few unfinished ones are as good as many.
 
-import type { SeenWrite } from './api-proxy.ts'
+import type { SeenWrite } from './faults/api-proxy.ts'
 import { blueprintOf, type Cluster, installation, type Item, type LsObject, waiting } from './cluster.ts'
 import { configMap, manifestItem, TARGET_TYPE } from './manifests.ts'
 

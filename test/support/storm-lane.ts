@@ -5,10 +5,10 @@
 //   N3. A refusal with 409 is what Kubernetes gives to an update of what has changed; to a creation it would be another thing.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Disturbance } from './api-proxy.ts'
-import { closeLane, type Lane, openLane } from './crash.ts'
+import type { Disturbance } from './faults/api-proxy.ts'
+import { closeLane, type Lane, openLane } from './faults/lane.ts'
 import { drawn } from './matrix/dice.ts'
-import { FickleProxy } from './fickle-proxy.ts'
+import { TcpProxy } from './faults/tcp-proxy.ts'
 import type { TestServers } from './servers.ts'
 import { PATIENT } from './stage.ts'
 import { createImports } from './storm-content.ts'
@@ -45,13 +45,13 @@ const LONGEST_STOP_MS = 3000
 export class StormLane {
   readonly lane: Lane
   readonly counts = new Map<Fault, number>()
-  readonly #journal: FickleProxy
-  readonly #temporal: FickleProxy
+  readonly #journal: TcpProxy
+  readonly #temporal: TcpProxy
   readonly #random: () => number
   #waiting: Fault[] = []
   #process: Promise<void> | undefined
 
-  private constructor(lane: Lane, journal: FickleProxy, temporal: FickleProxy, random: () => number) {
+  private constructor(lane: Lane, journal: TcpProxy, temporal: TcpProxy, random: () => number) {
     this.lane = lane
     this.#journal = journal
     this.#temporal = temporal
@@ -61,8 +61,8 @@ export class StormLane {
 
   static async open(name: string, servers: TestServers, random: () => number): Promise<StormLane> {
     const [journal, temporal] = await Promise.all([
-      FickleProxy.to(Number(new URL(servers.databaseUrl).port)),
-      FickleProxy.to(Number(servers.temporalAddress.split(':')[1])),
+      TcpProxy.to(Number(new URL(servers.databaseUrl).port)),
+      TcpProxy.to(Number(servers.temporalAddress.split(':')[1])),
     ])
     const through = {
       ...servers,

@@ -2,7 +2,7 @@
 // and nothing is written any more.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atRest } from './crash.ts'
+import { atRest } from './faults/lane.ts'
 import { doubled, unevenJobs, untilQuiet } from './crowd.ts'
 import { diceOf } from './matrix/dice.ts'
 import type { TestServers } from './servers.ts'

@@ -9,13 +9,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { readMessages } from '../../../activities/kube/watch-stream.ts'
 import { Authority } from '../../support/certificates.ts'
-import { SilentProxy } from '../../env/silent-proxy.ts'
+import { TcpProxy } from '../../support/faults/tcp-proxy.ts'
 
 const LIMITS = { pingMs: 100, silentMs: 1000 }
 const DAY_MS = 86_400_000
 
 let server: Http2SecureServer
-let proxy: SilentProxy
+let proxy: TcpProxy
 let kube: KubeClient
 let watches: ServerHttp2Stream[]
 let pings: number
@@ -36,7 +36,7 @@ beforeEach(async () => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  proxy = await SilentProxy.to((server.address() as AddressInfo).port)
+  proxy = await TcpProxy.to((server.address() as AddressInfo).port)
   kube = createKubeClient({ kubeconfig: kubeconfig(authority.cert), silence: LIMITS })
 })
 afterEach(async () => {

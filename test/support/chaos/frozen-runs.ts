@@ -4,8 +4,8 @@
 
 import { vi } from 'vitest'
 
-import type { Disturb, Disturbance, SeenWrite, WritePoint } from '../api-proxy.ts'
-import { RESTART_MS } from '../crash.ts'
+import type { Disturb, Disturbance, SeenWrite, WritePoint } from '../faults/api-proxy.ts'
+import { RESTART_MS } from '../faults/lane.ts'
 
 /** Where a Disruption is held. Targets and chaos pods have its name in theirs. */
 export interface Held {

@@ -1,16 +1,15 @@
-// Reads that are answered by an older state of the store than it has.
+// Faults of reads: answers with an older state of the store.
 //
-//   O1. As old as allowed: of what a server may answer to a LIST `NotOlderThan` a version, that version. Everything else is as it is: what is
-//       read without a version is read from the store.
-//   O2. Frozen: every GET and LIST shows one old version, as a cache would that nothing reaches any more. No server may answer so, and some
-//       have (Kubernetes #59848). A LIST that asks for something newer is refused, as such a cache would do.
+//   O1. As old as allowed: a LIST `NotOlderThan` a version is answered with that version. The server answers all other reads.
+//   O2. Frozen: each GET and LIST is answered with one old version, like by a cache that gets no events. A server must not do so, and some have
+//       (Kubernetes #59848). A LIST that requests a newer version is refused.
 
-import type { KubeObject } from '../../activities/kube/client.ts'
-import { versionOf } from '../../activities/kube/object-cache.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { versionOf } from '../../../activities/kube/object-cache.ts'
 import { type Instead, type SeenRead, statusOf } from './read-faults.ts'
-import type { VersionWatch } from './version-watch.ts'
+import type { VersionWatch } from '../version-watch.ts'
 
-/** O1. @param told called with each answer that lacks something that the store has. */
+/** O1. @param told called for each answer that differs from the store. */
 export function asOldAsAllowed(watch: VersionWatch, told: () => void) {
   return async (read: SeenRead): Promise<Instead | undefined> => {
     const version = Number(read.query.get('resourceVersion') ?? 0)
@@ -22,7 +21,7 @@ export function asOldAsAllowed(watch: VersionWatch, told: () => void) {
   }
 }
 
-/** O2. @param isFrozen asked for each read. */
+/** O2. @param isFrozen called for each read. */
 export function frozenAt(watch: VersionWatch, version: number, isFrozen: () => boolean) {
   if (!Number.isInteger(version)) throw new Error(`the version to freeze at is ${version}, expected a number`)
   return async (read: SeenRead): Promise<Instead | undefined> => {

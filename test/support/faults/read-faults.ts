@@ -1,16 +1,16 @@
-// How the reads of a process go wrong behind its proxy: answers that the server never gave, and watches whose events are lost, doubled or late.
+// Faults of reads behind the proxy: answers of the proxy instead of the server, and watches whose events are lost, doubled or late.
 //
-// What a real API server may do: refuse (429, 401, 403, 5xx), say that a version is too old (410), answer a LIST by the oldest state that the
-// request allows, be late with the events of a kind, repeat after a reconnection what was told before. What it may not do: leave out an
-// event of a watch that goes on, or answer a GET by an older state. It has happened all the same (etcd #15271, #17247).
+// A real API server may refuse (429, 401, 403, 5xx), answer that a version is too old (410), answer a LIST with the oldest state that the request allows, delay
+// the events of a kind, and repeat events after a reconnection. It must not omit an event of an open watch, or answer a GET with an older state. Both
+// have happened (etcd #15271, #17247).
 
 import type { Readable } from 'node:stream'
 
-/** A read on its way. */
+/** A GET, LIST or WATCH request. */
 export interface SeenRead {
   /** Plural of the kind. */
   readonly plural: string
-  /** Undefined: all of the namespace. */
+  /** Undefined for lists and watches. */
   readonly name: string | undefined
   readonly query: URLSearchParams
   readonly isWatch: boolean
@@ -22,7 +22,7 @@ export interface Refusal {
   readonly retryAfterSeconds?: number
 }
 
-/** An answer that the server did not give. */
+/** An answer of the proxy. */
 export interface Instead {
   readonly status: number
   readonly retryAfterSeconds?: number
@@ -30,9 +30,9 @@ export interface Instead {
 }
 
 export interface ReadFaults {
-  /** Asked for each read, that of a watch too, before it comes to the server; undefined: it does. */
+  /** Called for each read and watch. Undefined: the proxy forwards the request. */
   readonly instead?: (read: SeenRead) => Instead | undefined | Promise<Instead | undefined>
-  /** Asked for each line of a watch: the lines that its client gets in its place. What is waited for holds up this watch alone. */
+  /** Called for each line of a watch. The client gets the returned lines. A promise delays this watch only. */
   readonly lines?: (read: SeenRead, line: string) => readonly string[] | Promise<readonly string[]>
 }
 
@@ -42,7 +42,7 @@ export function seenRead(url: string): SeenRead {
   return { plural, name, query: searchParams, isWatch: searchParams.has('watch') }
 }
 
-/** What the server says of a refusal. */
+/** The Status object of a refusal. */
 export function statusOf({ status, reason }: Refusal, more: object = {}): object {
   const said = { status: 'Failure', code: status, reason, message: 'made up by a test' }
   return { kind: 'Status', apiVersion: 'v1', ...said, ...more }
@@ -52,7 +52,7 @@ export function refused(refusal: Refusal): Instead {
   return { ...refusal, body: statusOf(refusal) }
 }
 
-/** The version that a watch wants to go on from is too old. */
+/** The version from which a watch continues is too old. */
 export const EXPIRED = statusOf({ status: 410, reason: 'Expired' })
 
 export async function* watchLines(body: Readable): AsyncGenerator<string> {
@@ -64,7 +64,7 @@ export async function* watchLines(body: Readable): AsyncGenerator<string> {
   }
 }
 
-/** The event that a line of a watch tells: its type, and the object's name and version. */
+/** The event in a line of a watch: its type, and the object's name and version. */
 export function eventIn(line: string): { readonly type: string; readonly name: string; readonly version: number } {
   const { type, object } = JSON.parse(line) as {
     readonly type: string
@@ -73,7 +73,7 @@ export function eventIn(line: string): { readonly type: string; readonly name: s
   return { type, name: object.metadata?.name ?? '', version: Number(object.metadata?.resourceVersion) }
 }
 
-/** As the server says, without an event of its own, how far a watch has come. */
+/** A bookmark with the version of an event. */
 export function bookmarkOf(line: string): string {
   const { object } = JSON.parse(line) as {
     readonly object: { readonly metadata: { readonly resourceVersion: string } }

@@ -1,17 +1,16 @@
-// A proxy in front of kube-apiserver that sees every request of one process, and lets a test act before or after a chosen write:
-// so a process can be killed at each of its writes without a hook in production code. It can also answer badly, cut watches,
-// and spoil what its client reads (read-faults.ts).
+// A proxy between one process and kube-apiserver. A test acts before or after a chosen write, so it can kill the process at each of its writes without a
+// hook in production code. The proxy can also refuse requests, lose answers, cut watches, and falsify reads (read-faults.ts).
 //
-//   Y1. `before`: the request has come and was not forwarded. `after`: the answer has come and was not returned.
-//   Y2. What was forwarded is recorded with its answer, also when nobody is left to be told.
-//   Y3. Events that say how long a job takes depend on the clock, and on nothing that the job does: they go their way, and are not among its writes.
+//   Y1. `before`: the proxy has the request and has not forwarded it. `after`: the proxy has the answer and has not returned it.
+//   Y2. The proxy records each forwarded write with its answer, also when its client is dead.
+//   Y3. Kubernetes Events about the duration of a job depend on the clock only. The proxy forwards them, and does not count or record them.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { KubeObject } from '../../activities/kube/client.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
 import { Upstream } from './api-upstream.ts'
 import { EXPIRED, type Instead, type ReadFaults, type Refusal, seenRead, statusOf, watchLines } from './read-faults.ts'
 
@@ -21,13 +20,13 @@ export interface SeenWrite {
   readonly label: string
   readonly path: string
   readonly status: number
-  /** What was sent. */
+  /** The body of the request. */
   readonly body: Readonly<Record<string, unknown>>
-  /** What came back: the object, or a Status when it failed. */
+  /** The body of the answer: the object, or a Status. */
   readonly answer: KubeObject
 }
 
-/** A write by what it is: the nth (from 1) with this label since the proxy was armed. */
+/** The nth write (from 1) with this label since `arm`. */
 export interface WritePoint {
   readonly label: string
   readonly nth: number
@@ -36,18 +35,15 @@ export interface WritePoint {
 export interface Trap {
   readonly at: WritePoint
   readonly when: 'before' | 'after'
-  /** Awaited; then the connection is cut, or the request goes its way. */
+  /** Awaited. Then the proxy cuts the connection, or continues with the request. */
   readonly act: () => Promise<'cut' | 'go on'>
 }
 
-/**
- * How a write goes wrong: an answer that the server never gave, a connection that is lost before or after the server acted, or an answer that waits until it
- * is known whether it is lost.
- */
+/** The fault of a write: a refusal by the proxy, a connection that is lost before or after the server has executed it, or an answer that waits for `afterwards`. */
 export type Disturbance =
   Refusal | 'lost before' | 'lost after' | { readonly afterwards: () => Promise<'cut' | 'go on'> }
 
-/** Asked for each write, the nth (from 1) of all since the proxy was armed, with what is sent; the write waits for the answer. */
+/** Called for each write, the nth (from 1) of all since `arm`, with its body. The write waits for the result. */
 export type Disturb = (
   label: string,
   nth: number,
@@ -65,7 +61,7 @@ export class ApiProxy {
   readonly #server: Server
   readonly #upstream: Upstream
   readonly #watches = new Set<ServerResponse>()
-  /** How the reads of its client go wrong; also those of watches that are open already. */
+  /** The faults of reads, also of open watches. */
   reads: ReadFaults = {}
   #counts = new Map<string, number>()
   #total = 0
@@ -98,7 +94,7 @@ export class ApiProxy {
     return proxy
   }
 
-  /** Forgets what was seen, counts from 1 again, and acts at one write; or disturbs as it is told. */
+  /** Clears the recorded writes, counts from 1 again, and sets the trap for one write and the faults of all writes. */
   arm(trap?: Trap, disturb: Disturb = () => undefined): void {
     this.#disturb = disturb
     this.#trap = trap
@@ -107,19 +103,19 @@ export class ApiProxy {
     this.writes.length = 0
   }
 
-  /** Whether the trap still waits for its write. */
+  /** True until the write of the trap comes. */
   get isArmed(): boolean {
     return this.#trap !== undefined
   }
 
-  /** Ends every watch that runs through the proxy; returns how many there were. */
+  /** Cuts all open watches. @returns their number. */
   cutWatches(): number {
     const count = this.#watches.size
     for (const watch of this.#watches) watch.destroy()
     return count
   }
 
-  /** Tells every watch that its version is too old, as after a compaction of the store; returns how many there were. */
+  /** Ends all open watches with 410 Expired, as after a compaction of etcd. @returns their number. */
   expireWatches(): number {
     const count = this.#watches.size
     for (const watch of this.#watches) watch.end(`${JSON.stringify({ type: 'ERROR', object: EXPIRED })}\n`)
@@ -139,7 +135,7 @@ export class ApiProxy {
       if (WRITES.has(req.method ?? '')) await this.#serveWrite(req, res)
       else await this.#serveRead(req, res)
     } catch {
-      // The client has gone, the server has, or the test wants it so: nobody is answered.
+      // The client or the server has gone, or the test loses the connection.
       req.socket.destroy()
     }
   }

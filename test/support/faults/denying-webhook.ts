@@ -1,12 +1,12 @@
-// A validating webhook of ConfigMaps in one namespace, on a real API server, that denies what a test wants.
+// A validating webhook for the ConfigMaps of one namespace, on a real API server. A test decides which requests it denies.
 
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, vi } from 'vitest'
 
-import { Authority } from './certificates.ts'
-import type { Cluster } from './cluster.ts'
+import { Authority } from '../certificates.ts'
+import type { Cluster } from '../cluster.ts'
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
 const PROBE = 'probe-of-the-webhook'
@@ -56,7 +56,7 @@ export async function startDenyingWebhook(
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
   }
   await kube.request('POST', CONFIGURATIONS, { body: { metadata: { name }, webhooks: [webhook] } })
-  // A configuration counts some time after it was made.
+  // The server applies a configuration some time after its creation.
   const probe = { body: { metadata: { name: PROBE } }, query: { dryRun: 'All' } }
   await vi.waitFor(async () => {
     await expect(kube.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, probe)).rejects.toMatchObject({

@@ -1,9 +1,9 @@
 // Which writes of a run the journal lacks: every version that the API server has given out is an event, and every one of them is told of the run
 // that wrote it.
 
-import type { KubeObject } from '../../activities/kube/client.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { SeenWrite } from './api-proxy.ts'
-import type { Pawl } from './pawl.ts'
+import type { Pawl } from '../pawl.ts'
 
 // Written, and not followed: nobody sees them change but who writes them.
 const UNFOLLOWED = new Set(['secrets', 'events'])

@@ -1,4 +1,4 @@
-// Stands before a gRPC server as a service that is bought does: TLS, and an API key with every call. The server behind has neither.
+// A proxy that adds TLS and API keys to a gRPC server, like a hosted Temporal service.
 
 import { once } from 'node:events'
 import {
@@ -19,7 +19,7 @@ export class KeyedProxy {
   readonly #server: Http2SecureServer
   readonly #onward: ClientHttp2Session
   readonly #key: string
-  /** Which methods were called without the key. */
+  /** The methods of calls without the key. */
   readonly refusals: string[] = []
   calls = 0
 
@@ -36,7 +36,7 @@ export class KeyedProxy {
   /** @param address `host:port` of the server behind. */
   static async before(address: string, key: string, options: SecureServerOptions): Promise<KeyedProxy> {
     const onward = connect(`http://${address}`)
-    // Each call has an error of its own.
+    // Each call reports its own error.
     onward.on('error', () => undefined)
     await once(onward, 'connect')
     const proxy = new KeyedProxy(createSecureServer(options), onward, key)
@@ -49,7 +49,7 @@ export class KeyedProxy {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Waits for no connection: the processes of a test end after it. */
+  /** Does not wait for open connections. */
   stop(): void {
     this.#server.close()
     this.#onward.destroy()
@@ -71,7 +71,7 @@ export class KeyedProxy {
     let trailers: IncomingHttpHeaders = {}
     onward.on('trailers', (told: IncomingHttpHeaders) => (trailers = told))
     onward.on('response', (answer, flags) => {
-      // Who asked may have left.
+      // The client may have gone.
       if (stream.destroyed) return
       const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
       stream.respond(answer, { endStream, waitForTrailers: !endStream })

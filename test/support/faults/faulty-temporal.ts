@@ -1,8 +1,8 @@
-// A Temporal server whose own store lies: writes that time out, writes that are executed and then said to have timed out, reads that are refused. These are the
-// server's own settings for tests (config/development-cass-es-fi.yaml in its sources), which the development server does not have.
+// A Temporal server whose store fails: writes time out, before or after their execution, and reads are refused. These are test settings of the server
+// (config/development-cass-es-fi.yaml in its sources), which the development server lacks.
 //
-//   F1. Faults come at a rate, in an order that the seed gives for each method.
-//   F2. Everything is in memory: the server keeps nothing over a restart.
+//   F1. Each method fails at its rate. The seed gives the order.
+//   F2. The state is in memory and is lost at a restart.
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,17 +10,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'
 import { stringify } from 'yaml'
-import { type Part, startPart } from '../../worker/dev/part.ts'
-import { choosePorts, type Ports } from '../../worker/dev/ports.ts'
-import { dynamicConfig } from '../../worker/dev/temporal-config.ts'
-import { addAttributes } from '../../worker/migrate.ts'
+import { type Part, startPart } from '../../../worker/dev/part.ts'
+import { choosePorts, type Ports } from '../../../worker/dev/ports.ts'
+import { dynamicConfig } from '../../../worker/dev/temporal-config.ts'
+import { addAttributes } from '../../../worker/migrate.ts'
 
 /** Rates by method and fault, e.g. `{ UpdateWorkflowExecution: { Timeout: 0.05, ExecuteAndTimeout: 0.05 } }`. */
 export type StoreFaults = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 const START_LIMIT_MS = 60_000
 
-/** @param seed not 0, which the server takes for none. @returns the server; its namespace `default` serves. */
+/** @param seed not 0, which the server takes for no seed. @returns the server; its namespace `default` is ready. */
 export async function startFaultyTemporal(
   binary: string,
   dir: string,

@@ -1,6 +1,6 @@
-// Stands between clients and a server of any protocol: cuts connections, loses answers, refuses everybody, and leads to another server.
+// A proxy between clients and a server of any protocol. A test makes it cut connections, lose answers, go silent, refuse clients, or lead to another server.
 //
-//   F1. An answer that is lost comes after the server has acted: what was asked is done, and the client hears only that its connection is gone.
+//   F1. The server executes a request whose answer is lost. The client only sees that its connection has gone.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -8,11 +8,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 interface Pair {
   readonly client: Socket
   readonly server: Socket
-  /** `armed`: the answer to what is asked next is lost; `asked`: the one that comes next. */
-  losing: 'no' | 'armed' | 'asked'
+  /** `armed`: the answer to the next request is lost. `requested`: the next answer is lost. */
+  losing: 'no' | 'armed' | 'requested'
 }
 
-export class FickleProxy {
+export class TcpProxy {
   readonly #listener: Server
   readonly #pairs = new Set<Pair>()
   #backend: number
@@ -23,9 +23,10 @@ export class FickleProxy {
     this.#backend = backend
   }
 
-  static async to(backend: number): Promise<FickleProxy> {
+  /** @param backend port of the server. */
+  static async to(backend: number): Promise<TcpProxy> {
     const listener = createServer()
-    const proxy = new FickleProxy(listener, backend)
+    const proxy = new TcpProxy(listener, backend)
     listener.on('connection', (client) => proxy.#connect(client))
     listener.listen(0, '127.0.0.1')
     await once(listener, 'listening')
@@ -47,13 +48,13 @@ export class FickleProxy {
     return through.href
   }
 
-  /** New connections are closed at once until `switchTo`, and those that are there now. */
+  /** Closes all connections, and new ones at once, until `switchTo`. */
   refuse(): void {
     this.#isRefusing = true
     this.cutAll()
   }
 
-  /** Where new connections lead; those that are there are cut. */
+  /** Leads new connections to another port, and cuts all others. */
   switchTo(backend: number): void {
     this.#backend = backend
     this.#isRefusing = false
@@ -64,18 +65,28 @@ export class FickleProxy {
     for (const pair of this.#pairs) close(pair)
   }
 
-  /** Cuts one connection. @param chance from 0 to 1. @returns whether there was one. */
+  /** Cuts one connection. @param chance from 0 to 1. @returns false when there is no connection. */
   cutOne(chance: number): boolean {
     const pair = this.#oneOf(chance)
     if (pair !== undefined) close(pair)
     return pair !== undefined
   }
 
-  /** Lets a connection ask once more and loses the answer (F1). @param chance from 0 to 1. @returns whether there was one. */
+  /** Loses the answer to the next request of a connection (F1). @param chance from 0 to 1. @returns false when there is no connection. */
   loseAnswer(chance: number): boolean {
     const pair = this.#oneOf(chance)
     if (pair !== undefined) pair.losing = 'armed'
     return pair !== undefined
+  }
+
+  /** Present connections stay open and transmit nothing more. New ones work. @returns the number of connections. */
+  fallSilent(): number {
+    for (const { client, server } of this.#pairs) {
+      client.unpipe(server)
+      server.unpipe(client)
+      server.pause()
+    }
+    return this.#pairs.size
   }
 
   async stop(): Promise<void> {
@@ -105,18 +116,18 @@ export class FickleProxy {
       })
     }
     client.on('data', () => {
-      if (pair.losing === 'armed') pair.losing = 'asked'
+      if (pair.losing === 'armed') pair.losing = 'requested'
     })
     client.pipe(server)
     server.on('data', () => {
-      if (pair.losing === 'asked') close(pair)
+      if (pair.losing === 'requested') close(pair)
     })
-    // The listener above is the first to see the answer: what is destroyed takes no more.
+    // The listener above sees the answer first. A destroyed connection takes no more data.
     server.pipe(client)
   }
 }
 
-/** With a reset, so that both ends know at once. */
+/** With a reset, so that both ends notice at once. */
 function close({ client, server }: Pair): void {
   client.resetAndDestroy()
   server.destroy()

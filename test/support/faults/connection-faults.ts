@@ -1,0 +1,68 @@
+// Faults between Pawl and its journal that leave PostgreSQL itself healthy: lost connections, and wakes that are delivered twice.
+
+import { sql } from 'kysely'
+import pg from 'pg'
+import { expect } from 'vitest'
+import type { Disturb } from './api-proxy.ts'
+import { TEST_APPLICATION } from '../pawl.ts'
+import type { Fault } from './fault.ts'
+import type { Lane } from './lane.ts'
+
+/** @param adminUrl of the PostgreSQL server. */
+export function connectionFaults(adminUrl: string): readonly Fault[] {
+  return [
+    {
+      title: 'loses all its connections at every fourth write',
+      isInStatus: false,
+      start: (lane) => {
+        let count = 0
+        const disturb: Disturb = async (_label, nth) => {
+          if (nth % 4 !== 0) return undefined
+          const ended = await endConnections(adminUrl, lane)
+          expect(ended).toBeGreaterThan(0)
+          count++
+          return undefined
+        }
+        return { disturb, count: () => count, least: 4 }
+      },
+    },
+    { title: 'delivers every wake twice', isInStatus: false, start: deliverTwice },
+  ]
+}
+
+/** Ends all connections of the lane's processes to the journal. @returns their number, after the server has ended them. */
+async function endConnections(adminUrl: string, { pawl }: Lane): Promise<number> {
+  const admin = new pg.Client({ connectionString: adminUrl })
+  await admin.connect()
+  const { rows } = await admin.query<{ ended: boolean }>(
+    `select pg_terminate_backend(pid, 5000) as ended from pg_stat_activity
+     where datname = $1 and backend_type = 'client backend' and application_name <> $2`,
+    [new URL(pawl.databaseUrl).pathname.slice(1), TEST_APPLICATION],
+  )
+  await admin.end()
+  return rows.filter(({ ended }) => ended).length
+}
+
+/** Inserts each acknowledged wake once more, as a wake that the dispatcher may not suppress. */
+async function deliverTwice({ pawl: { db } }: Lane) {
+  await sql`create sequence again`.execute(db)
+  await sql`create function deliver_again() returns trigger language plpgsql as $$ begin
+    insert into wake select (jsonb_populate_record(old, '{"cause": "again", "foreign_event": true, "may_start": true,
+      "lease_owner": null, "lease_until": null, "next_due": null, "next_foreign_event": null, "next_may_start": null}')).*
+    on conflict do nothing;
+    perform pg_notify('pawl_wake', ''), nextval('again');
+    return null;
+  end $$`.execute(db)
+  await sql`create trigger again after delete on wake for each row when (old.cause <> 'again') execute function deliver_again()`.execute(
+    db,
+  )
+  const count = async () => {
+    const { rows } = await sql<{ count: string }>`select last_value as count from again`.execute(db)
+    return Number(rows[0]?.count)
+  }
+  const stop = async () => {
+    await sql`drop trigger again on wake`.execute(db)
+  }
+  // One wake for the creation and one for the deletion. The writes of a run make no wakes.
+  return { count, least: 2, stop }
+}

@@ -1,0 +1,44 @@
+// Runs the reference course (course.ts) while a server fails, and compares its results with those of the undisturbed course.
+
+import { expect } from 'vitest'
+import type { Disturb } from './api-proxy.ts'
+import { type Course, runBoth, withoutSettles } from './course.ts'
+import type { Lane } from './lane.ts'
+
+/** A fault of a server, prepared on a lane. */
+export interface ActiveFault {
+  /** Called for each write of the worker. */
+  readonly disturb?: Disturb
+  /** How often the server has failed so far. */
+  readonly count: () => number | Promise<number>
+  /** The course must meet the fault at least as often. */
+  readonly least: number
+  /** Ends the fault. */
+  readonly stop?: () => void | Promise<void>
+}
+
+export interface Fault {
+  /** Completes the sentence "an installation whose API server ...". */
+  readonly title: string
+  /** True: a pass may show the fault in a status, so writes of statuses are not compared. */
+  readonly isInStatus: boolean
+  readonly start: (lane: Lane) => ActiveFault | Promise<ActiveFault>
+}
+
+/** @param name of the Installation. */
+export async function expectSameCourse(
+  lane: Lane,
+  { start, isInStatus }: Fault,
+  name: string,
+  expected: readonly Course[],
+): Promise<void> {
+  const fault = await start(lane)
+  try {
+    const courses = await runBoth(lane, name, fault.disturb)
+    if (isInStatus) expect(courses.map(withoutSettles)).toEqual(expected.map(withoutSettles))
+    else expect(courses).toEqual(expected)
+    expect(await fault.count(), 'faults').toBeGreaterThanOrEqual(fault.least)
+  } finally {
+    await fault.stop?.()
+  }
+}

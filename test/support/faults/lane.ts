@@ -1,0 +1,142 @@
+// A lane: one Pawl of a fault test, with a proxy before its worker and one before its bridge.
+//
+//   L1. Each test case has a lane to itself while it runs. The pool closes the lane of a failed case, so one fault fails one case.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiProxy } from './api-proxy.ts'
+import { API, Cluster } from '../cluster.ts'
+import { Pawl, type PawlOptions } from '../pawl.ts'
+import { accountsOf } from '../rights.ts'
+import type { TestServers } from '../servers.ts'
+import { PATIENT } from '../stage.ts'
+
+export interface Lane {
+  readonly pawl: Pawl
+  readonly cluster: Cluster
+  /** In front of the worker. */
+  readonly proxy: ApiProxy
+  /** In front of the bridge. */
+  readonly bridgeProxy: ApiProxy
+}
+
+/** How long to wait, in milliseconds, for what a process does that may have to start first: on a busy machine that alone takes up to 90 s. */
+export const RESTART_MS = 150_000
+
+let laneCount = 0
+
+export async function openLane(name: string, servers: TestServers, options: Partial<PawlOptions> = {}): Promise<Lane> {
+  const namespace = `${name}-${++laneCount}`
+  const cluster = new Cluster(servers.kubeconfigPath, namespace)
+  const accounts = options.accounts ?? (await accountsOf(servers, { name: namespace, ...options }))
+  const [proxy, bridgeProxy] = await Promise.all([
+    ApiProxy.start(accounts.worker),
+    ApiProxy.start(accounts.bridge),
+    cluster.createNamespace(),
+  ])
+  const pawl = await Pawl.start({
+    ...{ name: namespace, servers, accounts, namespace, workerKubeconfig: proxy.kubeconfigPath },
+    bridgeKubeconfig: bridgeProxy.kubeconfigPath,
+    ...options,
+  })
+  return { pawl, cluster, proxy, bridgeProxy }
+}
+
+export async function closeLane({ pawl, cluster, proxy, bridgeProxy }: Lane): Promise<void> {
+  await pawl.stop()
+  await Promise.all([proxy.stop(), bridgeProxy.stop(), cluster.kube.close()])
+}
+
+/** Runs on a lane of its own, whose time-outs nothing but a dead process exceeds: where the undisturbed course is recorded. */
+export async function undisturbedOn<T>(
+  name: string,
+  servers: TestServers,
+  run: (lane: Lane) => Promise<T>,
+): Promise<T> {
+  const lane = await openLane(name, servers, { workerFlags: PATIENT })
+  try {
+    return await run(lane)
+  } finally {
+    await closeLane(lane)
+  }
+}
+
+/** A few lanes for many runs (L1). */
+export class LanePool {
+  readonly #open: () => Promise<Lane>
+  readonly #free: Lane[] = []
+  readonly #waiting: ((lane: Lane) => void)[] = []
+
+  constructor(open: () => Promise<Lane>) {
+    this.#open = open
+  }
+
+  async fill(count: number): Promise<void> {
+    const lanes = await Promise.all(Array.from({ length: count }, this.#open))
+    this.#free.push(...lanes)
+  }
+
+  async use<T>(run: (lane: Lane) => Promise<T>): Promise<T> {
+    const lane = this.#free.pop() ?? (await new Promise<Lane>((resolve) => this.#waiting.push(resolve)))
+    try {
+      const result = await run(lane)
+      this.#give(lane)
+      return result
+    } catch (error) {
+      await closeLane(lane)
+      this.#give(await this.#open())
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#free.map(closeLane))
+  }
+
+  #give(lane: Lane): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#free.push(lane)
+    else next(lane)
+  }
+}
+
+/** Waits until the journal knows every object as it is, and has neither a wake nor an open run: whatever was to come has come. */
+export async function atRest({ pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>, timeoutMs = RESTART_MS): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    const news = await unknownTo(pawl, cluster)
+    const [wakes, jobs] = await Promise.all([
+      pawl.db.selectFrom('wake').selectAll().execute(),
+      pawl.db.selectFrom('job').select(['workflow_id', 'passes']).where('outcome', 'is', null).execute(),
+    ])
+    if (news.length + wakes.length + jobs.length === 0) return
+    if (Date.now() > deadline)
+      throw new Error(`the journal is not at rest: ${JSON.stringify({ news, wakes, jobs }, null, 1)}`)
+    await sleep(50)
+  }
+}
+
+/** Objects that are not what the journal thinks: of another version, new, or gone. */
+async function unknownTo({ db }: Pawl, cluster: Cluster): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    KINDS.filter(([, version]) => version === API).map(([plural]) => cluster.list(plural)),
+  )
+  const found = lists.flat().map(({ metadata: { uid, resourceVersion } }) => `${uid ?? ''} ${resourceVersion ?? ''}`)
+  const rows = await db
+    .selectFrom('object')
+    .select(['uid', 'resource_version'])
+    .where('deleted', '=', false)
+    // Written, but not followed.
+    .where('kind', 'not in', ['Secret', 'Target'])
+    .execute()
+  const known = rows.map(({ uid, resource_version }) => `${uid} ${resource_version}`)
+  return [...found.filter((one) => !known.includes(one)), ...known.filter((one) => !found.includes(one))]
+}
+
+/** The kinds that an Installation's job writes. */
+export const KINDS: readonly (readonly [plural: string, apiVersion: string])[] = [
+  ['installations', API],
+  ['executions', API],
+  ['deployitems', API],
+  ['dataobjects', API],
+  ['secrets', 'v1'],
+]

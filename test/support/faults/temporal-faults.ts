@@ -1,0 +1,135 @@
+// A Temporal server for fault tests behind a TCP proxy: it can be restarted, lose all its state, take few requests, and lose connections.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connection, isGrpcServiceError } from '@temporalio/client'
+import type { Part } from '../../../worker/dev/part.ts'
+import { choosePorts } from '../../../worker/dev/ports.ts'
+import { startTemporal, type TemporalOptions } from '../../../worker/dev/temporal.ts'
+import type { Disturb } from './api-proxy.ts'
+import type { Fault } from './fault.ts'
+import { TcpProxy } from './tcp-proxy.ts'
+
+const PER_SECOND = 5
+const LIMITS = ['frontend.namespaceRPS', 'frontend.globalNamespaceRPS'].flatMap((name) => [
+  '--dynamic-config-value',
+  `${name}=${PER_SECOND}`,
+])
+// Source: google.rpc.Code.RESOURCE_EXHAUSTED.
+const RESOURCE_EXHAUSTED = 8
+
+export class OwnTemporal {
+  readonly proxy: TcpProxy
+  readonly #dir: string
+  readonly #options: Omit<TemporalOptions, 'dir'>
+  #part: Part
+  #states = 0
+
+  private constructor(dir: string, options: Omit<TemporalOptions, 'dir'>, part: Part, proxy: TcpProxy) {
+    this.#dir = dir
+    this.#options = options
+    this.#part = part
+    this.proxy = proxy
+  }
+
+  static async start(binary: string): Promise<OwnTemporal> {
+    const dir = await mkdtemp(join(tmpdir(), 'pawl-temporal-'))
+    const options = { binary, logDir: dir, ports: await choosePorts(join(dir, 'ports.json'), {}), ephemeral: false }
+    const part = await startTemporal({ ...options, dir: join(dir, 'state-0') })
+    return new OwnTemporal(dir, options, part, await TcpProxy.to(options.ports.temporal))
+  }
+
+  /** The address of the proxy. */
+  get address(): string {
+    return `127.0.0.1:${this.proxy.port}`
+  }
+
+  async stop(): Promise<void> {
+    await this.#part.stop()
+  }
+
+  /** Starts the stopped server. @param from its last state, or an empty one. */
+  async startAgain(from: 'last state' | 'empty' = 'last state', flags: readonly string[] = []): Promise<void> {
+    if (from === 'empty') this.#states++
+    const dir = join(this.#dir, `state-${this.#states}`)
+    this.#part = await startTemporal({ ...this.#options, dir, flags })
+  }
+
+  async remove(): Promise<void> {
+    await this.proxy.stop()
+    await this.stop()
+    await rm(this.#dir, { recursive: true })
+  }
+}
+
+/** @param temporal called when a fault starts. */
+export function temporalFaults(temporal: () => OwnTemporal): readonly Fault[] {
+  return [
+    {
+      title: 'is restarted in the middle of the job and of the deletion',
+      isInStatus: true,
+      start: () => {
+        let count = 0
+        let restarting = Promise.resolve()
+        const restart = async () => {
+          await temporal().stop()
+          await temporal().startAgain()
+        }
+        // Both items are written at once: one restart for two. The worker may repeat a batch during a restart.
+        const disturb: Disturb = async (label) => {
+          if ((label === 'POST deployitems' || label === 'DELETE deployitems') && count++ % 2 === 0) {
+            restarting = restarting.then(restart)
+            await restarting
+          }
+          return undefined
+        }
+        return { disturb, count: () => count, least: 4 }
+      },
+    },
+    {
+      title: `answers ${PER_SECOND} requests per second, and another client uses them up at each write`,
+      isInStatus: true,
+      start: async () => {
+        await temporal().stop()
+        await temporal().startAgain('last state', LIMITS)
+        // Without interceptors the client does not retry.
+        const connection = await Connection.connect({ address: temporal().address, interceptors: [] })
+        let count = 0
+        const disturb: Disturb = async () => {
+          const calls = Array.from({ length: 4 * PER_SECOND }, async () => {
+            await connection.workflowService.describeNamespace({ namespace: 'default' }).catch((error: unknown) => {
+              if (!isGrpcServiceError(error) || error.code.valueOf() !== RESOURCE_EXHAUSTED) throw error
+              count++
+            })
+          })
+          await Promise.all(calls)
+          return undefined
+        }
+        const stop = async () => {
+          await connection.close()
+          await temporal().stop()
+          await temporal().startAgain()
+        }
+        return { disturb, count: () => count, least: 21, stop }
+      },
+    },
+    {
+      title: 'is behind a network that cuts connections, and loses answers to executed requests',
+      isInStatus: true,
+      start: () => {
+        let count = 0
+        const disturb: Disturb = async (_label, nth) => {
+          if (nth % 2 !== 0) return undefined
+          const { proxy } = temporal()
+          // The worker connects again after the last fault.
+          while (!(nth % 4 === 0 ? proxy.loseAnswer(0) : proxy.cutOne(0))) await sleep(20)
+          count++
+          return undefined
+        }
+        return { disturb, count: () => count, least: 7 }
+      },
+    },
+  ]
+}
