@@ -1,5 +1,5 @@
 // The App example while its code is changed in each way, under open runs: all go on within a minute, and what was made of them stays.
-// PAWL_LONG=1 makes all changes, one on top of the other: 2 minutes, most of which are the 20 s between two restarts of a run. Without it one of
+// `npm run test:long` makes all changes, one on top of the other: 2 minutes, most of which are the 20 s between two restarts of a run. Without it one of
 // them; test/e2e/cronjob.test.ts and test/e2e/code-change.test.ts have others.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

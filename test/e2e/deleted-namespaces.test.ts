@@ -13,6 +13,7 @@ import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { API, CHAIN, installation } from '../support/cluster.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/manifests.ts'
 import { configFile } from '../support/chaos/config-file.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { CHAOS, ChaosCluster } from '../support/chaos/tenants.ts'
@@ -208,23 +209,37 @@ const shuffled = (all: readonly string[]) =>
 
 const LANDSCAPER = ['installations', 'executions', 'deployitems', 'targets', 'dataobjects', 'contexts']
 
-/** An installation with one below it, whose items are deployed by an imported Target, from an imported value. */
+/** An installation with one below it: mock items that use an imported value, and a manifest item that deploys the ConfigMap NAME-map by an imported Target. */
 async function deploy(namespace: Namespace, name: string): Promise<void> {
   const cluster = tenants.of(namespace)
   const data = { apiVersion: API, kind: 'DataObject', metadata: { name: 'word' }, data: 'hello' }
   await cluster.create(data, 'dataobjects')
   await cluster.create({ apiVersion: API, kind: 'Context', metadata: { name: 'own' } }, 'contexts')
   await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'other' } }, 'secrets')
-  const imports = { imports: [{ name: 'word', type: 'data', schema: { type: 'string' } }] }
+  await createTarget(cluster, name)
+  const imports = {
+    imports: [
+      { name: 'word', type: 'data', schema: { type: 'string' } },
+      { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
+    ],
+  }
+  const manifest = manifestItem({ name: 'map', manifests: [configMap(`${name}-map`, namespace)] })
+  const template = JSON.stringify({ deployItems: [{ ...manifest, target: { import: 'cluster' } }] })
+  const manifests = [{ name: 'manifests', type: 'GoTemplate', template }]
+  const { deployExecutions } = deploying({ name: 'low' })
   const below = sub('below', {
-    blueprint: { ...imports, ...deploying({ name: 'low' }) },
-    imports: { data: [{ name: 'word', dataRef: 'word' }] },
+    blueprint: { ...imports, deployExecutions: [...deployExecutions, ...manifests] },
+    imports: { data: [{ name: 'word', dataRef: 'word' }], targets: [{ name: 'cluster', target: 'cluster' }] },
   })
-  const spec = { context: 'own', imports: { data: [{ name: 'word', dataRef: 'word' }] } }
+  const targets = [{ name: 'cluster', target: name }]
+  const spec = { context: 'own', imports: { data: [{ name: 'word', dataRef: 'word' }], targets } }
   const blueprint = { ...imports, subinstallations: [below] }
   await cluster.create(installation(name, CHAIN, { spec, blueprint }), 'installations')
   expect((await cluster.finished(name)).status).toMatchObject({ phase: 'Succeeded' })
+  expect(await found(mapPath(namespace, name))).toBeDefined()
 }
+
+const mapPath = (namespace: Namespace, name: string) => `${pathOf(namespace)}/configmaps/${name}-map`
 
 describe(`kubectl delete --all of every kind, in an order drawn with PAWL_SEED=${SEED}`, () => {
   it.each([1, 2, 3])('leaves nothing, no run and no wake: round %i', async (round) => {
@@ -240,6 +255,7 @@ describe(`kubectl delete --all of every kind, in an order drawn with PAWL_SEED=$
         .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
     await vi.waitFor(async () => expect(await names(), order.join(', ')).toEqual([]), SOON)
     await quiet('all')
+    expect(await found(mapPath('all', `round-${round}`)), order.join(', ')).toBeUndefined()
   })
 })
 
@@ -251,5 +267,24 @@ describe(`the CustomResourceDefinitions of a wing that are deleted with their ob
     for (const path of paths) await remove(path)
     for (const path of paths) await gone(path)
     await quiet('kinds')
+    expect(await found(mapPath('kinds', 'last')), order.join(', ')).toBeUndefined()
+  })
+
+  it('are gone when the chaos pods have ended, and leave no run and no wake', async () => {
+    const kinds = new ChaosCluster(tenants.of('kinds'), beats)
+    const kubelet = new ChaosKubelet(kinds.cluster.kube)
+    await kinds.makeNode('kinds')
+    await kinds.runPod('web', { labels: { app: 'kinds' }, node: 'kinds' })
+    const spec = { selector: { app: 'kinds' }, count: 1, duration: '1h', network: { drop: 30 } }
+    const pods = await kubelet.untilPods(await kinds.disrupt('slow', spec), 1)
+    for (const pod of pods) await kubelet.ready(pod)
+    await kinds.until('slow', { injectionStatus: 'Injected' })
+    const order = shuffled(['disruptions', 'disruptioncrons', 'disruptionrollouts'])
+    const paths = order.map((plural) => `${CRDS}/${plural}.chaos.datadoghq.com`)
+    for (const path of paths) await remove(path)
+    for (const pod of pods) await kubelet.end(pod)
+    for (const path of paths) await gone(path)
+    await quiet('kinds')
+    expect(await kubelet.pods()).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 // Trees of sub-installations that are wide, and deep: data goes down and up in all of them, deletion goes the other way, and no level costs more writes than
-// its sub-installations need. PAWL_LONG=1 has as many beside each other as issue 18 names. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
+// its sub-installations need. `npm run test:long` has as many beside each other as issue 18 names. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { SeenWrite } from '../support/faults/api-proxy.ts'

@@ -1,5 +1,5 @@
 // Very many items wait, some of them on tracks, and the history of their run grows until it continues as new, again and again. No track is lost, nothing
-// is deployed twice, the job ends when the items do, and it is replayed as one. Temporal suggests the new run early here; PAWL_LONG=1 has as many items as
+// is deployed twice, the job ends when the items do, and it is replayed as one. Temporal suggests the new run early here; `npm run test:long` has as many items as
 // the design names.
 
 import { execFile } from 'node:child_process'

@@ -1,15 +1,15 @@
 // An Installation of very many items: the job that deploys it and the one that takes it away come to their end with the writes that the items need, in
 // calls that are short, and what its own writes bring about wakes nobody thousands of times. Jobs on what is there already are not tried with so many:
-// their writes are in test/e2e/budgets.test.ts. PAWL_LONG=1 has as many items as there may be. Source: design budgets, activities/run/at-work.ts A6.
+// their writes are in test/e2e/budgets.test.ts. `npm run test:long` has as many items as there may be. Source: design budgets, activities/run/at-work.ts A6.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import { MOST_ITEMS } from '../../activities/landscaper/item-rules.ts'
 import { installation, item, type LsObject } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
+import { isLong } from '../support/matrix/form.ts'
 import { PATIENT } from '../support/stage.ts'
 
-const isLong = process.env['PAWL_LONG'] !== undefined
 const ITEMS = isLong ? MOST_ITEMS : 800
 const LIMIT_MS = isLong ? 3_600_000 : 600_000
 /** Some come before the run is known to be at work, and after. One for each item would be thousands. */

@@ -16,7 +16,8 @@ import {
   manifestItem,
   TARGET_TYPE,
 } from '../support/manifests.ts'
-import { sub, subsOf } from '../support/sub-installations.ts'
+import { Deployer } from '../support/deployer.ts'
+import { deploying as deployingItems, sub, subsOf } from '../support/sub-installations.ts'
 import { useTenants } from '../support/tenants.ts'
 
 const OUTSIDE = 'outside'
@@ -27,7 +28,9 @@ const NAMESPACES = [
   'paused',
   'at-work',
   'unreachable',
-  'killed',
+  'worker-killed',
+  'bridge-killed',
+  'external',
   'own',
   'own-elsewhere',
 ] as const
@@ -240,13 +243,27 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     await gone('own-elsewhere')
   })
 
-  it('is gone when the worker is killed while it uninstalls', async () => {
-    const cluster = await install('killed', root('app', mapping('killed')))
+  it('waits for an item of an external deployer, and is gone when that deployer has uninstalled it', async () => {
+    const cluster = tenants.of('external')
+    const deployer = Deployer.start(cluster, 'test/external', { uninstall: () => 'wait' })
+    await install('external', root('app', { ...IMPORTS, ...deployingItems({ name: 'only', type: 'test/external' }) }))
+    await removeNamespace('external')
+    const [item] = (await cluster.items('app')).keys()
+    expect(item).toBe('only')
+    await cluster.untilItems('app', ['only'], (it) => it?.status?.phase === 'Deleting')
+    deployer.uninstall = () => 'done'
+    await gone('external')
+    await deployer.stop()
+  })
+
+  it.each(['worker', 'bridge'] as const)('is gone when the %s is killed while it uninstalls', async (part) => {
+    const namespace = `${part}-killed` as const
+    const cluster = await install(namespace, root('app', mapping(namespace)))
     const { pawl } = tenants
-    await removeNamespace('killed')
+    await removeNamespace(namespace)
     await cluster.until('installations', 'app', (it) => it === undefined || it.status?.phase !== 'Succeeded')
-    await pawl.kill('worker')
-    await pawl.startWorker()
-    await gone('killed')
+    await pawl.kill(part)
+    await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+    await gone(namespace)
   })
 })

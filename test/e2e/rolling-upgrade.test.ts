@@ -1,6 +1,6 @@
 // Two workers of one release are replaced by two of another, one at a time, under load, with more than fifty jobs open: each job ends as it should,
 // as the same job, and nothing is written twice. The other release has more steps in its plans, so that no open run fits it.
-// Source: docs/operating.md "Changing code". PAWL_LONG=1 rolls back as well; PAWL_FORMER=CHECKOUT rolls from bridge and workers of a former release, which work
+// Source: docs/operating.md "Changing code". `npm run test:long` rolls back as well; PAWL_FORMER=CHECKOUT rolls from bridge and workers of a former release, which work
 // beside the present journal and the present workers meanwhile.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

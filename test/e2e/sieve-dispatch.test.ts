@@ -7,6 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { type Course, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
 import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
+import { sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 
@@ -31,10 +32,11 @@ afterEach(() => {
 afterAll(() => closeLane(lane))
 
 describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, () => {
-  it.each([
+  const kills = [
     ['S2: before its run is started, when it has been claimed', sql`insert on job`],
     ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
-  ])('%s ends like any other', async (title, statement) => {
+  ] as const
+  it.each(sampleOf('a dispatcher that is killed', kills, 1))('%s ends like any other', async (title, statement) => {
     const name = title.includes('before its run') ? 'claimed' : 'started'
     const job = await killedAt('worker', statement, () => install(lane, name))
     const deletion = await killedAt('worker', statement, () => uninstall(lane, name))
