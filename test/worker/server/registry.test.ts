@@ -114,7 +114,11 @@ describe('the flag --controllers', () => {
 
   it('loads what the modules export, in their order', async () => {
     const file = resolve(import.meta.dirname, '../../support/level/widget.ts')
-    expect((await loadRegistry([file], ['landscaper'])).levels.map(({ name }) => name)).toEqual(['target', 'widget', 'stamper'])
+    expect((await loadRegistry([file], ['landscaper'])).levels.map(({ name }) => name)).toEqual([
+      'target',
+      'widget',
+      'stamper',
+    ])
   })
 
   it('says which module is missing, broken, or exports something else', async () => {
