@@ -1,4 +1,5 @@
-// How controllers in level mode are run, each by its own settings, on real servers: passes at once, in several workers, a queue, retries.
+// Settings of controllers in level mode, with real processes: the maximum number of concurrent passes over all workers, a task queue by name, and the
+// longest delay between retries.
 
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -10,18 +11,20 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { crateKind } from '../support/level/crate.ts'
+import { byForm } from '../support/matrix/form.ts'
 import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 
-// Eighty runs on a busy machine.
+// Four runs per crate on a busy machine.
 const WAIT = { timeout: 120_000, interval: 50 }
-const CRATES = 20
+// The controller "failing" retries each crate until the file ends, so every crate costs CPU time for the whole file.
+const CRATES = byForm(8, 20)
 const BOUND = 2
 const LONGEST_MS = 1600
 
 const stage = useStage('level-settings', () => {
   const controllers = new URL('../support/level/crate.ts', import.meta.url).pathname
-  // A worker that is killed is given up soon.
+  // Short leases: the other worker takes over soon after a kill.
   const accounts = administrators(stage.servers)
   const workerFlags = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
   return Promise.resolve({ controllers, accounts, workerFlags })
@@ -35,14 +38,14 @@ beforeAll(async () => {
   await vi.waitFor(async () => expect(await served()).toMatchObject({ items: [] }), WAIT)
 })
 
-describe('a controller that bounds its passes', { timeout: 300_000 }, () => {
-  it('has no more of them under way, in all workers together, and holds up no other', async () => {
+describe('a controller with a maximum of concurrent passes', { timeout: 300_000 }, () => {
+  it('never runs more passes in all workers together, and does not delay other controllers', async () => {
     await stage.pawl.startWorker('second')
     const program = await programOf({ slow: 'held', quick: 2000 })
     const crates = await Promise.all(Array.from({ length: CRATES }, (_, index) => create(`many-${index}`, program.url)))
     await vi.waitFor(() => expect(program.crates('slow')).toHaveLength(BOUND), WAIT)
     await vi.waitFor(() => expect(program.crates('quick')).toHaveLength(CRATES), WAIT)
-    // The others wait all the same.
+    // The passes above the maximum still wait.
     expect(program.crates('slow')).toHaveLength(BOUND)
     program.release()
     for (const crate of crates) await converged(crate, 'slow')
@@ -51,7 +54,7 @@ describe('a controller that bounds its passes', { timeout: 300_000 }, () => {
     expect(program.crates('slow')).toHaveLength(CRATES)
   })
 
-  it('goes on, within its bound, when the worker is killed in which its passes are', async () => {
+  it('continues within its maximum when the workers that run its passes are killed', async () => {
     const program = await programOf({ slow: 'held' })
     const crates = await Promise.all(Array.from({ length: 5 }, (_, index) => create(`killed-${index}`, program.url)))
     await vi.waitFor(() => expect(program.asked('slow')).toHaveLength(BOUND), WAIT)
@@ -66,8 +69,8 @@ describe('a controller that bounds its passes', { timeout: 300_000 }, () => {
   })
 })
 
-describe('a controller that asks for a queue by name', () => {
-  it('has its runs on it, and the worker serves it beside that of the others', async () => {
+describe('a controller with a task queue by name', () => {
+  it('runs on its queue, and the worker serves this queue and the default queue', async () => {
     const program = await programOf({})
     const crate = await create('queued', program.url)
     await converged(crate, 'apart')
@@ -81,14 +84,14 @@ describe('a controller that asks for a queue by name', () => {
   })
 })
 
-describe('a controller with limits of its own for retries', () => {
-  it('comes again at its own longest wait, which it does not exceed', async () => {
+describe('a controller with its own limits for retries', () => {
+  it('retries after its longest delay, and does not exceed this delay', async () => {
     const program = await programOf({})
     const crate = await create('failing', program.url)
-    // What they write wakes its passes, too.
+    // The writes of the other controllers wake this controller, too.
     for (const other of ['slow', 'quick', 'apart']) await converged(crate, other)
     await vi.waitFor(async () => expect((await run('failing', crate)).attempt).toBeGreaterThanOrEqual(4), WAIT)
-    // By default they would double up to a quarter of an hour. A late event of what the others wrote may make one of them shorter.
+    // By default the delays double up to 15 minutes. A late event of another controller's write may shorten one delay.
     await vi.waitFor(() => {
       const times = program.asked('failing').map(({ at }) => at)
       const waits = times.slice(1).map((at, index) => at - (times[index] ?? 0))
@@ -102,7 +105,7 @@ describe('a controller with limits of its own for retries', () => {
 
 type Of = 'slow' | 'quick' | 'apart' | 'failing'
 
-// They stay: a worker that starts looks at all objects, also at those of tests before.
+// The servers run until the file ends: a worker that starts also reconciles the crates of earlier tests.
 const programs: Server[] = []
 afterAll(() => {
   for (const server of programs) {
@@ -111,7 +114,7 @@ afterAll(() => {
   }
 })
 
-/** A program of the test: who asked when, how many of a controller at most at the same time. Held answers wait for `release`. */
+/** Starts an HTTP server that records the requests of each controller and their maximum concurrency. Responses marked `held` wait for `release`. */
 async function programOf(answers: Partial<Record<Of, number | 'held'>>) {
   const asked: { readonly of: string; readonly crate: string; readonly at: number }[] = []
   const open = new Map<string, Set<string>>()
@@ -121,7 +124,7 @@ async function programOf(answers: Partial<Record<Of, number | 'held'>>) {
   const server = createServer((request, response: ServerResponse) => {
     const [, crate = '', of = ''] = (request.url ?? '').split('/')
     asked.push({ of, crate, at: Date.now() })
-    // By crate: a call that is tried again after its worker was killed is of the same pass.
+    // Counted by crate: a call that is retried after its worker was killed belongs to the same pass.
     const now = open.get(of) ?? new Set<string>()
     open.set(of, now.add(crate))
     most.set(of, Math.max(most.get(of) ?? 0, now.size))
