@@ -7,7 +7,6 @@ import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/in
 import { readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { readLive } from '../live-objects.ts'
-import { newestEvents } from '../live-events.ts'
 import { asPerson, type PersonFlags } from '../person.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-page.ts'
 import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
@@ -96,6 +95,8 @@ const MAX_EVENTS = 2
 async function deletionEvents(object: AskedObject, flags: PersonFlags): Promise<readonly string[]> {
   if (object.deleted || deletionIn(object.projection) === undefined) return []
   try {
+    // Most answers need no Events.
+    const { newestEvents } = await import('../live-events.ts')
     return await asPerson(flags, async (kube) => {
       const events = await newestEvents(kube, object, MAX_EVENTS)
       return events.map((event) => `Event ${event}`)
