@@ -16,6 +16,7 @@ const USER_DATA = [
   'activities/landscaper/components/normal-json.ts',
   'activities/landscaper/components/registry-client.ts',
   'activities/landscaper/deploy/run/item-export.ts',
+  'activities/landscaper/render/schema-worker.ts',
   'activities/landscaper/execution/items.ts',
   'activities/landscaper/further-rules.ts',
   'activities/landscaper/installation/sub-installation-objects.ts',

@@ -4,11 +4,12 @@
 // The validator makes code from the schema, whose author is a tenant: should it ever let text of his into that code, there is nothing to take
 // where it runs (../bounded/sealed-process.ts).
 
-import { writeJson } from '../../../workflows/kit/kind/exact-json.ts'
+import { readJson, writeJson } from '../../../workflows/kit/kind/exact-json.ts'
 import { Ajv, type ErrorObject } from 'ajv'
 import { typeName } from './field-reader.ts'
 import { collectDocuments, type SchemaSources, type WantedSchema } from './schema-documents.ts'
 import { addFormats } from './schema-formats.ts'
+import { compareExactly, hasBigint, type Originals, withDoubles } from './schema-numbers.ts'
 import { readPattern } from './schema-pattern.ts'
 import { serveSealed } from '../bounded/sealed-process.ts'
 
@@ -29,25 +30,47 @@ const MAX_SHOWN = 20
 const MAX_TEXT = 200
 
 const patterns = Object.assign((pattern: string) => readPattern(pattern), { code: 'readPattern' })
-// Draft 7. Keywords of later drafts mean nothing to it, as to the original, whatever `$schema` says.
-const ajv = new Ajv({
-  strict: false,
-  allErrors: true,
-  verbose: true,
-  logger: false,
-  // As in drafts 4 to 7. They stay places that references may lead to.
-  ignoreKeywordsWithRef: true,
-  code: { regExp: patterns },
-})
-addFormats(ajv)
+const ajv = newAjv()
+
+/** Draft 7. Keywords of later drafts mean nothing to it, as to the original, whatever `$schema` says. */
+function newAjv(): Ajv {
+  const created = new Ajv({
+    strict: false,
+    allErrors: true,
+    verbose: true,
+    logger: false,
+    // As in drafts 4 to 7. They stay places that references may lead to.
+    ignoreKeywordsWithRef: true,
+    code: { regExp: patterns },
+  })
+  addFormats(created)
+  return created
+}
 
 function check({ schema, value, ...sources }: SchemaQuestion): SchemaReport {
   const documents = collectDocuments(schema, sources)
   const { problems, wanted } = documents
   if (problems.length + wanted.length > 0) return { problems: problems.map(asSchemaProblem), wanted }
+  const { root, referred } = documents
+  if (hasBigint([value, root, ...referred.values()])) return checkExactly(documents, value)
+  return validateBy(ajv, documents, value)
+}
+
+/** Slower: it makes a validator for one question. */
+function checkExactly({ root, referred }: Documents, value: unknown): SchemaReport {
+  const originals: Originals = new WeakMap()
+  const exact = newAjv()
+  compareExactly(exact, originals, () => value)
+  const copied = new Map([...referred].map(([id, document]) => [id, withDoubles(document, originals)]))
+  return validateBy(exact, { root: withDoubles(root, originals), referred: copied }, withDoubles(value, originals))
+}
+
+type Documents = Pick<ReturnType<typeof collectDocuments>, 'root' | 'referred'>
+
+function validateBy(ajv: Ajv, { root, referred }: Documents, value: unknown): SchemaReport {
   try {
-    for (const [id, document] of documents.referred) ajv.addSchema(asSchema(document), id)
-    const validate = ajv.compile(asSchema(documents.root))
+    for (const [id, document] of referred) ajv.addSchema(asSchema(document), id)
+    const validate = ajv.compile(asSchema(root))
     return { problems: validate(value) ? [] : describe(validate.errors ?? []), wanted: [] }
   } finally {
     // All but the schemas of schemas.
@@ -96,7 +119,7 @@ function asSchemaProblem(problem: string): string {
 function answer(text: string): SchemaReport {
   try {
     // Written by schema-thread.ts.
-    return check(JSON.parse(text) as SchemaQuestion)
+    return check(readJson(text) as SchemaQuestion)
   } catch (error) {
     if (error instanceof RangeError) {
       return { problems: ['nested too deeply, expected fewer levels in schema and value'], wanted: [] }

@@ -101,6 +101,36 @@ describe('a value held against a schema', () => {
   })
 })
 
+describe('an integer beyond 2^53', () => {
+  const LARGE = 9_007_199_254_740_993n
+  const BELOW = 9_007_199_254_740_992n
+
+  it.each<[string, unknown, unknown, string]>([
+    ['const', { const: LARGE }, BELOW, 'const: must be equal to constant: 9007199254740993'],
+    ['enum', { enum: [1, LARGE] }, BELOW, 'enum: must be equal to one of the allowed values: 1,9007199254740993'],
+    ['maximum', { maximum: BELOW }, LARGE, 'maximum: must be <= 9007199254740992'],
+    ['minimum', { minimum: LARGE }, BELOW, 'minimum: must be >= 9007199254740993'],
+    ['exclusiveMaximum', { exclusiveMaximum: LARGE }, LARGE, 'exclusiveMaximum: must be < 9007199254740993'],
+    ['multipleOf', { multipleOf: 2 }, LARGE, 'multipleOf: must be multiple of 2'],
+    ['a field', { properties: { a: { const: LARGE } } }, { a: BELOW }, 'at /a: const: must be equal to constant'],
+    ['type', { type: 'string' }, LARGE, 'type: must be string, found a number'],
+  ])('is compared with all digits: %s', async (_, schema, value, expected) => {
+    const [found = '', ...more] = await violations(schema, value)
+    expect(more).toEqual([])
+    expect(found).toContain(expected)
+  })
+
+  it.each<[string, unknown, unknown]>([
+    ['const', { const: LARGE }, LARGE],
+    ['enum of maps', { enum: [{ a: [LARGE] }] }, { a: [LARGE] }],
+    ['bounds', { type: 'integer', minimum: BELOW, exclusiveMaximum: 2 ** 60 }, LARGE],
+    ['multipleOf', { multipleOf: 3 }, LARGE],
+    ['a list', { items: { exclusiveMinimum: BELOW } }, [LARGE]],
+  ])('is accepted where it fits: %s', async (_, schema, value) => {
+    expect(await violations(schema, value)).toEqual([])
+  })
+})
+
 describe('a schema that cannot be used', () => {
   it.each<[string, unknown, string, Sources?]>([
     ['a type that does not exist', { type: 'any' }, '/type must be equal to one of the allowed values'],
