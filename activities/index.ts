@@ -10,10 +10,10 @@ import { toApplicationFailure } from './kube/errors.ts'
 import { beginActivities } from './run/begin-job.ts'
 import { finalizeActivities } from './run/finalize.ts'
 import { observeActivities } from './run/level/observe.ts'
-import { noticeActivities } from './run/level/notices.ts'
-import { tellingFirst } from './run/level/along.ts'
+import { noticeActivities } from './run/level/notifications.ts'
+import { emitEventsFirst } from './run/level/piggybacked-events.ts'
 import { settleActivities } from './run/level/settle.ts'
-import { turnActivities } from './run/level/turns.ts'
+import { turnActivities } from './run/level/pass-permits.ts'
 import { writeActivities } from './run/level/write.ts'
 import { statusActivities } from './run/settle.ts'
 import type { ActivityFunctions, ActivityWing, OpenWing } from './wing.ts'
@@ -67,7 +67,7 @@ function engineActivities(deps: Deps, beforeEnd: BeforeEnd, beforeRelease: Befor
     ...statusActivities(deps, beforeEnd),
     ...beginActivities(deps),
     ...finalizeActivities(deps, beforeRelease),
-    ...tellingFirst(deps, { ...observeActivities(deps), ...writeActivities(deps) }),
+    ...emitEventsFirst(deps, { ...observeActivities(deps), ...writeActivities(deps) }),
     ...settleActivities(deps),
     ...turnActivities(deps),
     ...noticeActivities(deps),

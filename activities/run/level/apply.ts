@@ -1,10 +1,11 @@
-// Objects that a controller in level mode makes: applied, or created and left alone.
+// Applies and creates objects for controllers in level mode.
 //
-//   A1. One field manager per controller, `pawl-<name>`, and only fields that the controller mentions: two controllers of one object both win.
-//   A2. A conflict re-reads and re-applies those fields, never the whole pass. What is expected in one version is not repeated.
-//   A3. What is so already is not written. Null in what is made is nothing: servers take it for a value.
-//   A4. What is in the way wakes the subject when it changes or goes; where nobody would hear of that, the fault is tried again.
-//   A5. In a namespace that is being deleted nothing is created: a final fault where it is the target's own namespace.
+//   A1. Each controller has one field manager, `pawl-<name>`, and writes only the fields that it mentions. So two controllers of one object do not conflict.
+//   A2. After a conflict, the object is read again and the fields are applied again; the pass is not repeated. A write that expects one version is not
+//       repeated.
+//   A3. Fields that already have their values are not written. Nulls are left out of created objects, because the API server would store them.
+//   A4. An object that blocks the write wakes the subject when it changes or is deleted. If no watch reports that, the fault is retried.
+//   A5. In a terminating namespace nothing is created. If it is the target's own namespace, the fault is final.
 
 import { type ApplyInput, type CreateInput, isObjectName } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,10 +16,10 @@ import type { Patch, Write, WriteAnswer } from '../../kube/write.ts'
 import { fillSecrets, secretData } from './fill-secrets.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { obstacleOf, ownedMetadata } from './ownership.ts'
-import { about, hearOf, type Place, send, writerOf } from './send.ts'
-import { wantedPatch, withoutNulls } from './wanted-patch.ts'
+import { withObject, subscribeTo, type Place, send, writerOf } from './send.ts'
+import { mergePatchTo, withoutNulls } from './merge-patch.ts'
 
-// A create that meets an object, a patch that finds it gone: whoever did it twice in a row is left to the next pass.
+// Attempts after a create that finds an existing object, or a patch that finds none. After the last attempt the next pass continues.
 const TRIES = 3
 
 /** @returns 'changed' when the object is not as it was expected. */
@@ -29,10 +30,10 @@ export async function apply(deps: Deps, given: ApplyInput): Promise<'applied' | 
     const ended = await applyOnce(deps, input, at)
     if (ended !== undefined) return ended
   }
-  throw neverStill(at, 'applied')
+  throw conflictError(at, 'applied')
 }
 
-/** Undefined: others were faster. */
+/** @returns undefined if another client was faster; the caller tries again. */
 async function applyOnce(
   deps: Deps,
   input: Filled<ApplyInput>,
@@ -40,46 +41,48 @@ async function applyOnce(
 ): Promise<'applied' | 'changed' | undefined> {
   const current = await readObject(deps, at.watched, at.namespace, at.name)
   if (current === undefined && input.expected !== undefined) return 'changed'
-  if (current !== undefined && (await isInTheWay(deps, input, at, current))) return undefined
+  if (current !== undefined && (await isBlocked(deps, input, at, current))) return undefined
   const answer =
-    current === undefined ? await make(deps, input, at, 'apply') : await merge(deps, input, { ...at, current })
+    current === undefined
+      ? await createObject(deps, input, at, 'apply')
+      : await patchObject(deps, input, { ...at, current })
   if (answer === 'changed') return 'changed'
   if (answer === 'done' || answer.result === 'ok') return 'applied'
-  if (answer.result === 'failed') throw refusedAt(input, at, answer.error)
-  if (answer.result === 'gone' && current === undefined) throw notServed(at.where)
+  if (answer.result === 'failed') throw createError(input, at, answer.error)
+  if (answer.result === 'gone' && current === undefined) throw notServedError(at.where)
   return undefined
 }
 
-/** Makes the object, unless one of its name is there. */
+/** Creates the object, unless an object of its name exists. */
 export async function create(deps: Deps, given: CreateInput): Promise<'created' | 'exists'> {
   const at = placeOf(deps, given)
   const input = await filled(deps, given)
   for (let tries = 1; tries <= TRIES; tries++) {
-    const answer = await make(deps, input, at, 'create')
+    const answer = await createObject(deps, input, at, 'create')
     if (answer.result === 'ok') return 'created'
-    if (answer.result === 'failed') throw refusedAt(input, at, answer.error)
-    if (answer.result === 'gone') throw notServed(at.where)
-    if (!(await hasGone(deps, input, at, answer.object))) return 'exists'
+    if (answer.result === 'failed') throw createError(input, at, answer.error)
+    if (answer.result === 'gone') throw notServedError(at.where)
+    if (!(await obstacleIsGone(deps, input, at, answer.object))) return 'exists'
   }
-  throw neverStill(at, 'created')
+  throw conflictError(at, 'created')
 }
 
-/** What is in the way may be a reason for the plan to wait until it is gone. @returns true when it went before anybody would have heard of it (A4). */
-async function hasGone(deps: Deps, input: CreateInput, at: NamedPlace, existing: KubeObject): Promise<boolean> {
-  if (obstacleOf(input, existing) === undefined || !(await hearOf(deps, input, at))) return false
+/** Subscribes to an existing object that another owner has (A4). @returns true if it was deleted before the subscription. */
+async function obstacleIsGone(deps: Deps, input: CreateInput, at: NamedPlace, existing: KubeObject): Promise<boolean> {
+  if (obstacleOf(input, existing) === undefined || !(await subscribeTo(deps, input, at))) return false
   return (await readObject(deps, at.watched, at.namespace, at.name)) === undefined
 }
 
 type Filled<Input extends CreateInput> = Input & Pick<Write, 'conceals'>
 
-/** With the values of Secrets in it. */
+/** Fills the values of Secrets into the object. */
 async function filled<Input extends CreateInput>(deps: Deps, input: Input): Promise<Filled<Input>> {
   const { value, conceals } = await fillSecrets(deps, input, input.object, input.gaps)
   return { ...input, object: secretData(value) ?? value, conceals }
 }
 
 interface NamedPlace extends Place {
-  /** For people. */
+  /** Name for messages. */
   readonly where: string
 }
 
@@ -100,34 +103,34 @@ function placeOf(deps: Deps, { subject, resource, object, elsewhere }: CreateInp
 }
 
 /**
- * A namespace that is being deleted takes no new object. Where it is the target's own, no later try can succeed (final); another namespace may be made again.
+ * The error of a write. In the target's own terminating namespace no later attempt can succeed (final); another namespace may be created again.
  */
-function refusedAt({ subject }: CreateInput, { where, namespace }: NamedPlace, error: KubeError): Error {
-  if (!isNamespaceTerminating(error)) return about(where, error)
-  if (namespace !== subject.namespace) return retryableFailure(error.reason, about(where, error).message)
+function createError({ subject }: CreateInput, { where, namespace }: NamedPlace, error: KubeError): Error {
+  if (!isNamespaceTerminating(error)) return withObject(where, error)
+  if (namespace !== subject.namespace) return retryableFailure(error.reason, withObject(where, error).message)
   return finalFailure(
     'NamespaceTerminating',
     `${where}: namespace "${namespace}" is being deleted and takes no new object; expected a deletion that creates nothing`,
   )
 }
 
-const neverStill = ({ where }: NamedPlace, done: string) =>
+const conflictError = ({ where }: NamedPlace, done: string) =>
   retryableFailure('Conflict', `${where} was made and removed by others ${TRIES} times while it was ${done}`)
 
-const notServed = (where: string) =>
+const notServedError = (where: string) =>
   retryableFailure('NotFound', `${where} cannot be made; expected the server to have its kind and its namespace`)
 
 /**
  * A4
  *
- * @returns true when what was in the way has changed meanwhile.
- * @throws `OwnedByAnother`, `NotOwned`: final where a change wakes the subject.
+ * @returns true if the blocking object has changed since it was read.
+ * @throws `OwnedByAnother`, `NotOwned`: final if a change of the object wakes the subject.
  */
-async function isInTheWay(deps: Deps, input: ApplyInput, at: NamedPlace, current: KubeObject): Promise<boolean> {
+async function isBlocked(deps: Deps, input: ApplyInput, at: NamedPlace, current: KubeObject): Promise<boolean> {
   if (isTarget(input)) return false
   const obstacle = obstacleOf(input, current)
   if (obstacle === undefined) return false
-  const isHeard = await hearOf(deps, input, at)
+  const isHeard = await subscribeTo(deps, input, at)
   const { code, message } = obstacle
   if (!isHeard) throw retryableFailure(code, message)
   const now = await readObject(deps, at.watched, at.namespace, at.name)
@@ -135,7 +138,7 @@ async function isInTheWay(deps: Deps, input: ApplyInput, at: NamedPlace, current
   return true
 }
 
-/** Labels and annotations of the target itself: it owns nothing. */
+/** Whether the write is for the target itself, which has no ownership metadata. */
 function isTarget({ subject, target, resource, object }: ApplyInput): boolean {
   const { name, namespace = subject.namespace } = object.metadata
   return (
@@ -146,15 +149,20 @@ function isTarget({ subject, target, resource, object }: ApplyInput): boolean {
   )
 }
 
-async function make(deps: Deps, input: Filled<CreateInput>, at: NamedPlace, step: string): Promise<WriteAnswer> {
+async function createObject(
+  deps: Deps,
+  input: Filled<CreateInput>,
+  at: NamedPlace,
+  step: string,
+): Promise<WriteAnswer> {
   const { watched, namespace, name } = at
   const body = bodyOf(input, namespace)
-  const place = { watched, namespace, name, isStrict: true, ...concealing(input) } as const
+  const place = { watched, namespace, name, isStrict: true, ...concealedFields(input) } as const
   const write: Write = { ...place, verb: 'create', body, isOurs: () => false }
   return await send(deps, writerOf(input.by, step), write)
 }
 
-async function merge(
+async function patchObject(
   deps: Deps,
   input: Filled<ApplyInput>,
   { watched, namespace, name, current }: NamedPlace & { readonly current: KubeObject },
@@ -168,7 +176,7 @@ async function merge(
     (found.uid === expected.metadata.uid && found.resourceVersion === expected.metadata.resourceVersion)
   if (!isExpected(current.metadata)) return 'changed'
   const answer = await send(deps, writerOf(input.by, 'apply'), {
-    ...{ watched, namespace, name, isStrict: true, ...concealing(input) },
+    ...{ watched, namespace, name, isStrict: true, ...concealedFields(input) },
     ...{ verb: 'patch', version: resourceVersion, patch },
     reapply: (found) => {
       const left = found.metadata.uid === uid ? applyPatch(input, found) : patch
@@ -180,33 +188,33 @@ async function merge(
   return answer.result === 'superseded' && expected !== undefined ? 'changed' : answer
 }
 
-function concealing({ conceals }: Pick<Write, 'conceals'>): Pick<Write, 'conceals'> {
+function concealedFields({ conceals }: Pick<Write, 'conceals'>): Pick<Write, 'conceals'> {
   return conceals === undefined ? {} : { conceals }
 }
 
 function applyPatch(input: ApplyInput, current: KubeObject): Patch | undefined {
   const { object } = input
   const owned = isTarget(input) ? {} : ownedMetadata(input, current.metadata)
-  const metadata = wantedMetadata(input, owned, current)
-  // Its kind and version are those that it is asked for by.
-  return wantedPatch(current, { ...object, apiVersion: undefined, kind: undefined, metadata })
+  const metadata = desiredMetadata(input, owned, current)
+  // Kind and version are part of the request path.
+  return mergePatchTo(current, { ...object, apiVersion: undefined, kind: undefined, metadata })
 }
 
 function bodyOf(input: CreateInput, namespace: string): KubeObject {
   const { name } = input.object.metadata
-  const metadata = wantedMetadata(input, ownedMetadata(input, undefined), undefined)
+  const metadata = desiredMetadata(input, ownedMetadata(input, undefined), undefined)
   const identity = { name, ...(namespace !== '' && { namespace }) }
   // A3
   const body = withoutNulls({ ...input.object, metadata: { ...metadata, ...identity } })
   return body as KubeObject
 }
 
-function wantedMetadata({ object }: CreateInput, owned: Patch, current: KubeObject | undefined): Patch {
+function desiredMetadata({ object }: CreateInput, owned: Patch, current: KubeObject | undefined): Patch {
   const { labels, annotations, finalizers = [] } = object.metadata
   const { labels: ownLabels, annotations: ownAnnotations, ...references } = owned
   const before = current?.metadata.finalizers ?? []
   const missing = finalizers.filter((finalizer) => !before.includes(finalizer))
-  // None can be put on what is being deleted.
+  // The API server rejects new finalizers on an object that is being deleted.
   const isHeld = missing.length > 0 && current?.metadata.deletionTimestamp === undefined
   return {
     ...references,

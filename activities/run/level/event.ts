@@ -1,17 +1,17 @@
-// What an action tells the users of its target: an Event that `kubectl describe` shows.
+// Emits a Kubernetes Event about the target of a pass, or about another object.
 
 import type { EventInput, ObservedObject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { type Involved, writeEvent } from '../../kube/events.ts'
 import { fieldManagerOf } from '../../kube/field-manager.ts'
 import { controllerOf } from '../controllers.ts'
-import { notify } from './notices.ts'
+import { startNotifications } from './notifications.ts'
 
 /**
- * Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. Whom the
- * controller's wing tells of it is told of what is about the target.
+ * Records the Event once per occasion: passes emit the same Event repeatedly, and runs follow each other. The API server deletes it after an hour.
+ * Notifiers of the wing get the Events about the target.
  */
-export async function tell(
+export async function emitEvent(
   deps: Deps,
   { by, subject, target, event, source = fieldManagerOf(by) }: EventInput,
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function tell(
   const controller = controllerOf(by)
   const { namespace, name } = subject
   if (answer === 'recorded') deps.observerOf?.(controller)?.eventRecorded?.({ controller, namespace, name, reason })
-  if (about === undefined) await notify(deps, { by, subject, target, event, identity })
+  if (about === undefined) await startNotifications(deps, { by, subject, target, event, identity })
 }
 
 function involvedIn({ apiVersion, kind, metadata }: ObservedObject): Involved {

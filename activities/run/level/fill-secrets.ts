@@ -1,8 +1,8 @@
-// Fills the gaps of what a run sends with values of Secrets. What is filled leaves this process for the API server alone.
+// Inserts values of Secrets into the input of an activity. The values leave this process only in requests to the API server.
 //
-//   F1. Subscribe first, look then: a Secret that changes, or is not there yet, wakes the subject where anybody follows Secrets.
-//   F2. References never leave the target's namespace; a target in none names it.
-//   F3. No message repeats a value.
+//   F1. The subject is subscribed to the Secret before the Secret is read: if the bridge follows Secrets, a change or a missing Secret wakes the subject.
+//   F2. References stay in the target's namespace. A cluster-scoped target names the namespace.
+//   F3. No message contains a value.
 
 import { type By, type SecretGap, type SecretKey, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,10 +10,10 @@ import { finalFailure, retryableFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, isSecret } from '../../kube/secrets.ts'
 import { followedKind, nameOf } from './kinds.ts'
-import { hearOf } from './send.ts'
+import { subscribeTo } from './send.ts'
 
-/** Whose run it is. */
-interface Whose {
+/** The run and its subject. */
+interface SecretsInput {
   readonly by: Pick<By, 'workflowID'>
   readonly subject: Subject
 }
@@ -26,10 +26,10 @@ export interface Filled<Value> {
 
 const SECRETS = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
 
-/** @throws `SecretNotFound`: final where its coming wakes the subject; `OtherNamespace` (final). */
+/** @throws `SecretNotFound`: final if the creation of the Secret wakes the subject; `OtherNamespace` (final). */
 export async function fillSecrets<Value>(
   deps: Deps,
-  whose: Whose,
+  whose: SecretsInput,
   value: Value,
   gaps: readonly SecretGap[] = [],
 ): Promise<Filled<Value>> {
@@ -37,18 +37,21 @@ export async function fillSecrets<Value>(
   const found = await readValues(deps, whose, gaps)
   const filled = structuredClone(value)
   for (const { at, parts } of gaps)
-    put(filled, at, parts.map((part) => (typeof part === 'string' ? part : textOf(found, part))).join(''))
-  return { value: filled, conceals: formsOf([...found.values()]) }
+    setText(filled, at, parts.map((part) => (typeof part === 'string' ? part : textOf(found, part))).join(''))
+  return { value: filled, conceals: textFormsOf([...found.values()]) }
 }
 
-// A line of a few letters may stand in any message; what short values say is not worth hiding the rest for.
-const LEAST_LINE = 6
+// Shorter lines may occur in any message; redacting them would hide too much.
+const MIN_LINE_LENGTH = 6
 
-/** As what texts a value may come back in messages: whole, without the blanks round it, by lines, quoted, in a URL, in base64. The longest first, so that none leaves a part of another. */
-function formsOf(values: readonly Buffer[]): readonly string[] {
+/**
+ * The texts in which a value may occur in messages: whole, trimmed, by lines, quoted, URL-encoded, in base64. The longest first, so that redacting one
+ * leaves no part of another.
+ */
+function textFormsOf(values: readonly Buffer[]): readonly string[] {
   const forms = values.flatMap((bytes) => {
     const text = bytes.toString('utf8')
-    const lines = text.split(/\r?\n/).filter((line) => line.trim().length >= LEAST_LINE)
+    const lines = text.split(/\r?\n/).filter((line) => line.trim().length >= MIN_LINE_LENGTH)
     const plain = [text, text.trim(), ...lines, ...lines.map((line) => line.trim())]
     const quoted = plain.flatMap((one) => [JSON.stringify(one).slice(1, -1), encodeURIComponent(one)])
     return [...plain, ...quoted, bytes.toString('base64'), Buffer.from(text.trim()).toString('base64')]
@@ -56,7 +59,7 @@ function formsOf(values: readonly Buffer[]): readonly string[] {
   return [...new Set(forms)].filter((form) => form.trim() !== '').sort((one, other) => other.length - one.length)
 }
 
-/** The data of a Secret, as the API server has it, from the texts that are wanted in it. */
+/** Converts `stringData` of a Secret to `data`, as the API server stores it. */
 export function secretData({ stringData, ...object }: Readonly<Record<string, unknown>>) {
   if (!isSecret(object) || stringData === undefined) return undefined
   const entries = Object.entries(stringData as Readonly<Record<string, string | null>>)
@@ -65,20 +68,24 @@ export function secretData({ stringData, ...object }: Readonly<Record<string, un
   return { ...object, data: { ...(object['data'] as object | undefined), ...data } }
 }
 
-async function readValues(deps: Deps, whose: Whose, gaps: readonly SecretGap[]): Promise<ReadonlyMap<string, Buffer>> {
+async function readValues(
+  deps: Deps,
+  whose: SecretsInput,
+  gaps: readonly SecretGap[],
+): Promise<ReadonlyMap<string, Buffer>> {
   const keys = gaps.flatMap(({ parts }) => parts.filter((part) => typeof part !== 'string'))
   const read = keys.map(async (key) => [idOf(key), await readValue(deps, whose, key)] as const)
   return new Map(await Promise.all(read))
 }
 
-async function readValue(deps: Deps, whose: Whose, of: SecretKey): Promise<Buffer> {
+async function readValue(deps: Deps, whose: SecretsInput, of: SecretKey): Promise<Buffer> {
   const { secret, key, namespace = whose.subject.namespace } = of
   const who = nameOf(whose.subject.kind, whose.subject)
   const where = nameOf('Secret', { namespace, name: secret })
   if (namespace !== whose.subject.namespace && whose.subject.namespace !== '')
     throw finalFailure('OtherNamespace', `${where} is asked for a value for ${who}; expected the same namespace`)
   const watched = followedKind(deps, SECRETS)
-  const isHeard = await hearOf(deps, whose, { watched, namespace, name: secret })
+  const isHeard = await subscribeTo(deps, whose, { watched, namespace, name: secret })
   const object = namespace === '' ? undefined : await readObject(deps, watched, namespace, secret)
   const entries = (object && entriesOf(object)) ?? {}
   const value = Object.hasOwn(entries, key) ? entries[key] : undefined
@@ -94,7 +101,7 @@ function textOf(found: ReadonlyMap<string, Buffer>, key: SecretKey): string {
   return found.get(idOf(key))?.toString('utf8') ?? ''
 }
 
-function put(into: unknown, at: readonly (string | number)[], text: string): void {
+function setText(into: unknown, at: readonly (string | number)[], text: string): void {
   const parent = at.slice(0, -1).reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], into)
   const [last = ''] = at.slice(-1)
   ;(parent as Record<string, unknown>)[last] = text

@@ -1,30 +1,30 @@
-// What a run in level mode observes goes through Temporal, which refuses results of over 2 MB, and the run would try again for ever. So the states that
-// are too large are faults of the actions that ask for them; others go on, and so does a deletion.
+// Limits the size of an observation. Temporal rejects results of more than 2 MB, and the workflow would retry for ever. States that are too large become
+// faults of the actions that use them; other actions and the deletion continue.
 //
-//   F1. The largest states go first, until the rest fits. Nothing is left of a state that goes: half a list would be taken for a whole one.
-//   F2. Only of a target that is too large itself the whole pass is the fault.
+//   F1. The largest states are dropped first, until the rest fits. A state is dropped as a whole: a plan would take half a list for a complete one.
+//   F2. If the target alone is too large, the whole pass fails.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Fault, Observed, Subject } from '../../../workflows/kit/index.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { nameOf } from './kinds.ts'
 
-const MOST_BYTES = 1_500_000
+const MAX_BYTES = 1_500_000
 
-/** @throws `StatesTooLarge` (final) for a target that is too large itself (F2). */
-export function fitStates(subject: Subject, observed: Observed): Observed {
+/** @throws `StatesTooLarge` (final) for a target that is too large (F2). */
+export function dropLargeStates(subject: Subject, observed: Observed): Observed {
   const bytes = bytesOf(observed)
-  if (bytes <= MOST_BYTES) return observed
+  if (bytes <= MAX_BYTES) return observed
   const { states, unreadable = {}, ...others } = observed
   const rest = bytesOf({ ...others, states: {}, unreadable })
-  if (rest > MOST_BYTES) throw tooLarge(`${placeOf(subject)} has ${kB(rest)}`, 'less in it')
+  if (rest > MAX_BYTES) throw tooLarge(`${placeOf(subject)} has ${kB(rest)}`, 'less in it')
   const sizes = Object.entries(states)
     .map(([state, value]) => ({ state, value, bytes: bytesOf(value) }))
     .sort((one, other) => other.bytes - one.bytes)
   const faults: Record<string, Fault> = { ...unreadable }
   let size = bytes
   for (const { state, value, bytes: own } of sizes) {
-    if (size <= MOST_BYTES) break
+    if (size <= MAX_BYTES) break
     size -= own
     const { type: code, message } = stateTooLarge(subject, { state, value, bytes: own })
     faults[state] = { code: code ?? 'StatesTooLarge', message, retryable: false }
@@ -36,7 +36,7 @@ export function fitStates(subject: Subject, observed: Observed): Observed {
 /** @throws `StatesTooLarge` (final) for a state that is too large by itself. */
 export function refuseTooLarge(subject: Subject, state: string, value: unknown): void {
   const bytes = value === undefined ? 0 : bytesOf(value)
-  if (bytes > MOST_BYTES) throw stateTooLarge(subject, { state, value, bytes })
+  if (bytes > MAX_BYTES) throw stateTooLarge(subject, { state, value, bytes })
 }
 
 function stateTooLarge(
@@ -53,7 +53,7 @@ function stateTooLarge(
 function tooLarge(found: string, expected: string) {
   return finalFailure(
     'StatesTooLarge',
-    `${found}; an object and its states have room for ${MOST_BYTES / 1000} kB: expected ${expected}`,
+    `${found}; an object and its states have room for ${MAX_BYTES / 1000} kB: expected ${expected}`,
   )
 }
 
@@ -61,7 +61,7 @@ function placeOf({ kind, namespace, name }: Subject): string {
   return nameOf(kind, { namespace, name })
 }
 
-/** As it travels: JSON in UTF-8. */
+/** Size as JSON in UTF-8, as Temporal transports it. */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(writeJson(value))
 }

@@ -1,9 +1,9 @@
-// What activities in level mode know of a kind: how the bridge remembers it, or that nobody follows it.
+// Finds how the bridge follows a kind.
 
 import { CONTENT, type LevelResource, type WatchedKind } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 
-/** The kind as the bridge has it, so that the answers of writes and the events of the watch are reduced alike. */
+/** Returns the kind as the bridge follows it, so that answers of writes and watch events have the same projection. */
 export function followedKind({ followed = [] }: Pick<Deps, 'followed'>, resource: LevelResource): WatchedKind {
   const { apiVersion, kind, plural } = resource
   const known = followed.find((one) => one.kind === kind && one.apiVersion === apiVersion)

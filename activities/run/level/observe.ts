@@ -1,12 +1,12 @@
-// The target of a controller in level mode and all its states, read together. The rules of queries: workflows/kit/run/query.ts (Q1-Q3).
+// Observes the target of a controller in level mode and all its states. Queries: workflows/kit/run/query.ts (Q1-Q3).
 //
-//   O1. Subscriptions come first, so that what changes during the reading wakes the subject.
-//   O2. Lists are not older than what the journal knows; single objects are read from the store, and so are lists under a new subscription:
-//       an event that is being journaled has not seen it, and the journal does not show what that event tells.
-//   O3. What makes a state faulty wakes the subject when it changes or goes.
-//   O4. A pass that is not waited for any more (cut-off.ts) subscribes to nothing: another one has looked since, and what that subscribed to would be lost.
-//       A worker that stood still for less time than a call has, and more than its task, is not told apart.
-//   O5. A try that follows another one does not know what that subscribed to, so all is new to it (O2).
+//   O1. Subscriptions are written before the reads, so that a change during the reads wakes the subject.
+//   O2. Lists are at least as new as the journal. Single objects, and lists under a new subscription, are read from etcd: an event that is being
+//       journaled has not seen the new subscription, and the journal does not contain that event yet.
+//   O3. An object that makes a state faulty wakes the subject when it changes or is deleted.
+//   O4. A pass after its deadline (call-deadline.ts) writes no subscriptions: a newer pass may have observed since, and its subscriptions would be lost.
+//       A worker that was suspended for longer than its workflow task, but shorter than the call's time-out, is not detected.
+//   O5. A retry does not know which subscriptions the previous attempt has written, so it treats all of them as new (O2).
 
 import {
   groupKindOf,
@@ -38,52 +38,57 @@ import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { isRetry } from '../attempt.ts'
-import { whileWaitedFor } from './cut-off.ts'
-import { fitStates, refuseTooLarge } from './fit-states.ts'
+import { withinCallDeadline } from './call-deadline.ts'
+import { dropLargeStates, refuseTooLarge } from './fit-states.ts'
 import { followedKind, nameOf } from './kinds.ts'
-import { rememberTarget, targetOf } from './known-target.ts'
+import { cacheTarget, readTarget } from './cached-target.ts'
 import { isMarkedBy } from './ownership.ts'
-import { readable } from './readable.ts'
+import { redactObject } from './redact-object.ts'
 import { type Selected, selectObjects } from './select-objects.ts'
-import { hearOf } from './send.ts'
-import { readOrFault } from './unreadable.ts'
+import { subscribeTo } from './send.ts'
+import { readOrFault } from './state-faults.ts'
 
 export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLevel' | 'refreshLevel'> => ({
   /**
    * Reads the target and every state.
    *
-   * @returns undefined when the target is gone, or another object has its name, unless that is asked for.
-   * @throws `StatesTooLarge` (final) when the target alone is; failures of the API server and the journal. What keeps a single state from being read,
-   *   or makes it too large, is its fault in the answer.
+   * @returns undefined if the target does not exist or another object has its name, unless the input has `evenGone`.
+   * @throws `StatesTooLarge` (final) if the target alone is too large; failures of the API server and the journal. A state that cannot be read, or is too
+   *   large, is a fault in the answer.
    */
   async observeLevel(input) {
     const controller = controllerOf(input.by)
     deps.observerOf?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
-    // From here on its time is measured (O4).
-    await whileWaitedFor(() => deps.journal.touch(input.by))
+    // The deadline is measured from here (O4).
+    await withinCallDeadline(() => deps.journal.touch(input.by))
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid === input.subject.uid) {
-      rememberTarget(deps, found)
+      cacheTarget(deps, found)
       return await observe(deps, input, found)
     }
     if (input.evenGone !== true) return undefined
     return { ...(await observe(deps, input, nameOnly(input))), isGone: true }
   },
 
-  /** Reads one state again, of the target as the pass knows it, or as it is by now. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
+  /**
+   * Reads one state again, for the observed target or a newer one.
+   *
+   * @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) if the target does
+   *   not exist any more.
+   */
   async refreshLevel({ by, subject, target: kind, version, isGone, state, query, narrowed = {} }) {
     const target =
-      isGone === true ? nameOnly({ subject, target: kind }) : await targetOf(deps, { subject, target: kind, version })
+      isGone === true ? nameOnly({ subject, target: kind }) : await readTarget(deps, { subject, target: kind, version })
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
     const settings = settingsFor(deps, by)
-    const seen = readable(target, kind)
+    const seen = redactObject(target, kind)
     const selections = narrowedTo(selected(query, seen, settings), narrowed)
     const writes = writesIn(deps, by, query, seen)
-    // What is lazy may be under a subscription of this very pass (O2).
+    // A lazy state may have a subscription of this pass (O2).
     const fromStore = query.query.lazy === true
     const found = await readState(deps, { by, subject, state, query, selections, target, kind, writes }, fromStore)
     refuseTooLarge(subject, state, found)
@@ -91,7 +96,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
   },
 })
 
-/** All that is known of one that is gone. */
+/** The target that does not exist any more: only its name is known. */
 function nameOnly({ subject, target }: Pick<ObserveInput, 'subject' | 'target'>): KubeObject {
   const { apiVersion, kind } = target
   const { name, namespace, uid } = subject
@@ -103,17 +108,17 @@ interface StateRequest {
   readonly subject: Subject
   readonly state: string
   readonly query: LevelQuery
-  /** Empty: nothing can be selected. */
+  /** Empty: the query selects nothing. */
   readonly selections: readonly Selection[]
   readonly target: KubeObject
   readonly kind: LevelResource
-  /** Where what is owned by label may be (write-places.ts, W4). */
+  /** Where objects that are owned by label may be (write-places.ts, W4). */
   readonly writes: readonly WrittenKind[]
 }
 
 async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Promise<Observed> {
   const { subject, queries, by } = input
-  const target = readable(found, input.target)
+  const target = redactObject(found, input.target)
   const wing = settingsFor(deps, by)
   const requests = Object.entries(queries).map(([state, query]): StateRequest => {
     const selections = selected(query, target, wing)
@@ -128,11 +133,11 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
       writes: writesIn(deps, by, query, target),
     }
   })
-  const wanted = requests.flatMap(watchedBy)
+  const wanted = requests.flatMap(subscriptionsFor)
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   // O4
-  const added = await whileWaitedFor(() => replaceSubscriptions(deps.db, level, wanted, deps.now()))
+  const added = await withinCallDeadline(() => replaceSubscriptions(deps.db, level, wanted, deps.now()))
   const isAgain = isRetry()
   const asked = requests.filter(({ query }) => query.query.lazy !== true)
   const read = await Promise.all(
@@ -150,7 +155,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
     const found = read[index]
     return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
   })
-  return fitStates(subject, {
+  return dropLargeStates(subject, {
     ...(wing !== undefined && { wing }),
     ...(deps.clocks && { clocks: deps.clocks() }),
     ...{ target, states: Object.fromEntries(states) },
@@ -158,26 +163,26 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   })
 }
 
-/** What the controller's wing tells its passes. */
+/** Settings that the wing passes to its controllers. */
 function settingsFor({ wingSettings }: Pick<Deps, 'wingSettings'>, by: By): JsonValue | undefined {
   return wingSettings?.(controllerOf(by))
 }
 
-/** The filled query; kinds without namespaces are looked for in none (Q1). */
+/** The query with its templates filled. Cluster-scoped kinds have no namespace (Q1). */
 function selected(query: LevelQuery, target: object, settings: JsonValue | undefined): readonly Selection[] {
   const selections = selectionsOf(query.query, target, settings)
   if (query.withoutNamespace !== true) return selections
-  // Of one name or field in several namespaces it is the same.
+  // Selections that differ only in the namespace are the same.
   return eachOnce(selections.map((selection) => ({ ...selection, namespace: undefined })))
 }
 
-function watchedBy({ query, selections }: StateRequest): readonly LevelSubscription[] {
+function subscriptionsFor({ query, selections }: StateRequest): readonly LevelSubscription[] {
   return query.query.quiet === true ? [] : subscriptionsOf(query.query, groupKindOf(query), selections)
 }
 
-/** Whether what the state looks at was not subscribed to before. */
+/** Whether the state has a new subscription. */
 function isNew(request: StateRequest, added: readonly LevelSubscription[]): boolean {
-  return watchedBy(request).some((watching) =>
+  return subscriptionsFor(request).some((watching) =>
     added.some(
       ({ namespace, name, traits, ...kind }) =>
         isSameGroupKind(kind, watching) &&
@@ -188,7 +193,7 @@ function isNew(request: StateRequest, added: readonly LevelSubscription[]): bool
   )
 }
 
-/** @returns a list, one object, or nothing. */
+/** @returns a list, one object, or undefined. */
 async function readState(
   deps: Deps,
   request: StateRequest,
@@ -200,10 +205,10 @@ async function readState(
   const controller = selections[0]?.controller
   const isMeant = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
-    // A list leaves out what is not owned.
+    // A list contains only owned objects.
     (!many || owned === undefined || isOwned(object, request))
   const meant = await selectObjects(deps, { ...request, fromStore }, isMeant)
-  if (!many) return await onlyOne(deps, request, meant, isSecondLook)
+  if (!many) return await singleObject(deps, request, meant, isSecondLook)
   return meant.flatMap(({ seen }) => (seen === undefined ? [] : [seen]))
 }
 
@@ -221,12 +226,12 @@ function isOwned(
   return isMarkedBy({ subject, target: kind }, object) && mayBeMarked(writes, place)
 }
 
-/** What the controller of the run declares, filled from the target; of no use for what is not owned by label. */
+/** The writes that the run's controller declares, with templates filled; needed only for objects that are owned by label. */
 function writesIn(deps: Deps, by: By, { query: { owned } }: LevelQuery, target: object): readonly WrittenKind[] {
   return owned === 'label' ? writesFor(writesOf(deps, by), { target, settings: settingsFor(deps, by) }) : []
 }
 
-/** @throws a plain Error (a bug) when this process has no such controller: it is not that of the run. */
+/** @throws a plain Error (a bug) if this process has no such controller. */
 function writesOf({ controllers }: Pick<Deps, 'controllers'>, by: By) {
   const name = controllerOf(by)
   const controller = controllers.get(name)
@@ -235,7 +240,7 @@ function writesOf({ controllers }: Pick<Deps, 'controllers'>, by: By) {
 }
 
 /** Q2, Q3. */
-async function onlyOne(
+async function singleObject(
   deps: Deps,
   request: StateRequest,
   objects: readonly Selected[],
@@ -252,8 +257,8 @@ async function onlyOne(
   const [stranger] = objects
   if (only !== undefined || stranger === undefined) return only?.seen
   // O3
-  const strangers = objects.slice(0, MOST_STRANGERS)
-  await Promise.all(strangers.map(({ object }) => hearOf(deps, request, placeOf(deps, query, object))))
+  const strangers = objects.slice(0, MAX_STRANGERS)
+  await Promise.all(strangers.map(({ object }) => subscribeTo(deps, request, placeOf(deps, query, object))))
   if (!isSecondLook) return await readState(deps, request, true, true)
   const owner = ownerOf(stranger.object)
   const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
@@ -261,8 +266,8 @@ async function onlyOne(
   throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}, expected the ${kind.kind}`)
 }
 
-// Each is a subscription. Selectors that find more strangers than this are not meant for one object.
-const MOST_STRANGERS = 20
+// Limit of subscriptions to objects of other owners. A selector that finds more of them is a mistake.
+const MAX_STRANGERS = 20
 
 function placeOf(deps: Deps, query: LevelQuery, { metadata }: Pick<KubeObject, 'metadata'>) {
   return { watched: followedKind(deps, query), namespace: metadata.namespace ?? '', name: metadata.name }

@@ -1,9 +1,8 @@
-// Activities of users' controllers, as the worker registers them: with what the kit gives them beside their input, heartbeats where they send none,
-// and failures as Temporal carries them.
+// Registers activities of users' controllers: adds the context of the kit, heartbeats for activities that send none, and conversion of errors.
 //
-//   O1. Only what is `ActivityError` says of itself whether it may pass; everything else may.
-//   O2. A heartbeat of the kit repeats what the activity's last one has said.
-//   O3. Values of Secrets are filled into the input here, and no failure repeats them.
+//   O1. `ActivityError` says whether it is retryable. All other errors are retryable.
+//   O2. A heartbeat of the kit repeats the details of the activity's last heartbeat.
+//   O3. Values of Secrets are inserted into the input here, and no failure contains them.
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import { Context, log } from '@temporalio/activity'
@@ -26,29 +25,29 @@ import { finalFailure } from '../../kube/errors.ts'
 import { fillSecrets } from './fill-secrets.ts'
 import { nameOf } from './kinds.ts'
 
-/** Of a user's module. */
+/** The functions of a user's module, by name. */
 export type OwnFunctions = Readonly<Record<string, (input: unknown, context: ActivityContext) => Promise<unknown>>>
 
 type Registered = (call: OwnCallInput) => Promise<unknown>
 
 const UNEXPECTED = { code: 'ActivityFailed' } as const
-// Far below the time-out of workflows/kit/run/loop/own-calls.ts; the SDK sends fewer.
+// Much shorter than the heartbeat time-out of workflows/kit/run/loop/own-calls.ts; the SDK throttles heartbeats.
 const HEARTBEAT_MS = 1000
 
-/** What they are made with. */
-interface Surroundings {
+/** Dependencies of the registered activities. */
+interface ActivityParts {
   readonly deps: Deps
-  /** The values of the flags of the controller's wing; undefined for controllers of users. */
+  /** Flags of the controller's wing; undefined for controllers of users. */
   readonly flags?: FlagValues<FlagTable> | undefined
-  /** What the controller's wing has opened; undefined for controllers of users. */
+  /** Parts that the controller's wing has opened; undefined for controllers of users. */
   readonly parts?: unknown
 }
 
-/** @param functions what the module exports, by name. */
+/** @param functions exports of the module, by name. */
 export function ownActivities(
   { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
   functions: OwnFunctions,
-  surroundings: Surroundings,
+  surroundings: ActivityParts,
 ): Readonly<Record<string, Registered>> {
   const all = Object.entries(activities?.options ?? {}).flatMap(([name, options]) => {
     const run = functions[name]
@@ -59,7 +58,7 @@ export function ownActivities(
   return Object.fromEntries(all)
 }
 
-interface Run extends Surroundings {
+interface Run extends ActivityParts {
   readonly run: OwnFunctions[string]
 }
 
@@ -84,7 +83,7 @@ function registered(name: string, { heartbeatMs }: CallOptions, { run, deps, ...
 function contextOf(
   name: string,
   subject: Subject,
-  { flags, parts }: Omit<Surroundings, 'deps'>,
+  { flags, parts }: Omit<ActivityParts, 'deps'>,
 ): { readonly context: ActivityContext; readonly beat: () => void } {
   const temporal = Context.current()
   const { workflowExecution, activityId, attempt } = temporal.info
@@ -99,8 +98,8 @@ function contextOf(
     ...{ subject, attempt, progress, signal: temporal.cancellationSignal },
     log: logOf({ object: nameOf(subject.kind, subject), activity: name, tried: attempt }),
     callID: [workflowExecution?.workflowId, workflowExecution?.runId, activityId].join('/'),
-    heartbeat(told) {
-      latest = told
+    heartbeat(messageOf) {
+      latest = messageOf
       beat()
     },
   }
@@ -116,14 +115,14 @@ function logOf(fields: object): ActionLog {
   }
 }
 
-/** What the SDK takes for a call that was given up. Whatever else is thrown meanwhile may repeat what the call was given. */
+/** Whether the SDK treats the error as a cancellation. Other errors after a cancellation may quote the input. */
 export function isCancellation(error: unknown): boolean {
   return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** O1, O3. @param conceals what no text may repeat. */
+/** O1, O3. @param conceals texts that the failure must not contain. */
 export function toFailure(error: unknown, conceals: readonly string[]): unknown {
-  if (conceals.length > 0) return toFailure(concealed(error, conceals), [])
+  if (conceals.length > 0) return toFailure(redacted(error, conceals), [])
   if (error instanceof ApplicationFailure) return error
   if (isActivityError(error)) {
     const { code, message, retryable, retryMs } = error
@@ -136,8 +135,8 @@ export function toFailure(error: unknown, conceals: readonly string[]): unknown 
   return ApplicationFailure.create({ type: UNEXPECTED.code, message: told(cause), cause })
 }
 
-/** The same without these texts, and without its cause and stack, which may have them too. */
-function concealed(error: unknown, texts: readonly string[]): unknown {
+/** Removes the texts from the message, and drops cause and stack, which may contain them. */
+function redacted(error: unknown, texts: readonly string[]): unknown {
   const message = texts
     .filter((text) => text.trim() !== '')
     .reduce((left, text) => left.replaceAll(text, '***'), error instanceof Error ? told(error) : String(error))
@@ -152,12 +151,12 @@ function concealed(error: unknown, texts: readonly string[]): unknown {
   return new ActivityError(code, message, { retryable, ...(retryMs !== undefined && { retryMs }) })
 }
 
-/** `fetch failed` says less than its cause. */
+/** Adds the message of the cause: `fetch failed` alone explains nothing. */
 function told({ message, cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }
 
-/** By its shape: the user's kit may be another copy of ours. */
+/** Checks the shape, because the user's module may import another copy of the kit. */
 function isActivityError(error: unknown): error is ActivityError {
   return error instanceof Error && error.name === 'ActivityError' && 'code' in error && 'retryable' in error
 }

@@ -1,7 +1,7 @@
-// Whose an object is, and what is written into one so that it is the target's. Pure.
+// Ownership of objects: finds the owner, and computes the metadata that makes the target the owner. Pure.
 //
-//   O1. A target owns by owner reference, or by label and annotation (kit/run/marks.ts); what it made to stay bears the annotation alone.
-//   O2. What belongs to nobody is taken only when that is asked for: somebody made it by hand, and deleting the target would delete it.
+//   O1. A target owns an object by owner reference, or by label and annotation (kit/run/marks.ts). An object that outlives its target has the annotation only.
+//   O2. An object without an owner is adopted only if the controller requests it: a user created it, and deleting the target would delete it.
 
 import {
   type CreateInput,
@@ -17,21 +17,21 @@ import { ownerOf } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { nameOf } from './kinds.ts'
 
-/** How the object is to belong to the target. */
+/** How the target will own the object. */
 export function ownershipOf({ owner, elsewhere }: Pick<CreateInput, 'owner' | 'elsewhere'>): Ownership {
   return owner ?? (elsewhere === true ? 'label' : 'target')
 }
 
-/** In the way of a write: why, and what was expected. */
+/** Why the target must not write an object. */
 export interface Obstacle {
   readonly code: 'OwnedByAnother' | 'NotOwned'
   readonly message: string
 }
 
-type Whose = Pick<CreateInput, 'subject' | 'target' | 'object' | 'owner' | 'elsewhere'>
+type OwnedInput = Pick<CreateInput, 'subject' | 'target' | 'object' | 'owner' | 'elsewhere'>
 
-/** What keeps the target from writing this object; undefined when it is its own, or may be taken (O2). */
-export function obstacleOf(input: Whose & { readonly adopt?: true }, found: KubeObject): Obstacle | undefined {
+/** Returns why the target must not write the object; undefined if the target owns it or may adopt it (O2). */
+export function obstacleOf(input: OwnedInput & { readonly adopt?: true }, found: KubeObject): Obstacle | undefined {
   const { subject } = input
   const where = nameOf(input.object.kind, found.metadata)
   const who = nameOf(subject.kind, subject)
@@ -52,14 +52,14 @@ export function obstacleOf(input: Whose & { readonly adopt?: true }, found: Kube
   return { code: 'NotOwned', message }
 }
 
-/** Whether an object of the target's may be written under the metadata that it has. */
-export function isMarkedBy(input: Pick<Whose, 'subject' | 'target'>, found: KubeObject): boolean {
+/** Whether label and annotation name the target as the owner. */
+export function isMarkedBy(input: Pick<OwnedInput, 'subject' | 'target'>, found: KubeObject): boolean {
   const { uid, madeFor: marked } = marksOf(found)
   return uid === input.subject.uid && marked === markOf(input)
 }
 
-/** The metadata that makes an object the target's, as far as it lacks it, and of what it was the target's by before nothing. */
-export function ownedMetadata(input: Whose, found: KubeObject['metadata'] | undefined): Patch {
+/** Returns the missing metadata that makes the target the owner, and removes the metadata of another form of ownership by the same target. */
+export function ownedMetadata(input: OwnedInput, found: KubeObject['metadata'] | undefined): Patch {
   const { subject, target } = input
   const { uid } = subject
   const ownership = ownershipOf(input)
@@ -80,11 +80,11 @@ export function ownedMetadata(input: Whose, found: KubeObject['metadata'] | unde
   }
 }
 
-function isReferredTo({ subject, target }: Whose, found: KubeObject['metadata'] | undefined): boolean {
+function isReferredTo({ subject, target }: OwnedInput, found: KubeObject['metadata'] | undefined): boolean {
   return found !== undefined && isOwnedBy({ metadata: found }, target, subject)
 }
 
-function markOf({ subject, target }: Pick<Whose, 'subject' | 'target'>): string {
+function markOf({ subject, target }: Pick<OwnedInput, 'subject' | 'target'>): string {
   const { kind, namespace, name } = subject
   return madeFor({ apiVersion: target.apiVersion, kind, namespace, name })
 }

@@ -1,8 +1,8 @@
-// Writes of a controller in level mode to objects that others make: some of their fields, or a finalizer of its own.
+// Patches objects of other owners for controllers in level mode: some of their fields, or the controller's finalizer.
 //
-//   P1. Only the fields that are mentioned, and never whose an object is.
-//   P2. What is so already is not written; a conflict re-reads and re-applies, unless one version is meant.
-//   P3. Fields and status are two writes. Fenced, the second one is meant for the version that the first one made.
+//   P1. A patch has only the mentioned fields, and never metadata of ownership.
+//   P2. Fields that already have their values are not written. A conflict reads and applies again, unless the write is fenced.
+//   P3. Fields and status are two writes. In a fenced patch, the second write expects the version that the first one created.
 
 import type { ObservedObject, PatchInput, ReleaseInput } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -12,10 +12,10 @@ import { readObject } from '../../kube/read-family.ts'
 import type { Patch, Write } from '../../kube/write.ts'
 import { fillSecrets, secretData } from './fill-secrets.ts'
 import { followedKind, nameOf } from './kinds.ts'
-import { about, type Place, send, writerOf } from './send.ts'
-import { wantedPatch } from './wanted-patch.ts'
+import { withObject, type Place, send, writerOf } from './send.ts'
+import { mergePatchTo } from './merge-patch.ts'
 
-/** @returns 'changed' when it is another object, or, fenced, not in the observed version. @throws `InvalidPatch` (final). */
+/** @returns 'changed' if another object has the name, or, in a fenced patch, if the version is not the observed one. @throws `InvalidPatch` (final). */
 export async function patchObserved(deps: Deps, input: PatchInput): Promise<'patched' | 'changed'> {
   const { object, resource } = input
   refuseIdentity(object, input.patch)
@@ -24,25 +24,25 @@ export async function patchObserved(deps: Deps, input: PatchInput): Promise<'pat
   const { name, namespace = '' } = object.metadata
   const at = { watched: followedKind(deps, resource), namespace, name, conceals }
   const { ['status']: status, ...others } = patch
-  // Its kind and version are those that it is asked for by.
+  // Kind and version are part of the request path.
   const fields = { ...others, apiVersion: undefined, kind: undefined }
   const parts = [
     { verb: 'patch', wanted: fields },
     ...(status === undefined ? [] : [{ verb: 'patchStatus', wanted: { status } } as const]),
   ] as const
   const current = await readObject(deps, at.watched, namespace, name)
-  const wanted = parts.filter((part) => current === undefined || wantedPatch(current, part.wanted) !== undefined)
+  const wanted = parts.filter((part) => current === undefined || mergePatchTo(current, part.wanted) !== undefined)
   if (current?.metadata.uid !== object.metadata.uid) return 'changed'
   let found: KubeObject = current
   let meant: string | undefined = object.metadata.resourceVersion
   for (const { verb, wanted: part } of wanted) {
-    const left = wantedPatch(found, part)
+    const left = mergePatchTo(found, part)
     if (left === undefined) continue
     if (input.fenced && found.metadata.resourceVersion !== meant) return 'changed'
     const answer = await write(deps, input, at, { verb, found, wanted: part, patch: left })
     if (answer === undefined) return 'changed'
     found = answer.object
-    // P3. What others have made so is a version of theirs.
+    // P3. If another client has written the same values, its version is not ours.
     if (answer.wrote) meant = found.metadata.resourceVersion
   }
   return 'patched'
@@ -52,7 +52,7 @@ interface Part {
   readonly verb: 'patch' | 'patchStatus'
   readonly found: KubeObject
   readonly wanted: Patch
-  /** What is left to do of it. */
+  /** The remaining difference. */
   readonly patch: Patch
 }
 
@@ -65,12 +65,12 @@ async function write(
   const answer = await send(deps, writerOf(by, 'patch'), {
     ...{ ...at, isStrict: true, verb, patch, version: found.metadata.resourceVersion ?? '' },
     reapply: (now) => {
-      const left = now.metadata.uid === object.metadata.uid ? wantedPatch(now, wanted) : patch
+      const left = now.metadata.uid === object.metadata.uid ? mergePatchTo(now, wanted) : patch
       if (left === undefined) return 'done'
       return now.metadata.uid === object.metadata.uid && !fenced ? left : 'superseded'
     },
   })
-  if (answer.result === 'failed') throw about(nameOf(object.kind, object.metadata), answer.error)
+  if (answer.result === 'failed') throw withObject(nameOf(object.kind, object.metadata), answer.error)
   return answer.result === 'ok' ? answer : undefined
 }
 
@@ -85,7 +85,7 @@ function refuseIdentity(object: ObservedObject, { metadata = {} }: PatchInput['p
   throw finalFailure('InvalidPatch', message)
 }
 
-/** Takes a finalizer off the object; without it, or gone, is success. @returns 'gone' where that was all that held it. */
+/** Removes a finalizer. An object without it, or a missing object, is success. @returns 'gone' if the object does not exist any more. */
 export async function release(
   deps: Deps,
   { by, resource, object, finalizer }: ReleaseInput,
@@ -104,11 +104,11 @@ export async function release(
   const answer = await send(deps, writerOf(by, 'release'), {
     ...{ ...at, verb: 'patch', patch, version: current.metadata.resourceVersion ?? '', reapply: next },
   })
-  if (answer.result === 'failed') throw about(nameOf(object.kind, object.metadata), answer.error)
+  if (answer.result === 'failed') throw withObject(nameOf(object.kind, object.metadata), answer.error)
   return answer.result === 'gone' || (answer.result === 'ok' && isGone(answer.object)) ? 'gone' : 'released'
 }
 
-/** The API server takes it away with the last finalizer, unless somebody is given time to end it. */
+/** Whether the API server deletes the object with this write: no finalizer and no grace period is left. */
 function isGone({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0

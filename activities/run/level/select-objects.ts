@@ -1,7 +1,7 @@
-// The objects that a query selects, each as much of it as the query lets through.
+// Reads the objects that a query selects, reduced to the fields that the query names.
 //
-//   S1. What is left out of an object leaves this process in no way: thousands of objects are read in parts, and each part is reduced at once.
-//   S2. Lists are not older than what the journal knows and what this process has written, unless the store itself is to be asked.
+//   S1. Other fields never leave this process: objects are read in pages, and each page is reduced at once, so thousands of objects fit into memory.
+//   S2. Lists are at least as new as the journal and as this process's own writes, unless the caller reads from etcd.
 
 import {
   type GroupKind,
@@ -21,12 +21,12 @@ import { readPages } from '../../kube/pages.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { followedKind, nameOf } from './kinds.ts'
-import { readable } from './readable.ts'
+import { redactObject } from './redact-object.ts'
 
-/** An object that was selected: what is asked of it before it is reduced, and what reaches the pass. */
+/** A selected object: its metadata, and the reduced form that the pass gets. */
 export interface Selected {
   readonly object: Pick<KubeObject, 'metadata'>
-  /** Undefined: a view leaves it out. */
+  /** Undefined: the view function drops the object. */
   readonly seen: unknown
 }
 
@@ -34,7 +34,7 @@ export interface Selecting {
   readonly state: string
   readonly query: LevelQuery
   readonly selections: readonly Selection[]
-  /** Of the run whose state it is. */
+  /** The run that observes. */
   readonly by: { readonly workflowID: string }
   /** S2 */
   readonly fromStore: boolean
@@ -57,7 +57,7 @@ export async function selectObjects(
   return (await Promise.all(found)).flat()
 }
 
-// What the API server answers at once; 500 Pods are some 5 MB.
+// Size of a page; 500 Pods are about 5 MB.
 const PAGE = 500
 
 async function* pages(
@@ -80,7 +80,7 @@ async function* pages(
   for await (const { items } of readPages(deps.kube, path, how)) yield items
 }
 
-/** Read by its path. A name in all namespaces is a selector, and so is one beside others. */
+/** Whether the object can be read by its path. A name in all namespaces, or with other selectors, needs a list. */
 function isNamedAlone({ withoutNamespace }: LevelQuery, { namespace, labelSelector, fieldSelector }: Selection) {
   return labelSelector === '' && fieldSelector === '' && (namespace !== undefined || withoutNamespace === true)
 }
@@ -98,7 +98,7 @@ function isReduced({ query: { pick, viewed } }: LevelQuery): boolean {
 }
 
 async function freshness({ db, cluster, journal }: Deps, kind: GroupKind, namespace: string | undefined) {
-  // Asked for first: what is journaled meanwhile is in the journal's answer.
+  // Before the query: a write that is journaled in between is in the query's answer.
   const written = journal.newestWritten(kind, namespace)
   const journaled =
     namespace === undefined
@@ -112,7 +112,7 @@ async function freshness({ db, cluster, journal }: Deps, kind: GroupKind, namesp
 function reducer(deps: Deps, { state, query, by }: Selecting): (object: KubeObject) => unknown {
   const { pick, viewed } = query.query
   const picked = (object: KubeObject): JsonObject =>
-    pick === undefined ? readable(object, query) : pickFields(readable(object, query), pick)
+    pick === undefined ? redactObject(object, query) : pickFields(redactObject(object, query), pick)
   if (viewed !== true) return picked
   const view = viewOf(deps, controllerOf(by), state)
   return (object) => {
@@ -128,7 +128,7 @@ function reducer(deps: Deps, { state, query, by }: Selecting): (object: KubeObje
   }
 }
 
-/** @throws a plain Error (a bug) when this process has no such view: its controllers are not those of the run. */
+/** @throws a plain Error (a bug) if this process has no such view. */
 function viewOf({ controllers }: Pick<Deps, 'controllers'>, name: string, state: string) {
   const controller = controllers.get(name)
   const queries = controller?.mode === 'level' ? controller.queries : {}

@@ -1,4 +1,4 @@
-// One write of a controller in level mode, under its field manager, and what its failure is about.
+// Sends one write of a controller in level mode under its field manager.
 
 import { type By, groupKindOf, type Subject, type WatchedKind } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -7,25 +7,25 @@ import { KubeError } from '../../kube/errors.ts'
 import { fieldManagerOf } from '../../kube/field-manager.ts'
 import { type Write, type WriteAnswer, writeAll, type Writer } from '../../kube/write.ts'
 import { controllerOf } from '../controllers.ts'
-import { whileWaitedFor } from './cut-off.ts'
+import { withinCallDeadline } from './call-deadline.ts'
 
 export function writerOf(by: By, step: string): Writer {
   return { ...by, step, fieldManager: fieldManagerOf(by) }
 }
 
-/** Nothing is sent for a pass that does not wait for it any more (cut-off.ts). The journal follows, at the latest when the pass settles (ledger.ts). */
+/** Sends nothing after the call's deadline (call-deadline.ts). The write is journaled at the latest when the pass settles (ledger.ts). */
 export async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
-  const [answer] = await whileWaitedFor((signal) => writeAll(deps, writer, [write], signal))
+  const [answer] = await withinCallDeadline((signal) => writeAll(deps, writer, [write], signal))
   return answer ?? { result: 'gone' }
 }
 
-/** The same failure with what it is about in front: the path of a create does not tell. */
-export function about(where: string, error: KubeError): KubeError {
+/** Adds the object to the message, because the path of a create does not name it. */
+export function withObject(where: string, error: KubeError): KubeError {
   const { status, reason, retryAfterMs } = error
   return new KubeError(`${where}: ${error.message}`, { status, reason, retryAfterMs, cause: error })
 }
 
-/** Where an object is. */
+/** Kind, namespace and name of an object. */
 export interface Place {
   readonly watched: WatchedKind
   readonly namespace: string
@@ -33,11 +33,11 @@ export interface Place {
 }
 
 /**
- * Makes changes of an object wake the subject, until its next pass has looked. The caller looks at the object after it.
+ * Subscribes the subject to changes of an object until the subject's next pass. The caller reads the object afterwards.
  *
- * @returns false when nobody follows objects of the kind.
+ * @returns false if the bridge does not follow the kind.
  */
-export async function hearOf(
+export async function subscribeTo(
   deps: Deps,
   { by, subject }: { readonly by: Pick<By, 'workflowID'>; readonly subject: Subject },
   { watched, namespace, name }: Place,

@@ -1,8 +1,8 @@
-// Writes of controllers in level mode: those of apply.ts, patch.ts and event.ts, objects removed, the target's finalizer and status.
+// The write activities of controllers in level mode: apply, create, patch, delete, Events, and the target's finalizer and status.
 //
-//   W1. A conflict re-reads and re-applies the fields in question. Deletion alone is not repeated: the pass has to look again.
-//   W2. What is so already is not written.
-//   W3. A field that the kind does not have is a fault: dropped in silence, it would look written.
+//   W1. A conflict reads the object again and applies the same fields again. Only a deletion is not repeated: the pass has to observe again.
+//   W2. Fields that already have their values are not written.
+//   W3. A field that the kind does not have is a fault. The API server would drop it without an error.
 
 import { type LevelActivities, mergeConditions, type StatusInput } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -14,46 +14,47 @@ import { isReleased, statusOf } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { controllerOf } from '../controllers.ts'
 import { apply, create } from './apply.ts'
-import { tell } from './event.ts'
+import { emitEvent } from './event.ts'
 import { followedKind, nameOf } from './kinds.ts'
-import { targetOf } from './known-target.ts'
+import { readTarget } from './cached-target.ts'
 import { patchObserved, release } from './patch.ts'
-import { readable } from './readable.ts'
-import { about, send, writerOf } from './send.ts'
+import { redactObject } from './redact-object.ts'
+import { withObject, send, writerOf } from './send.ts'
 
 type WriteActivities = Omit<LevelActivities, 'observeLevel' | 'refreshLevel'>
 
 export const writeActivities = (deps: Deps): WriteActivities => ({
   /**
-   * Makes an object be as given, owned by the target.
+   * Applies an object that the target owns.
    *
-   * @throws `OwnedByAnother`, `NotOwned` (final where their end is heard of), `OtherNamespace`, `InvalidName` (final); failures of the API server.
+   * @throws `OwnedByAnother`, `NotOwned` (final if a change of the object wakes the subject), `OtherNamespace`, `InvalidName` (final); failures of the API
+   *   server.
    */
   async applyLevel(input) {
     return await apply(deps, input)
   },
 
-  /** Makes an object, unless there is one. @throws as `applyLevel`, but for what is in the way. */
+  /** Creates an object, unless it exists. @throws as `applyLevel`, except errors of ownership. */
   async createLevel(input) {
     return await create(deps, input)
   },
 
-  /** Writes fields of an object that was observed. @throws `InvalidPatch` (final). */
+  /** Patches fields of an observed object. @throws `InvalidPatch` (final). */
   async patchLevel(input) {
     return await patchObserved(deps, input)
   },
 
-  /** Takes a finalizer off an object that was observed. */
+  /** Removes a finalizer from an observed object. */
   async releaseLevel(input) {
     return await release(deps, input)
   },
 
-  /** Records an event on the target; one that cannot be written changes nothing else. @throws failures of Temporal where somebody is told of it. */
+  /** Emits an Event. A failed Event is ignored. @throws failures of Temporal if notifications are sent. */
   async eventLevel(input) {
-    await tell(deps, input)
+    await emitEvent(deps, input)
   },
 
-  /** Deletes the object that was observed, and no other. @returns 'changed' when it is not as observed. */
+  /** Deletes exactly the observed object. @returns 'changed' if it has changed since. */
   async removeLevel({ by, resource, object: { metadata } }) {
     const watched = followedKind(deps, resource)
     const { name, namespace = '', uid, resourceVersion: version } = metadata
@@ -67,7 +68,7 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
     return current?.metadata.uid === uid ? 'changed' : 'removed'
   },
 
-  /** Puts the controller's finalizer on the target, or takes it off. */
+  /** Adds the controller's finalizer to the target, or removes it. */
   async finalizeLevel({ by, subject, target, version, finalizer, guarded }) {
     const next = (current: KubeObject): Patch | 'done' | 'superseded' => {
       if (current.metadata.uid !== subject.uid) return 'superseded'
@@ -78,20 +79,20 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
     }
     const watched = followedKind(deps, target)
     const { namespace, name } = subject
-    const current = await targetOf(deps, { subject, target, version })
+    const current = await readTarget(deps, { subject, target, version })
     const patch = current === undefined ? 'superseded' : next(current)
     if (current === undefined || patch === 'superseded') return undefined
-    if (patch === 'done') return readable(current, target)
+    if (patch === 'done') return redactObject(current, target)
     const write = { verb: 'patch', watched, namespace, name, patch, reapply: next } as const
     const answer = await send(deps, writerOf(by, guarded ? 'addFinalizer' : 'removeFinalizer'), {
       ...write,
       version: current.metadata.resourceVersion ?? version,
     })
     if (answer.result === 'failed') throw answer.error
-    return answer.result === 'ok' && !isReleased(answer.object) ? readable(answer.object, target) : undefined
+    return answer.result === 'ok' && !isReleased(answer.object) ? redactObject(answer.object, target) : undefined
   },
 
-  /** Writes fields of the target's status, each as a whole. A target that is gone is success. */
+  /** Writes fields of the target's status, each as a whole. A missing target is success. */
   async writeLevelStatus(input) {
     return await writeStatus(deps, input)
   },
@@ -101,7 +102,7 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
   const { by, subject, target, version } = input
   const watched = followedKind(deps, target)
   const { namespace, name } = subject
-  const current = await targetOf(deps, { subject, target, version })
+  const current = await readTarget(deps, { subject, target, version })
   const patch = current?.metadata.uid === subject.uid ? statusPatch(input, current) : undefined
   if (current === undefined || patch === undefined) return current?.metadata.resourceVersion
   const answer = await send(deps, writerOf(by, 'status'), {
@@ -114,7 +115,7 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
     heardOf(deps, by, current, answer.object)
     return answer.object.metadata.resourceVersion
   }
-  if (answer.result === 'failed') throw about(`status of ${nameOf(subject.kind, subject)}`, answer.error)
+  if (answer.result === 'failed') throw withObject(`status of ${nameOf(subject.kind, subject)}`, answer.error)
   if (answer.result !== 'gone' || (await readObject(deps, watched, namespace, name)) === undefined) return undefined
   throw finalFailure(
     'NoStatusEndpoint',
@@ -127,7 +128,7 @@ function heardOf(deps: Deps, by: StatusInput['by'], before: KubeObject, after: K
   deps.observerOf?.(controller)?.statusWritten?.({ controller, before: statusOf(before), after })
 }
 
-/** Each field as a whole: what it lacks now goes, and null removes it. Conditions by their types. */
+/** Replaces each field as a whole; null removes a field. Conditions are merged by type. */
 function statusPatch({ status, conditions = [] }: StatusInput, found: KubeObject): Patch | undefined {
   const current = statusOf(found)
   const merged = conditions.length > 0 && { conditions: mergeConditions(current['conditions'], conditions) }

@@ -1,7 +1,7 @@
-// What of an object may enter a run: workflows in level mode decide by whole objects, and what they see stays in Temporal's history.
+// Removes the parts of an object that must not enter a workflow history. Workflows in level mode read whole objects.
 //
-//   B1. Of a Secret the keys are seen, and no values.
-//   B2. What the server keeps for itself, and the copy of a manifest that kubectl leaves, are left out.
+//   B1. A Secret keeps its keys and loses its values.
+//   B2. `managedFields` and kubectl's `last-applied-configuration` are removed.
 
 import type { JsonObject, LevelResource } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
@@ -9,8 +9,8 @@ import { isSecret } from '../../kube/secrets.ts'
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** The object without B1 and B2; items of lists lack their kind, which is put in. */
-export function readable(object: KubeObject, { apiVersion, kind }: LevelResource): JsonObject {
+/** Applies B1 and B2, and adds apiVersion and kind, which items of lists lack. */
+export function redactObject(object: KubeObject, { apiVersion, kind }: LevelResource): JsonObject {
   const { annotations } = object.metadata
   const metadata = {
     ...without(object.metadata, ['managedFields']),

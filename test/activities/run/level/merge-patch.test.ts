@@ -2,43 +2,43 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import type { Patch } from '../../../../activities/kube/write.ts'
-import { covers, wantedPatch } from '../../../../activities/run/level/wanted-patch.ts'
+import { containsAll, mergePatchTo } from '../../../../activities/run/level/merge-patch.ts'
 
 describe('the patch to what is wanted', () => {
   it('has only what differs, and leaves alone what is not mentioned', () => {
     const current = { data: { a: '1', theirs: 'x' }, metadata: { labels: { b: '2' } } }
-    expect(wantedPatch(current, { data: { a: '1' } })).toBeUndefined()
-    expect(wantedPatch(current, { data: { a: '2', c: '3' }, metadata: { labels: { b: '2' } } })).toEqual({
+    expect(mergePatchTo(current, { data: { a: '1' } })).toBeUndefined()
+    expect(mergePatchTo(current, { data: { a: '2', c: '3' }, metadata: { labels: { b: '2' } } })).toEqual({
       data: { a: '2', c: '3' },
     })
   })
 
   it('removes a field by null, once', () => {
-    expect(wantedPatch({ data: { a: '1' } }, { data: { a: null } })).toEqual({ data: { a: null } })
-    expect(wantedPatch({ data: {} }, { data: { a: null } })).toBeUndefined()
+    expect(mergePatchTo({ data: { a: '1' } }, { data: { a: null } })).toEqual({ data: { a: null } })
+    expect(mergePatchTo({ data: {} }, { data: { a: null } })).toBeUndefined()
   })
 
   it('replaces a list as a whole, unless the server has only filled in defaults', () => {
     const wanted = { containers: [{ name: 'web', image: 'a' }] }
-    expect(wantedPatch({ containers: [{ name: 'web', image: 'a', policy: 'Always' }] }, wanted)).toBeUndefined()
-    expect(wantedPatch({ containers: [{ name: 'web', image: 'b' }] }, wanted)).toEqual(wanted)
-    expect(wantedPatch({ containers: [{ name: 'web', image: 'a' }, { name: 'other' }] }, wanted)).toEqual(wanted)
+    expect(mergePatchTo({ containers: [{ name: 'web', image: 'a', policy: 'Always' }] }, wanted)).toBeUndefined()
+    expect(mergePatchTo({ containers: [{ name: 'web', image: 'b' }] }, wanted)).toEqual(wanted)
+    expect(mergePatchTo({ containers: [{ name: 'web', image: 'a' }, { name: 'other' }] }, wanted)).toEqual(wanted)
   })
 
   it('takes keys that every object of the language has for what they are', () => {
     const wanted = JSON.parse('{"data": {"__proto__": "a", "constructor": null, "toString": "b"}}') as Patch
-    expect(JSON.stringify(wantedPatch({ data: {} }, wanted))).toBe('{"data":{"__proto__":"a","toString":"b"}}')
+    expect(JSON.stringify(mergePatchTo({ data: {} }, wanted))).toBe('{"data":{"__proto__":"a","toString":"b"}}')
     const current = JSON.parse('{"data": {"__proto__": "a", "toString": "b"}}') as Patch
-    expect(wantedPatch(current, wanted)).toBeUndefined()
+    expect(mergePatchTo(current, wanted)).toBeUndefined()
   })
 
   it('leads in one step to an object that has all that is wanted', () => {
     const json = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue({ maxDepth: 3 }))
     fc.assert(
       fc.property(json, json, (current, wanted) => {
-        const patch = wantedPatch(current, wanted)
+        const patch = mergePatchTo(current, wanted)
         const after = patch === undefined ? current : merged(current, patch)
-        expect(covers(after, wanted)).toBe(true)
+        expect(containsAll(after, wanted)).toBe(true)
       }),
     )
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { readable } from '../../../../activities/run/level/readable.ts'
+import { redactObject } from '../../../../activities/run/level/redact-object.ts'
 
 const metadata = {
   ...{ name: 'a', namespace: 'n', uid: 'u', resourceVersion: '1' },
@@ -11,7 +11,7 @@ const metadata = {
 describe('what a run sees of an object', () => {
   it('is all but what the server keeps for itself and the copy that kubectl leaves', () => {
     const object = { metadata, data: { key: 'value' } }
-    expect(readable(object, { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' })).toEqual({
+    expect(redactObject(object, { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' })).toEqual({
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'a', namespace: 'n', uid: 'u', resourceVersion: '1', annotations: { mine: 'kept' } },
@@ -21,13 +21,13 @@ describe('what a run sees of an object', () => {
 
   it('has of a Secret the keys, and no value anywhere', () => {
     const secret = { metadata, type: 'Opaque', data: { password: 'canary' }, stringData: { more: 'canary' } }
-    const seen = readable(secret, { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' })
+    const seen = redactObject(secret, { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' })
     expect(seen).toMatchObject({ type: 'Opaque', data: { password: '' } })
     expect(JSON.stringify(seen)).not.toContain('canary')
   })
 
   it('takes another kind that is called Secret as it is', () => {
     const resource = { apiVersion: 'example.com/v1', kind: 'Secret', plural: 'secrets' }
-    expect(readable({ metadata, data: { key: 'value' } }, resource)).toMatchObject({ data: { key: 'value' } })
+    expect(redactObject({ metadata, data: { key: 'value' } }, resource)).toMatchObject({ data: { key: 'value' } })
   })
 })

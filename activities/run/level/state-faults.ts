@@ -1,8 +1,8 @@
-// A state that cannot be read is the fault of the actions that ask for it, and of nobody else: other actions go on, and so does a deletion.
+// Converts the failure of one state's query to a fault. Only actions that use the state fail; other actions and the deletion continue.
 //
-//   U1. What the server, or the query, will say of it in the next moment, too, is a fault at once: no right to read it, no such kind, two objects
-//       where one is meant. What may be over in a moment is left to the tries of the call, and is a fault in the last one.
-//   U2. A failure of the journal, or a bug, is nothing of a state.
+//   U1. Permanent failures are a fault at once: missing rights, an unknown kind, two objects where one is expected. Transient failures are retried with the
+//       call, and are a fault at the last attempt.
+//   U2. Failures of the journal and bugs are not faults of a state.
 
 import { ApplicationFailure } from '@temporalio/common'
 
@@ -10,12 +10,12 @@ import type { Fault } from '../../../workflows/kit/index.ts'
 import { isFinal, KubeError } from '../../kube/errors.ts'
 import { isLastAttempt } from '../attempt.ts'
 
-// Neither changes within the tries of a call.
+// HTTP statuses that do not change within the retries of a call.
 const LASTING_STATUS = new Set([401, 403, 404])
 
 /**
- * @param where the state and the object that it is of, for the message.
- * @throws what is no fault of the state (U1, U2).
+ * @param where state and target, for the message.
+ * @throws failures that are not faults of the state (U1, U2).
  */
 export async function readOrFault<T>(
   where: string,
@@ -31,7 +31,7 @@ export async function readOrFault<T>(
 }
 
 function faultOf(where: string, error: unknown): Fault | undefined {
-  // Of our own making, and said in full.
+  // Created by Pawl, with a complete message.
   if (error instanceof ApplicationFailure && error.type != null)
     return { code: error.type, message: error.message, retryable: error.nonRetryable !== true }
   if (!(error instanceof KubeError)) return undefined

@@ -1,4 +1,4 @@
-// The turns of passes, of controllers that bound how many of theirs are under way at once.
+// Permits of passes, for controllers that limit their concurrent passes (`settings.passes`). The journal's table and the activity call a permit a turn.
 
 import type { By, LevelJournal, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,10 +6,10 @@ import { giveTurnBack, takeTurn } from '../../journal/write/pass-turns.ts'
 import { controllerOf } from '../controllers.ts'
 
 export const turnActivities = (deps: Deps): Pick<LevelJournal, 'takeTurn'> => ({
-  /** Takes the turn for a pass; when as many are taken as may be, the run is woken when one is free. */
+  /** Acquires the permit for a pass. If no permit is free, the run is woken when one is. */
   async takeTurn({ by, subject }) {
-    const most = boundOf(deps, by)
-    // Code that has no bound any more: what asks is the run of a worker of the build before.
+    const most = maxPasses(deps, by)
+    // No limit in this build: the run was started by a worker of the previous build.
     if (most === undefined) return true
     const { uid, namespace, name } = subject
     const taker = { cluster: deps.cluster, controller: controllerOf(by), uid, namespace, name }
@@ -17,13 +17,13 @@ export const turnActivities = (deps: Deps): Pick<LevelJournal, 'takeTurn'> => ({
   },
 })
 
-/** The pass is over. */
-export async function endTurn(deps: Deps, by: By, { uid }: Pick<Subject, 'uid'>): Promise<void> {
-  if (boundOf(deps, by) === undefined) return
+/** Releases the permit of a pass. */
+export async function releasePermit(deps: Deps, by: By, { uid }: Pick<Subject, 'uid'>): Promise<void> {
+  if (maxPasses(deps, by) === undefined) return
   await giveTurnBack(deps.db, { cluster: deps.cluster, controller: controllerOf(by), uid })
 }
 
-function boundOf({ controllers }: Pick<Deps, 'controllers'>, by: By): number | undefined {
+function maxPasses({ controllers }: Pick<Deps, 'controllers'>, by: By): number | undefined {
   const controller = controllers.get(controllerOf(by))
   return controller?.mode === 'level' ? controller.settings?.passes : undefined
 }

@@ -1,4 +1,4 @@
-// Who is told of an Event outside of the cluster: a run is started for each receiver, and what these runs call.
+// Notifications of Events to receivers outside of the cluster: starts a workflow for each receiver, and has the activities of these workflows.
 
 import { createHash } from 'node:crypto'
 import { cancellationSignal, Context } from '@temporalio/activity'
@@ -23,21 +23,24 @@ import type { Notifier, Receiver, NotifiedEvent } from '../notifier.ts'
 import { followedKind } from './kinds.ts'
 import { isCancellation, toFailure } from './own-calls.ts'
 
-const MOST_KNOWN = 10_000
-// Of workflows/kit/run/loop/notice.ts SILENCE_MS.
+const MAX_REMEMBERED = 10_000
+// Shorter than SILENCE_MS of workflows/kit/run/loop/notice.ts.
 const HEARTBEAT_MS = 2500
 
-interface Told {
+interface EventToNotify {
   readonly by: Pick<By, 'workflowID' | 'controller'>
   readonly subject: Subject
   readonly target: LevelTarget
   readonly event: Pick<EventInput['event'], 'type' | 'reason' | 'message'>
-  /** What makes it another Event than any other (kube/events.ts). */
+  /** Identity of the Event (kube/events.ts). */
   readonly identity: readonly string[]
 }
 
-/** Starts the notices of an Event on the subject. Idempotent. @throws failures of Temporal. */
-export async function notify(deps: Deps, { by, subject, target, event, identity }: Told): Promise<void> {
+/** Starts the notifications of an Event about the subject. Idempotent. @throws failures of Temporal. */
+export async function startNotifications(
+  deps: Deps,
+  { by, subject, target, event, identity }: EventToNotify,
+): Promise<void> {
   const controller = controllerOf(by)
   const notifiers = deps.notices?.of(controller)
   if (deps.notices === undefined || notifiers === undefined || notifiers.all.length === 0) return
@@ -54,7 +57,7 @@ export async function notify(deps: Deps, { by, subject, target, event, identity 
   remember(known, hash)
 }
 
-/** A notifier that meets a bug keeps the others, and the pass, from nothing. */
+/** A bug in one notifier does not affect the others or the pass. */
 function receiversOf({ log }: Deps, notifier: Notifier, told: NotifiedEvent): readonly Receiver[] {
   try {
     return notifier.receivers(told)
@@ -64,7 +67,7 @@ function receiversOf({ log }: Deps, notifier: Notifier, told: NotifiedEvent): re
   }
 }
 
-/** As the pass has seen it. Of an object that is gone, or cannot be read now, the Event alone is told. */
+/** The object as the pass observed it; undefined if it does not exist or cannot be read. */
 async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: Subject) {
   const known = deps.objects.get(uid)
   if (known !== undefined) return known
@@ -78,7 +81,7 @@ async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: S
   }
 }
 
-/** A receiver may be called like anything; what Temporal has room for is bounded. */
+/** Receivers have any name, but workflow IDs are limited. */
 function idOf(hash: string, notifier: string, receiver: string): string {
   const isShort = receiver.length <= 64 && isObjectName(receiver)
   const place = isShort ? receiver : createHash('sha256').update(receiver).digest('hex').slice(0, 16)
@@ -87,12 +90,12 @@ function idOf(hash: string, notifier: string, receiver: string): string {
 
 function remember(known: Set<string>, hash: string): void {
   const [oldest] = known
-  if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+  if (known.size >= MAX_REMEMBERED && oldest !== undefined) known.delete(oldest)
   known.add(hash)
 }
 
 export const noticeActivities = (deps: Deps): NoticeActivities => ({
-  /** Sends it. @throws what the notifier says; `UnknownNotifier` (retryable) where the worker's configuration has none of the name. */
+  /** Sends a notification. @throws the notifier's error; `UnknownNotifier` (retryable) if the worker's configuration has no such notifier. */
   async sendNotice(notice) {
     const { controller, notifier: name } = notice
     const notifier = deps.notices?.of(controller)?.all.find((one) => one.name === name)
@@ -114,7 +117,7 @@ export const noticeActivities = (deps: Deps): NoticeActivities => ({
     }
   },
 
-  /** A Warning on the object. @throws `EventUnwritten` (retryable). */
+  /** Emits a Warning about a notification that could not be sent. @throws `EventUnwritten` (retryable). */
   async tellUnsentNotice({ notice, why }) {
     const { subject, apiVersion, notifier, receiver, reason, id } = notice
     const message = `notifier ${notifier} (${receiver}) could not be told of ${reason}, and is not any more: ${why}`
@@ -124,7 +127,7 @@ export const noticeActivities = (deps: Deps): NoticeActivities => ({
   },
 })
 
-/** What is not the notifier's own word may repeat what it was given: URLs and headers with secrets. */
+/** Other errors than ActivityError may quote URLs and headers with secrets, so their messages are dropped. */
 function failureOf(error: unknown): unknown {
   if (error instanceof ActivityError) return toFailure(error, [])
   const { name } = error instanceof Error ? error : { name: typeof error }
