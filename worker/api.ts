@@ -59,7 +59,10 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
   }
   const rightsOf = createRights(kube, { resources: createResources(kube, now), keptMs, now })
   const server = await serveApi({
-    ...{ host, port, pair: await readPair(), log },
+    host,
+    port,
+    pair: await readPair(),
+    log,
     about: { version: PAWL_VERSION, cluster },
     users: createUsers(kube, { audiences, keptMs, reviewsPerSecond, now }),
     turns: createTurns(settings.turns, now),

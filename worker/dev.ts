@@ -87,8 +87,15 @@ async function completeSet(
     progress(`${error.message}\nwaits for a change of the code`)
   }
   const pawl = startPawl({
-    ...{ servers, dataDir, wings, wingFlags, controllers, progress, onEnd: watch ? onEnd : undefined },
-    ...{ temporalNamespace, ownTemporal: own?.temporalAddress === undefined ? undefined : options.config },
+    servers,
+    dataDir,
+    wings,
+    wingFlags,
+    controllers,
+    progress,
+    onEnd: watch ? onEnd : undefined,
+    temporalNamespace,
+    ownTemporal: own?.temporalAddress === undefined ? undefined : options.config,
   })
   try {
     const parts = await Promise.race([pawl, failed(servers.failure), aborted(signal)])

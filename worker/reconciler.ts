@@ -180,14 +180,19 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
   const wings = new Map<string, OpenWing>()
   const of = (controller: string) => wings.get(wingOf(controller) ?? '')
   const deps: Deps = {
-    ...{ cluster: settings.cluster, kube, db, inFlightRuns, ...routing },
+    cluster: settings.cluster,
+    kube,
+    db,
+    inFlightRuns,
+    ...routing,
     journal,
     objects: new ObjectCache(),
     log,
     wingSettings: (controller) => of(controller)?.settings,
     notices: createNotices(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
     observerOf: (controller) => of(controller)?.observer,
-    ...{ metrics, statsd: config.statsd },
+    metrics,
+    statsd: config.statsd,
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
     clocks: clockReader(clock),
   }

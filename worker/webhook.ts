@@ -58,7 +58,9 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   const { host, port } = settings
   const admissions = asked.flatMap((one) => one.admissions)
   const further = await openFurther(asked, {
-    ...{ kube, limitMs: settings.timeoutSeconds * 800, log },
+    kube,
+    limitMs: settings.timeoutSeconds * 800,
+    log,
     metrics: { source: metrics, statsd: config.statsd },
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })

@@ -106,7 +106,11 @@ async function openLibrary(
 ): Promise<StatsD> {
   const { StatsD } = await import('hot-shots')
   return new StatsD({
-    ...{ protocol: 'udp', host: address.host, port: address.port, globalTags: { app }, errorHandler },
+    protocol: 'udp',
+    host: address.host,
+    port: address.port,
+    globalTags: { app },
+    errorHandler,
     // Else each datagram would look up the name.
     cacheDns: true,
     maxBufferSize: isGrouped ? DATAGRAM_BYTES : 0,

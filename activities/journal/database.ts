@@ -279,7 +279,10 @@ export function openDatabase(
   const settings = lax ? { options: '-c synchronous_commit=off' } : {}
   const pool = new pg.Pool({
     ...connectionTo(url, limits),
-    ...{ max: maxConnections, types, Client: PreparingClient, ...settings },
+    max: maxConnections,
+    types,
+    Client: PreparingClient,
+    ...settings,
     idle_in_transaction_session_timeout: idleTransactionMs,
     ...(readOnly && { verify: refuseWrites }),
   })

@@ -21,7 +21,9 @@ export function noJournal(): { readonly db: Kysely<Database>; readonly journal: 
       begin: () => Promise.resolve('begun'),
       finish: () => undefined,
       newestWritten: () => 0,
-      ...{ flush: nothing, flushAll: nothing, touch: nothing },
+      flush: nothing,
+      flushAll: nothing,
+      touch: nothing,
       family: () => Promise.resolve({ self: undefined, children: [], listedKinds: new Set() }),
     },
   }

@@ -114,7 +114,8 @@ export function libraryAccess({ kubeconfig }: { readonly kubeconfig: string | un
     }
   }
   return {
-    ...{ server, connection },
+    server,
+    connection,
     authenticate: async () => {
       const context = new library.RequestContext(server, library.HttpMethod.GET)
       await config.applySecurityAuthentication(context)

@@ -32,7 +32,9 @@ export async function recordWarning(
   const { reason, message, operation } = error
   await recordEvent(deps, involved, {
     type: 'Warning',
-    ...{ reason, message, source: 'pawl' },
+    reason,
+    message,
+    source: 'pawl',
     identity: [involved.uid, job, operation, reason, message],
   })
 }

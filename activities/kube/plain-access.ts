@@ -45,7 +45,8 @@ export function plainAccess(kubeconfig: string): KubeAccess | undefined {
     connection: () => {
       const ca = authority()
       return {
-        ...{ server, isInsecure },
+        server,
+        isInsecure,
         ...(ca !== undefined && { caData: ca.toString('base64') }),
         ...(servername !== undefined && { tlsServerName: servername }),
       }

@@ -145,8 +145,10 @@ async function writeBatch(
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
   deps.journal.finish({
-    ...{ writer: writer.workflowID, tree: writer.tree ?? [] },
-    ...{ events: eventsOf(writes, answers), finished },
+    writer: writer.workflowID,
+    tree: writer.tree ?? [],
+    events: eventsOf(writes, answers),
+    finished,
   })
   return answers
 }

@@ -49,15 +49,24 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     const registries = createRegistries({ allow, now: deps.now })
     const components = {
-      ...{ registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() },
+      registryFolder: flags['registry-local'],
+      registries,
+      blueprints: new JobBlueprints(),
       signatures: flags['verify-signatures'],
     }
     const defaultContexts = readDefaultContexts(flags)
     const kubeconfigs = new LatelyIssued()
     const trust = createTrust(deps, flags['webhook-vouches'])
     const parts = {
-      ...{ protection: createProtection(deps, flags.protect) },
-      ...{ templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts, trust },
+      protection: createProtection(deps, flags.protect),
+      templates,
+      components,
+      targets,
+      kubeconfigs,
+      pickupTimeoutMs,
+      strictTenancy,
+      defaultContexts,
+      trust,
     }
     const own = { ...deps, landscaper: parts }
     return {

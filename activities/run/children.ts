@@ -37,7 +37,10 @@ export function assignJob<Watched extends WatchedKind>(
 ): Write<Watched> {
   const patch = { status: { ...fields, jobID } }
   return {
-    ...{ ...placeOf(child), verb: 'patchStatus', version: child.version, patch },
+    ...placeOf(child),
+    verb: 'patchStatus',
+    version: child.version,
+    patch,
     reapply(current) {
       if (current.metadata.uid !== child.uid) return 'superseded'
       const status = targetView(current)
@@ -79,7 +82,10 @@ function annotate<Watched extends WatchedKind>(
   isDone: (current: KubeObject) => boolean,
 ): Write<Watched> {
   return {
-    ...{ ...placeOf(object), verb: 'patch', version: object.version, patch },
+    ...placeOf(object),
+    verb: 'patch',
+    version: object.version,
+    patch,
     reapply(current) {
       if (current.metadata.uid !== object.uid || !isMeant(current)) return 'superseded'
       return isDone(current) ? 'done' : patch
@@ -93,7 +99,9 @@ export function removeFinalizer<Watched extends WatchedKind>(
   finalizer: string,
 ): Write<Watched> {
   return {
-    ...{ ...placeOf(child), verb: 'patch', version: child.version },
+    ...placeOf(child),
+    verb: 'patch',
+    version: child.version,
     patch: finalizerPatch(finalizer, child.finalizers, false),
     reapply: (current) => finalizerPatchAfterConflict(current, child.uid, finalizer, false),
   }

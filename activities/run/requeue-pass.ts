@@ -41,7 +41,9 @@ export async function requeuePass(
   const tries = Math.max(attempt, refusals + 1)
   const job = await recordPass(deps, {
     ...input,
-    ...{ change: undefined, fault, againMs: Number.MAX_SAFE_INTEGER },
+    change: undefined,
+    fault,
+    againMs: Number.MAX_SAFE_INTEGER,
     attempt: isTransient ? Math.min(tries, MAX_TRANSIENT_ATTEMPT) : tries,
     // G3
     leastMs: Math.max(slowCallBackOffMs(tookMs, tries), Math.min(MAX_RETRY_AFTER_MS, error.retryAfterMs ?? 0)),

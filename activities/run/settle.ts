@@ -119,8 +119,16 @@ function hostedJob(
   const { uid, namespace, name } = subject
   const { phase, finished, lastError } = change ?? { phase: 'Deleted', finished: true, lastError: undefined }
   return {
-    ...{ workflow_id: by.workflowID, controller: controllerOf(by), cluster, uid, job_id: jobID, namespace, name },
-    ...{ phase, is_over: finished, last_error: lastError ?? null },
+    workflow_id: by.workflowID,
+    controller: controllerOf(by),
+    cluster,
+    uid,
+    job_id: jobID,
+    namespace,
+    name,
+    phase,
+    is_over: finished,
+    last_error: lastError ?? null,
   }
 }
 

@@ -40,8 +40,7 @@ try {
   for (const path of COPIED) cpSync(join(ROOT, path), join(stage, path), { recursive: true, filter })
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
   mkdirSync(out, { recursive: true })
-  const name = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], {
-    ...{ cwd: stage, encoding: 'utf8' },
+  const name = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], { cwd: stage, encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   process.stdout.write(`${relative(process.cwd(), join(out, name.trim()))}\n`)

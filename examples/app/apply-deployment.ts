@@ -24,7 +24,10 @@ function deploymentOf({ metadata: { name }, spec }: App, replicas: number): Want
   const { image, port, health, settings = {} } = spec
   const labels = { 'app.kubernetes.io/name': name }
   const container = {
-    ...{ name: 'app', image, ports: [{ containerPort: port }], envFrom: [{ configMapRef: { name } }] },
+    name: 'app',
+    image,
+    ports: [{ containerPort: port }],
+    envFrom: [{ configMapRef: { name } }],
     // D3
     readinessProbe: health === undefined ? null : { httpGet: { path: health, port } },
   }

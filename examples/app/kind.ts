@@ -45,7 +45,9 @@ export const appKind = defineKind({
         image: required(text('The image of its container.', { minLength: 1 })),
         replicas: integer('How many Pods.', { default: 1, minimum: 0, maximum: 100 }),
         port: integer('The port on which it listens; its Service has port 80.', {
-          ...{ default: 8080, minimum: 1, maximum: 65_535 },
+          default: 8080,
+          minimum: 1,
+          maximum: 65_535,
         }),
         health: text('Path that answers 200 when a Pod is ready. Default: a Pod that runs is ready.', {
           pattern: '^/',

@@ -46,9 +46,18 @@ describe('an activity, whoever wrote it', () => {
 describe('the activities of the engine and of the wing', () => {
   // What they do with their input before they ask the server differs, so each gets what all of them read.
   const INPUT = {
-    ...{ by: BY, subject: SUBJECT, jobID: 'job', generation: 1, version: '1', known: {}, items: [], uids: [] },
-    ...{ target: { apiVersion: executionKind.apiVersion, kind: 'Execution', plural: 'executions' }, queries: {} },
-    ...{ finalizers: [], guarded: true },
+    by: BY,
+    subject: SUBJECT,
+    jobID: 'job',
+    generation: 1,
+    version: '1',
+    known: {},
+    items: [],
+    uids: [],
+    target: { apiVersion: executionKind.apiVersion, kind: 'Execution', plural: 'executions' },
+    queries: {},
+    finalizers: [],
+    guarded: true,
   }
   const READING = ['observeExecution', 'observeLevel', 'applyDeployItems', 'finalizeLevel'] as const
 
@@ -58,7 +67,9 @@ describe('the activities of the engine and of the wing', () => {
     const broken = { ...deps(), kube, followed: [executionKind] }
     const activities: Readonly<Record<string, (input: never) => Promise<unknown>>> = { ...activitiesOf(broken) }
     await expect(activities[name]?.(INPUT as never)).rejects.toMatchObject({
-      ...{ name: 'ApplicationFailure', type: 'ServiceUnavailable', nonRetryable: false },
+      name: 'ApplicationFailure',
+      type: 'ServiceUnavailable',
+      nonRetryable: false,
     })
   })
 

@@ -119,7 +119,11 @@ async function measure(
   const requests = requestsBetween(counters, await readCounters(kube), own)
   const cpuSeconds = sum(Object.values(usages).map((usage) => usage.cpuSeconds))
   return {
-    ...{ plan, course, requests, usages, cpuSeconds },
+    plan,
+    course,
+    requests,
+    usages,
+    cpuSeconds,
     tasks: await readTaskFigures(set.temporalAddress, since),
     otherCpuSeconds: busy - cpuSeconds - (bench.user + bench.system) / 1e6,
     liveMiB: { before, after: await liveMiB(inspector) },

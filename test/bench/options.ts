@@ -63,15 +63,19 @@ export function readOptions(args: readonly string[]): Options | undefined {
     allowPositionals: true,
     options: {
       ...SCENARIO_FLAGS,
-      ...{ scenario: { type: 'string' }, rows: { type: 'string' }, deployers: { type: 'string' } },
-      ...{
-        'temporal-store': { type: 'string' },
-        ops: { type: 'string' },
-        runs: { type: 'string' },
-        timeout: { type: 'string' },
-      },
-      ...{ 'data-dir': { type: 'string' }, out: { type: 'string' }, profile: { type: 'string' } },
-      ...{ record: { type: 'boolean' }, 'no-yardsticks': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      scenario: { type: 'string' },
+      rows: { type: 'string' },
+      deployers: { type: 'string' },
+      'temporal-store': { type: 'string' },
+      ops: { type: 'string' },
+      runs: { type: 'string' },
+      timeout: { type: 'string' },
+      'data-dir': { type: 'string' },
+      out: { type: 'string' },
+      profile: { type: 'string' },
+      record: { type: 'boolean' },
+      'no-yardsticks': { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
     },
   })
   if (values.help === true) return undefined

@@ -75,7 +75,7 @@ export class OwnDisruptions {
     const name = `${victim}-${count}`
     const spec = { selector: { app: victim }, count: 1, duration: '10m', containerFailure: { forced } }
     await kube.request('POST', resourcePath(disruptionKind, NAMESPACE), {
-      body: { ...{ apiVersion: disruptionKind.apiVersion, kind: disruptionKind.kind }, metadata: { name }, spec },
+      body: { apiVersion: disruptionKind.apiVersion, kind: disruptionKind.kind, metadata: { name }, spec },
     })
     await inTime(`disruption ${name} ends process ${pid}`, LIMIT_MS, ended)
     await this.#until(name, 'is Injected', (object) => statusOf(object).injectionStatus === 'Injected')

@@ -76,7 +76,8 @@ async function observe(
       startCpu,
       memoryMiB: residentMiB(restarted[index]?.pid ?? 0),
     })),
-    ...{ idle, idleMs },
+    idle,
+    idleMs,
   }
 }
 

@@ -118,8 +118,12 @@ async function blow(
   const isAtRest = await untilRest(journal, uid, [...versions])
   const after = await journal.passesOf(uid)
   return {
-    ...{ patches, seconds, versions: versions.size, journaled: await journal.countVersions(uid, [...versions]) },
-    ...{ jobs: after.jobs - before.jobs, passes: after.passes - before.passes },
+    patches,
+    seconds,
+    versions: versions.size,
+    journaled: await journal.countVersions(uid, [...versions]),
+    jobs: after.jobs - before.jobs,
+    passes: after.passes - before.passes,
     cpuSeconds: sum(Object.values(meter.end()).map((usage) => usage.cpuSeconds)),
     isAtRest,
   }

@@ -65,7 +65,13 @@ async function startSet({ temporalStore, forProfile, wings, prepare, signal, say
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
   const start = () =>
     startDev({
-      ...{ config: readConfig(), dataDir, ephemeral: false, temporalStore, wings, progress: say, signal },
+      config: readConfig(),
+      dataDir,
+      ephemeral: false,
+      temporalStore,
+      wings,
+      progress: say,
+      signal,
       ...(wings?.includes('chaos') === true && { wingFlags: { 'chaos-config': CHAOS_CONFIG } }),
     })
   try {

@@ -16,8 +16,14 @@ const PROGRAMS = {
   iproute2: ['ip', 'tc', 'ss', 'bridge'],
   iptables: ['iptables', 'ip6tables', 'iptables-restore'],
   'util-linux': ['nsenter', 'unshare', 'mount', 'umount', 'setsid', 'lsblk', 'findmnt'],
-  ...{ coreutils: ['cat', 'test', 'df', 'stat'], dash: ['sh'], procps: ['pkill', 'ps', 'sysctl'], kmod: ['modprobe'] },
-  ...{ nftables: ['nft'], ipset: ['ipset'], conntrack: ['conntrack'], 'stress-ng': ['stress-ng'] },
+  coreutils: ['cat', 'test', 'df', 'stat'],
+  dash: ['sh'],
+  procps: ['pkill', 'ps', 'sysctl'],
+  kmod: ['modprobe'],
+  nftables: ['nft'],
+  ipset: ['ipset'],
+  conntrack: ['conntrack'],
+  'stress-ng': ['stress-ng'],
 }
 
 describe('the page on the injector', () => {
@@ -100,13 +106,25 @@ function podOf(): PodOnPage {
   const metadata = { name: 'web', namespace: 'shop', uid: 'uid-web', resourceVersion: '1' }
   const containers = [{ name: 'app', id: 'containerd://1' }]
   const made = chaosPod({
-    ...{ name: 'chaos-slow', kind: 'network-disruption', disruption: { name: 'slow', namespace: 'shop', uid: 'uid' } },
+    name: 'chaos-slow',
+    kind: 'network-disruption',
+    disruption: { name: 'slow', namespace: 'shop', uid: 'uid' },
     target: {
-      ...{ apiVersion: 'v1', kind: 'Pod', metadata, annotations: {}, isRunning: true, waitsForInit: false },
-      ...{ node: 'n1', ip: '10.0.0.1', containers },
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      annotations: {},
+      isRunning: true,
+      waitsForInit: false,
+      node: 'n1',
+      ip: '10.0.0.1',
+      containers,
     },
     spec: { selector: { app: 'web' }, count: 1, network: { drop: 30 } },
-    ...{ config: DEFAULT_CONFIG, times: { createPods: 0, inject: 0, end: 60_000 }, cloudHosts: [], now: 0 },
+    config: DEFAULT_CONFIG,
+    times: { createPods: 0, inject: 0, end: 60_000 },
+    cloudHosts: [],
+    now: 0,
   })
   if (!('pod' in made)) throw new Error(made.problem.message)
   return made.pod as unknown as PodOnPage

@@ -61,17 +61,24 @@ describe('the page on what the kit exports', () => {
   it('has every field of a definition', () => {
     const definition = Object.keys(
       kit.defineKind({
-        ...{ group: 'g', version: 'v1', kind: 'K', plural: 'ks', singular: 'k', shortNames: [], description: 'K.' },
-        ...{
-          statusSubresource: true,
-          printerColumns: [],
-          schema: {},
-          projection: [],
-          flow: () => undefined,
-          hashed: [],
-          selectableFields: [],
-        },
-        ...{ workerVerbs: [], scope: 'Namespaced', versions: [], rules: [] },
+        group: 'g',
+        version: 'v1',
+        kind: 'K',
+        plural: 'ks',
+        singular: 'k',
+        shortNames: [],
+        description: 'K.',
+        statusSubresource: true,
+        printerColumns: [],
+        schema: {},
+        projection: [],
+        flow: () => undefined,
+        hashed: [],
+        selectableFields: [],
+        workerVerbs: [],
+        scope: 'Namespaced',
+        versions: [],
+        rules: [],
       }),
     )
     const told = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])

@@ -78,8 +78,13 @@ describe('the diagrams', () => {
   // The plan of an item's run has no phases; they are the item's own, and no deployer of Pawl's uses Completing.
   it('have the phases of a deploy item', async () => {
     const phases: Readonly<Record<Exclude<DeployItemPhase, 'Completing'>, true>> = {
-      ...{ Init: true, Progressing: true, Succeeded: true, Failed: true },
-      ...{ InitDelete: true, Deleting: true, DeleteFailed: true },
+      Init: true,
+      Progressing: true,
+      Succeeded: true,
+      Failed: true,
+      InitDelete: true,
+      Deleting: true,
+      DeleteFailed: true,
     }
     expect([...inDiagram(await arrowsOf('DeployItem'))].toSorted()).toEqual(
       [OUTSIDE, ...Object.keys(phases)].toSorted(),

@@ -41,13 +41,15 @@ beforeAll(async () => {
   const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   const query = { fieldManager: 'test', force: 'true' }
   await kube.request('PATCH', `${definitions}/${appKind.plural}.${appKind.group}`, {
-    ...{ query, body: parse(crdDocument(appKind)) as object, contentType: 'application/apply-patch+yaml' },
+    query,
+    body: parse(crdDocument(appKind)) as object,
+    contentType: 'application/apply-patch+yaml',
   })
   await vi.waitFor(async () => await kube.request('GET', resourcePath(appKind, 'app-changes')), A_MINUTE)
   // From the first minute of this year on until the last one: the run stays open.
   const spec = { image: 'shop:1', pause: { from: '0 0 1 1 *', until: '59 23 31 12 *' } }
   for (const name of NAMES) {
-    const body = { ...{ apiVersion: `${appKind.group}/v1`, kind: 'App' }, metadata: { name }, spec }
+    const body = { apiVersion: `${appKind.group}/v1`, kind: 'App', metadata: { name }, spec }
     await kube.request('POST', resourcePath(appKind, 'app-changes'), { body })
   }
   await vi.waitFor(async () => expect(await conditions('Ready')).toEqual(NAMES.map(() => 'Paused')), A_MINUTE)

@@ -27,7 +27,8 @@ const controller = (folder: string) => {
       datadog: { enabled: true },
       common: { clusterName: 'test-cluster', attempts: 3, retryInterval: '100ms' },
       http: {
-        ...{ headers: ['X-Plain: plain'], headersFilepath },
+        headers: ['X-Plain: plain'],
+        headersFilepath,
         disruption: { enabled: true, url: `${receiver.url}/hook/${SECRETS.path}` },
       },
       slack: { enabled: true, tokenFilepath, apiURL: `${receiver.url}/api/`, mirrorSlackChannelId: 'C0MIRROR' },
@@ -109,8 +110,12 @@ describe('the notifiers of Disruptions', () => {
     const [first] = told(made)
     expect(first?.headers).toMatchObject({ 'x-plain': 'plain', 'x-secret': SECRETS.header })
     expect(told(made).find(({ attributes }) => attributes['event_reason'] === 'Finished')?.attributes).toMatchObject({
-      ...{ name: 'web', namespace: shop().cluster.namespace, cluster: 'test-cluster', targets_count: 1 },
-      ...{ notification_type: 'Completion', notification_title: "Disruption 'web' is over." },
+      name: 'web',
+      namespace: shop().cluster.namespace,
+      cluster: 'test-cluster',
+      targets_count: 1,
+      notification_type: 'Completion',
+      notification_title: "Disruption 'web' is over.",
       event_message: "Disruption 'web' emitted the event Finished: everything is undone",
     })
     await vi.waitFor(() => expect(posted('web-team')).toHaveLength(1), PATIENT)

@@ -149,7 +149,8 @@ async function codeOf(rover: string, controller: Name): Promise<string | undefin
 
 async function patch(rover: string, spec: object): Promise<void> {
   await stage.cluster.kube.request('PATCH', rovers(rover), {
-    ...{ body: { spec }, contentType: 'application/merge-patch+json' },
+    body: { spec },
+    contentType: 'application/merge-patch+json',
   })
 }
 

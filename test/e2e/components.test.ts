@@ -114,7 +114,9 @@ describe.concurrent('an installation of a component', () => {
     expect(status).toMatchObject({ phase: 'Succeeded' })
     expect(status?.['conditions']).toContainEqual(
       expect.objectContaining({
-        ...{ type: 'ComponentReferenceOverwrite', status: 'True', reason: 'FoundOverwrite' },
+        type: 'ComponentReferenceOverwrite',
+        status: 'True',
+        reason: 'FoundOverwrite',
         message: `references to components are replaced: ${DB}:2.0.0 by ${DB}:2.1.0`,
       }),
     )

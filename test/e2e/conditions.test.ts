@@ -72,7 +72,8 @@ describe.concurrent('the conditions of an installation', () => {
     exports: [{ name: 'x', type: 'target', targetType: 'example.org/x' }],
     exportExecutions: [
       {
-        ...{ name: 'x', type: 'GoTemplate' },
+        name: 'x',
+        type: 'GoTemplate',
         template: 'exports: { x: { type: example.org/x, config: { a: b }, secretRef: { name: s } } }',
       },
     ],

@@ -92,7 +92,9 @@ describe('twenty CronJobs that wait while the code of their controller is change
     await vi.waitFor(async () => {
       const found = (await rows()).map(({ outcome, restarts, last_error, passes }) => ({
         // The passes of the new run are counted anew.
-        ...{ outcome, last_error, isAtWork: passes > 0 },
+        outcome,
+        last_error,
+        isAtWork: passes > 0,
         // The old worker may take a run from the new one while both are there.
         isAnew: restarts === 1 || restarts === 2,
       }))

@@ -166,9 +166,12 @@ describe.concurrent('a namespace that is deleted with objects of a controller wh
     // Tries with back-off would be ten by then; the objects that the namespace loses wake a few passes.
     await sleep(4000)
     expect((await row())?.passes).toBeLessThan(8)
-    await tenants.of('needed').kube.request('PATCH', keeperPath('needed', 'one'), {
-      ...{ body: { metadata: { finalizers: null } }, contentType: 'application/merge-patch+json' },
-    })
+    await tenants
+      .of('needed')
+      .kube.request('PATCH', keeperPath('needed', 'one'), {
+        body: { metadata: { finalizers: null } },
+        contentType: 'application/merge-patch+json',
+      })
     await gone(pathOf('needed'))
     await quiet('needed')
   })

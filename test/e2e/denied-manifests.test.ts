@@ -54,7 +54,8 @@ describe.concurrent('an object that a webhook denies', () => {
     expect({ phase, lastError }).toMatchObject({
       phase: 'Failed',
       lastError: {
-        ...{ reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] },
+        reason: 'ProgressingTimeout',
+        codes: ['ERR_TIMEOUT'],
         message: expect.stringContaining(
           `400 WebhookDenied: admission webhook "${webhook.name}" denied the request: what is *** may not be here`,
         ) as string,

@@ -64,7 +64,8 @@ describe('a Disruption that nothing disturbs', () => {
       injected: { injectionStatus: 'Injected', runCount: 1, targets: ['<run>'] },
       chaosPods: ['cpu-pressure <run>', 'network-disruption <run>'],
       made: ['cpu-pressure <run>', 'network-disruption <run>'],
-      ...{ deleted: 2, left: [] },
+      deleted: 2,
+      left: [],
       told: [
         ...['ChaosPodCreated', 'ChaosPodCreated', 'Cleaned', 'Created', 'Finished'],
         ...['Disrupted of the target', 'Disrupted of the target'],

@@ -16,7 +16,8 @@ type EventObject = KubeObject & { readonly reason: string; readonly involvedObje
 const clock = new MovableClock()
 const fixed = whyNoMovableClock()
 const chaos = useChaos('disruption-ends', ['shop'], undefined, {
-  ...{ proxied: true, environments: fixed === undefined ? { worker: clock.env } : {} },
+  proxied: true,
+  environments: fixed === undefined ? { worker: clock.env } : {},
 })
 afterAll(() => clock.remove())
 const shop = () => chaos.of('shop')
@@ -160,7 +161,8 @@ async function disruptAndKillWorker(name: string, duration: string) {
   await shop().runPod(name, { labels: { app: name }, node: name })
   const killed = new Promise<void>((resolve) => {
     proxies.worker.arm({
-      ...{ at: { label: 'PATCH disruptions/status', nth: 1 }, when: 'before' },
+      at: { label: 'PATCH disruptions/status', nth: 1 },
+      when: 'before',
       async act() {
         await pawl.kill('worker')
         resolve()

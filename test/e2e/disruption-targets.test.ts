@@ -125,7 +125,10 @@ describe('a Disruption', () => {
   it('reports the memory pressure of a target node, and its recovery', async () => {
     await shop().labelNode('n2', { disk: 'slow' })
     const made = await shop().disrupt('short-node', {
-      ...{ level: 'node', count: 1, cpuPressure: {}, selector: { disk: 'slow' } },
+      level: 'node',
+      count: 1,
+      cpuPressure: {},
+      selector: { disk: 'slow' },
     })
     await kubelet.untilPods(made, 1)
     const conditions = (is: string) => ({
@@ -207,8 +210,14 @@ describe('a Disruption', () => {
     await kubelet.exit(first!, 0)
     const lost = first!.metadata.labels![TARGET_LABEL]!
     await shop().until('once', {
-      ...{ injectionStatus: 'Injected', targets: drawn, ignoredTargets: [lost], runCount: 1 },
-      ...{ selectedTargetsCount: 1, ignoredTargetsCount: 2, desiredTargetsCount: 1, injectedTargetsCount: 1 },
+      injectionStatus: 'Injected',
+      targets: drawn,
+      ignoredTargets: [lost],
+      runCount: 1,
+      selectedTargetsCount: 1,
+      ignoredTargetsCount: 2,
+      desiredTargetsCount: 1,
+      injectedTargetsCount: 1,
     })
     await vi.waitFor(async () => {
       const still = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid === first?.metadata.uid)

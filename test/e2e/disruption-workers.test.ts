@@ -42,7 +42,9 @@ async function createAsChaosController(name: string): Promise<{ made: KubeObject
   for (const one of [name, `${name}-spare`]) await shop().runPod(one, { labels: { app: name }, node: 'n1' })
   const made = await shop().cluster.create(
     {
-      ...{ apiVersion: CHAOS, kind: 'Disruption', metadata: { name, finalizers: [FINALIZER] } },
+      apiVersion: CHAOS,
+      kind: 'Disruption',
+      metadata: { name, finalizers: [FINALIZER] },
       spec: { selector: { app: name }, count: 1, duration: '1h', network: { drop: 30 }, cpuPressure: {} },
     },
     'disruptions',
@@ -52,7 +54,8 @@ async function createAsChaosController(name: string): Promise<{ made: KubeObject
     const labels = { target: name, 'disruption-kind': kind, 'disruption-name': name, 'disruption-namespace': 'shop' }
     const named = Object.entries(labels).map(([label, value]) => [`chaos.datadoghq.com/${label}`, value])
     const metadata = {
-      ...{ generateName: `chaos-${name}-`, labels: Object.fromEntries(named) as object },
+      generateName: `chaos-${name}-`,
+      labels: Object.fromEntries(named) as object,
       finalizers: [CHAOS_POD_FINALIZER],
     }
     const spec = { nodeName: 'n1', restartPolicy: 'Never', containers: [{ name: 'injector', image: 'chaos-injector' }] }
@@ -63,8 +66,12 @@ async function createAsChaosController(name: string): Promise<{ made: KubeObject
   const since = '2026-01-01T00:00:00Z'
   const injection = (pod: KubeObject) => ({ injectorPodName: pod.metadata.name, injectionStatus: 'Injected', since })
   const status = {
-    ...{ injectionStatus: 'Injected', runCount: 1, selectedTargetsCount: 1, ignoredTargetsCount: 1 },
-    ...{ injectedTargetsCount: 1, desiredTargetsCount: 1 },
+    injectionStatus: 'Injected',
+    runCount: 1,
+    selectedTargetsCount: 1,
+    ignoredTargetsCount: 1,
+    injectedTargetsCount: 1,
+    desiredTargetsCount: 1,
     targetInjections: { [name]: Object.fromEntries(KINDS.map((kind, at) => [kind, injection(pods[at]!)])) },
   }
   const path = `/apis/${CHAOS}/namespaces/shop/disruptions/${name}/status`

@@ -48,8 +48,12 @@ describe('a Disruption', () => {
     await run('web-2', 'web', 'n2')
     await run('other', 'other', 'n1')
     const made = await shop().disrupt('both', {
-      ...{ selector: { app: 'web' }, count: 2, duration: '10m' },
-      ...{ network: { drop: 30 }, cpuPressure: {}, memoryPressure: { targetPercent: '50%' } },
+      selector: { app: 'web' },
+      count: 2,
+      duration: '10m',
+      network: { drop: 30 },
+      cpuPressure: {},
+      memoryPressure: { targetPercent: '50%' },
     })
     const pods = await vi.waitFor(async () => {
       const found = await kubelet.pods(made)
@@ -66,8 +70,13 @@ describe('a Disruption', () => {
     }
     expect((await shop().get('both')).metadata.finalizers).toEqual([FINALIZER])
     expect(await shop().status('both')).toMatchObject({
-      ...{ injectionStatus: 'NotInjected', targets: ['web-1', 'web-2'], runCount: 1 },
-      ...{ selectedTargetsCount: 2, desiredTargetsCount: 2, injectedTargetsCount: 0, ignoredTargetsCount: 0 },
+      injectionStatus: 'NotInjected',
+      targets: ['web-1', 'web-2'],
+      runCount: 1,
+      selectedTargetsCount: 2,
+      desiredTargetsCount: 2,
+      injectedTargetsCount: 0,
+      ignoredTargetsCount: 0,
     })
 
     for (const pod of pods.slice(0, 2)) await kubelet.ready(pod)
@@ -178,7 +187,10 @@ describe('a Disruption', () => {
     )
     expect(await kubelet.pods(two)).toEqual([])
     const three = await shop().disrupt('three', {
-      ...{ selector: { app: 'taken' }, count: 1, allowDisruptedTargets: true, cpuPressure: {} },
+      selector: { app: 'taken' },
+      count: 1,
+      allowDisruptedTargets: true,
+      cpuPressure: {},
     })
     await kubelet.untilPods(three, 1)
     for (const name of ['none', 'one', 'two', 'three']) await shop().remove(name)
@@ -201,8 +213,13 @@ describe('a Disruption', () => {
     const stopped = await stopping
     expect(stopped).toMatchObject({ code: 0 })
     expect(JSON.parse(stopped.stdout)).toEqual({
-      ...{ namespace: 'shop', asked: 'asked', by: 'admin', why: 'too many alerts' },
-      ...{ gone: ['shop/stopped'], stuck: [], left: [] },
+      namespace: 'shop',
+      asked: 'asked',
+      by: 'admin',
+      why: 'too many alerts',
+      gone: ['shop/stopped'],
+      stuck: [],
+      left: [],
     })
     const meanwhile = await shop().disrupt('meanwhile', {
       selector: { app: 'stopped' },
@@ -216,7 +233,8 @@ describe('a Disruption', () => {
       'namespace shop is stopped: too many alerts (admin); lift it: pawl chaos resume -n shop\nno disruptions in namespace shop\n',
     )
     expect(await pawl('resume', '-n', 'shop')).toMatchObject({
-      ...{ code: 0, stderr: '' },
+      code: 0,
+      stderr: '',
       stdout:
         'namespace shop goes on, by admin: disruptions may be made again (it was stopped: too many alerts (admin))\n',
     })
@@ -234,7 +252,8 @@ describe('a Disruption', () => {
     await kubelet.ready(pod!)
     await shop().until('jammed', { injectionStatus: 'Injected' })
     expect(await pawl('stop', '--all', '--timeout', '1ms')).toMatchObject({
-      ...{ code: 4, stderr: '' },
+      code: 4,
+      stderr: '',
       stdout: expect.stringMatching(/^shop\/jammed (?:is being undone still|was not told to end yet): /m) as string,
     })
     await kubelet.exit(pod!, 1)

@@ -235,7 +235,12 @@ exports:
     const found = await Promise.all(names.map(async (one) => [one, await published('passing', one)]))
     const token = 't-passing-cluster'
     expect(Object.fromEntries(found)).toEqual({
-      ...{ size: 5, both: '5-5!', token: `${token}-${token}`, count: 1, mapped: '5-1', größe: { constant: true } },
+      size: 5,
+      both: '5-5!',
+      token: `${token}-${token}`,
+      count: 1,
+      mapped: '5-1',
+      größe: { constant: true },
     })
 
     await cluster.trigger('passing')

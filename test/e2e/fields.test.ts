@@ -71,7 +71,9 @@ async function jobs(): Promise<void> {
   const { cluster } = stage
   await cluster.create(dataObject('size', 3), 'dataobjects')
   const applied = manifestItem({
-    ...{ name: 'applied', manifests: [configMap('whole', cluster.namespace)], target: 'secured' },
+    name: 'applied',
+    manifests: [configMap('whole', cluster.namespace)],
+    target: 'secured',
     config: { exports: { exports: [{ key: 'late', jsonPath: '.data.late', fromResource: WHOLE }] } },
   })
   const items = (port: number): object[] => [
@@ -91,7 +93,8 @@ async function jobs(): Promise<void> {
     ],
     exportExecutions: [
       {
-        ...{ name: 'exports', type: 'GoTemplate' },
+        name: 'exports',
+        type: 'GoTemplate',
         template:
           'exports:\n  port: {{ .values.deployitems.db.port }}\n  cluster: {type: example.org/cluster, config: {port: {{ .values.deployitems.db.port }}}}',
       },

@@ -244,7 +244,8 @@ describe.concurrent('an import that cannot be used', () => {
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: {
-        ...{ operation: 'handlePhaseInit', reason: 'ImportExecutionFailed' },
+        operation: 'handlePhaseInit',
+        reason: 'ImportExecutionFailed',
         message: 'import execution check: size 1 is too small; choose 3 or more',
       },
     })

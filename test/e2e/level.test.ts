@@ -52,7 +52,9 @@ describe('a controller in level mode', () => {
     const widget = await create('plain', { message: 'hello' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
     expect((await get(widgetKind, 'plain'))?.['status']).toEqual({
-      ...{ message: 'hello', colors: 0, stamp: 'plain' },
+      message: 'hello',
+      colors: 0,
+      stamp: 'plain',
       conditions: [expect.objectContaining({ type: 'Ready', status: 'True', observedGeneration: 1 })],
     })
     const configMap = await get(CONFIG_MAPS, 'plain')

@@ -184,7 +184,8 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     const cluster = await install('unreachable', root('app', mapping('unreachable')))
     const kubeconfig = (await adminAccess()).replace(/https:\/\/127\.0\.0\.1:\d+/, 'https://127.0.0.1:1')
     await cluster.kube.request('PATCH', `${namespacePath('unreachable')}/secrets/access`, {
-      ...{ body: { stringData: { kubeconfig } }, contentType: 'application/merge-patch+json' },
+      body: { stringData: { kubeconfig } },
+      contentType: 'application/merge-patch+json',
     })
     await removeNamespace('unreachable')
     await cluster.until('installations', 'app', (it) => it?.status?.phase === 'Deleting')

@@ -129,7 +129,8 @@ describe.concurrent('an installation of a component in a registry', () => {
     expect(refused.status).toMatchObject(failed('RegistryDenied', 'with the credentials that it has for it (401)'))
     const mended = Buffer.from(authsOf(registries.basic)).toString('base64')
     await cluster.kube.request('PATCH', '/api/v1/namespaces/oci-components/secrets/pull', {
-      ...{ contentType: 'application/merge-patch+json', body: { data: { '.dockerconfigjson': mended } } },
+      contentType: 'application/merge-patch+json',
+      body: { data: { '.dockerconfigjson': mended } },
     })
     await cluster.trigger('basic')
     expect((await cluster.finished('basic', refused.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })

@@ -170,13 +170,15 @@ describe.concurrent('an item that is meant by its name in the blueprint', () => 
     await stage.pawl.settled(failed)
 
     expect(await person('skip', 'inst/named')).toMatchObject({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr: expect.stringContaining(
         'Installation one-item/named is not one item, expected the name of an item behind it, one of bad, good, part/db',
       ) as unknown,
     })
     expect(await person('retry', 'inst', 'named', 'good', 'db')).toMatchObject({
-      ...{ code: 1, stdout: '' },
+      code: 1,
+      stdout: '',
       stderr: expect.stringContaining("has no item 'db', expected one of part/db, bad, good\n") as unknown,
     })
     const { name } = (await itemOf('named', 'bad')).metadata

@@ -71,7 +71,8 @@ describe('an activity under way whose worker is killed', () => {
     // Waited for less than the two minutes that one try may take: its heartbeats are missed.
     const second = await nth('killed', 2)
     expect(second.headers).toMatchObject({
-      ...{ attempt: '2', 'idempotency-key': first.headers['idempotency-key'] },
+      attempt: '2',
+      'idempotency-key': first.headers['idempotency-key'],
       progress: JSON.stringify({ askedBy: Number(pid) }),
     })
     expect(second.headers['asked-by']).not.toBe(pid)

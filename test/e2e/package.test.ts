@@ -31,7 +31,9 @@ const stage = useStage(NAMESPACE, () => {
 describe('a controller of the installed package', () => {
   it('keeps its object in line, and what was edited by hand', async () => {
     const object = {
-      ...{ apiVersion: 'example.com/v1alpha1', kind: 'TimeTable', metadata: { name: 'trains' } },
+      apiVersion: 'example.com/v1alpha1',
+      kind: 'TimeTable',
+      metadata: { name: 'trains' },
       spec: { message: 'at nine' },
     }
     kubectl(JSON.stringify(object), 'apply', '-f', '-')

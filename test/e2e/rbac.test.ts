@@ -29,8 +29,11 @@ const stage = useStage(NAMESPACE, async () => {
   await bindClusterRoles()
   const flags = ['--wings', 'none']
   return {
-    ...{ controllers: CONTROLLERS.join(','), bridgeKubeconfig, workerKubeconfig },
-    ...{ bridgeFlags: flags, workerFlags: flags },
+    controllers: CONTROLLERS.join(','),
+    bridgeKubeconfig,
+    workerKubeconfig,
+    bridgeFlags: flags,
+    workerFlags: flags,
   }
 })
 
@@ -64,15 +67,14 @@ describe('the App example with the roles that are made of it', () => {
     await change({ settings: { GREETING: 'bye', OLD: null } })
     await vi.waitFor(
       async () => expect((await podsOf()).filter((pod) => pod !== '' && before.includes(pod))).toEqual([]),
-      {
-        ...{ timeout: 60_000, interval: 300 },
-      },
+      { timeout: 60_000, interval: 300 },
     )
     await ready('RolledOut')
     expect(JSON.parse(await kubectl('get', 'configmap', 'shop', '-o=jsonpath={.data}'))).toEqual({ GREETING: 'bye' })
     await kubectl('delete', 'service', 'shop')
     await vi.waitFor(async () => expect(await kubectl('get', 'services', '-o', 'name')).toContain('service/shop'), {
-      ...{ timeout: 30_000, interval: 300 },
+      timeout: 30_000,
+      interval: 300,
     })
   })
 

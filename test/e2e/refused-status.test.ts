@@ -230,7 +230,10 @@ async function addWebhook(port: number, authority: string, plural: Rule['plural'
     name: 'silent.example.com',
     clientConfig: { url: `https://localhost:${port}/`, caBundle: Buffer.from(authority).toString('base64') },
     rules: [statusesOf(plural)],
-    ...{ failurePolicy: 'Fail', sideEffects: 'None', admissionReviewVersions: ['v1'], timeoutSeconds: 30 },
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+    timeoutSeconds: 30,
     namespaceSelector,
   }
   await strict().kube.request('POST', `${ADMISSION}/validatingwebhookconfigurations`, {

@@ -153,7 +153,9 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
       const status = await ends(one)
       const { phase, jobIDFinished, lastError } = status ?? {}
       expect({ one, phase, jobIDFinished, lastError }).toEqual({
-        ...{ one, phase: 'Succeeded', jobIDFinished: jobIDs.get(one) },
+        one,
+        phase: 'Succeeded',
+        jobIDFinished: jobIDs.get(one),
         lastError: undefined,
       })
     }

@@ -107,7 +107,8 @@ describe.concurrent('a root that imports what another exports', () => {
       exports: [{ name: 'cluster', type: 'target', targetType: 'example.org/cluster' }],
       exportExecutions: [
         {
-          ...{ name: 'exports', type: 'GoTemplate' },
+          name: 'exports',
+          type: 'GoTemplate',
           template: JSON.stringify({ exports: { cluster: { type: 'example.org/cluster', config: { token: 't' } } } }),
         },
       ],

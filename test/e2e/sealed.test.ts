@@ -41,7 +41,11 @@ const pair = { cert: file('own.pem', own.cert), key: file('own.key', own.key) }
 const apiKey = randomBytes(16).toString('hex')
 const apiKeyFile = file('api.key', `${apiKey}\n`)
 const proxy = await KeyedProxy.before(inject('servers').temporalAddress, apiKey, {
-  ...{ cert: server.cert, key: server.key, ca: authority.cert, requestCert: true, rejectUnauthorized: true },
+  cert: server.cert,
+  key: server.key,
+  ca: authority.cert,
+  requestCert: true,
+  rejectUnauthorized: true,
 })
 const namespace = `sealed-${randomBytes(4).toString('hex')}`
 const target = { address: proxy.address, namespace, tls: { ca, pair, serverName: 'temporal.example' } }
@@ -145,7 +149,9 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
     const container = { name: 'c', image: 'example.org/none', command: [PLANTED] }
     const template = { spec: { restartPolicy: 'Never', containers: [container] } }
     const body = {
-      ...{ apiVersion: 'batch.example.pawl.dev/v1', kind: 'CronJob', metadata: { name: 'hello', namespace: 'sealed' } },
+      apiVersion: 'batch.example.pawl.dev/v1',
+      kind: 'CronJob',
+      metadata: { name: 'hello', namespace: 'sealed' },
       spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: { template } } },
     }
     await kubectl('apply', '-f', file('hello.yaml', JSON.stringify(body)))

@@ -145,10 +145,12 @@ describe('a TargetSync', () => {
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const SHOOTS = {
-  ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
   metadata: { name: 'shoots.core.gardener.cloud' },
   spec: {
-    ...{ group: 'core.gardener.cloud', scope: 'Namespaced' },
+    group: 'core.gardener.cloud',
+    scope: 'Namespaced',
     names: { plural: 'shoots', singular: 'shoot', kind: 'Shoot', listKind: 'ShootList' },
     versions: [{ name: 'v1beta1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
   },
@@ -173,7 +175,9 @@ async function makeProject(project: string): Promise<void> {
     await kube.request('POST', resourcePath(shootResource, project), { body })
     const server = `https://api.${name}.project.example.org`
     const kubeconfig = JSON.stringify({
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'one' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'one',
       contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
       clusters: [{ name: 'one', cluster: { server } }],
       users: [{ name: 'one', user: { token: CANARY } }],
@@ -188,7 +192,8 @@ function onBoth(name: string) {
   const imports = [GONE, ALIVE].map((shoot) => ({ name: shoot, type: 'target', targetType: CLUSTER_TYPE }))
   const deployItems = [GONE, ALIVE].map((shoot) => ({
     ...item({ name: shoot }),
-    ...{ target: { import: shoot }, onDelete: { skipUninstallIfClusterRemoved: true } },
+    target: { import: shoot },
+    onDelete: { skipUninstallIfClusterRemoved: true },
   }))
   const deployExecutions = [{ name: 'items', type: 'GoTemplate', template: JSON.stringify({ deployItems }) }]
   const targets = [GONE, ALIVE].map((shoot) => ({ name: shoot, target: `${shoot}.kubeconfig` }))

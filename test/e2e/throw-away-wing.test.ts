@@ -56,7 +56,7 @@ interface Role {
 }
 
 const create = async (kind: string, plural: string, spec: object) =>
-  await stage.cluster.create({ ...{ apiVersion: ZOO, kind, metadata: { name: 'one' } }, spec }, plural)
+  await stage.cluster.create({ apiVersion: ZOO, kind, metadata: { name: 'one' }, spec }, plural)
 
 describe('a wing that is added as folders', () => {
   it('changes nothing outside of them but what is generated', async () => {

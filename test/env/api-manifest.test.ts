@@ -107,7 +107,8 @@ describe('the manifest of the api', async () => {
     for (const name of ['pawl-api-users', 'pawl-api-finders'])
       expect(named('RoleBinding', name)).toMatchObject({
         metadata: { namespace: named('Role', name).metadata.namespace },
-        ...{ roleRef: { kind: 'Role', name }, subjects: [{ kind: 'Group', name: 'system:authenticated' }] },
+        roleRef: { kind: 'Role', name },
+        subjects: [{ kind: 'Group', name: 'system:authenticated' }],
       })
   })
 })

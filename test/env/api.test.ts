@@ -173,7 +173,8 @@ async function lead(name: string, ip: string): Promise<void> {
   await post(alice, '/api/v1', 'pods', { metadata: { name }, spec })
   const status = { podIP: ip, podIPs: [{ ip }] }
   await alice.kube.request('PATCH', `/api/v1/namespaces/${ALICE}/pods/${name}/status`, {
-    ...{ body: { status }, contentType: 'application/merge-patch+json' },
+    body: { status },
+    contentType: 'application/merge-patch+json',
   })
   const targetRef = { kind: 'Pod', namespace: ALICE, name }
   const subsets = [{ addresses: [{ ip, targetRef }], ports: [{ name: 'https', port }] }]
@@ -222,16 +223,39 @@ async function readersUrl(): Promise<string> {
 
 async function fill(): Promise<void> {
   const rows = [ALICE, BOB].map((namespace) => ({
-    ...{ cluster: 'local', api_group: GROUP, kind: 'Installation', uid: `uid-${namespace}`, namespace },
-    ...{ name: `shop-of-${namespace}`, resource_version: 9, seq: 9, owner_uid: null, hash: null, deleted: false },
-    ...{ presumed_deleted: false, updated_at: new Date() },
+    cluster: 'local',
+    api_group: GROUP,
+    kind: 'Installation',
+    uid: `uid-${namespace}`,
+    namespace,
+    name: `shop-of-${namespace}`,
+    resource_version: 9,
+    seq: 9,
+    owner_uid: null,
+    hash: null,
+    deleted: false,
+    presumed_deleted: false,
+    updated_at: new Date(),
     projection: JSON.stringify({ status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' } }),
   }))
   await test.db.insertInto('object').values(rows).execute()
   const jobs = rows.map(({ cluster, uid, namespace, name }) => ({
-    ...{ cluster, uid, namespace, name, controller: 'installation', job_id: 'j1', workflow_id: runOf(namespace) },
-    ...{ cause: 'first seen', attempt: 1, passes: 1, lookups: 0, started_at: new Date(), lookup_after: new Date() },
-    ...{ phase: 'Failed', outcome: 'Failed', finished_at: new Date() },
+    cluster,
+    uid,
+    namespace,
+    name,
+    controller: 'installation',
+    job_id: 'j1',
+    workflow_id: runOf(namespace),
+    cause: 'first seen',
+    attempt: 1,
+    passes: 1,
+    lookups: 0,
+    started_at: new Date(),
+    lookup_after: new Date(),
+    phase: 'Failed',
+    outcome: 'Failed',
+    finished_at: new Date(),
   }))
   await test.db.insertInto('job').values(jobs).execute()
 }

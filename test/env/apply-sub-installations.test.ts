@@ -17,13 +17,19 @@ const OWNER = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 const template = (name: string) => ({
-  ...{ name, blueprint: {}, imports: { data: [], targets: [] }, exports: { data: [], targets: [] } },
+  name,
+  blueprint: {},
+  imports: { data: [], targets: [] },
+  exports: { data: [], targets: [] },
 })
 
 function put(name: string, metadata: object = {}): KubeObject {
   const own = { name, namespace: 'n', uid: `uid-${name}`, generation: 1, creationTimestamp: '', ...metadata }
   return stage().api.put(`${ROOT}/${name}`, {
-    ...{ apiVersion: API, kind: 'Installation', metadata: own, spec: { blueprint: {} } },
+    apiVersion: API,
+    kind: 'Installation',
+    metadata: own,
+    spec: { blueprint: {} },
   })
 }
 

@@ -138,7 +138,8 @@ describe('the journal tells', () => {
     expect({ code, stderr }).toMatchObject({ code: 1 })
     expect(stderr).toContain('the journal has no Installation team-a/other in cluster local')
     expect(await pawl('trace', 'inst/shop', '--job', 'j9', '-n', 'team-a')).toMatchObject({
-      ...{ code: 1, stderr: "pawl: Installation team-a/shop has no job 'j9' in the journal, expected one of j1, j0\n" },
+      code: 1,
+      stderr: "pawl: Installation team-a/shop has no job 'j9' in the journal, expected one of j1, j0\n",
     })
   })
 })
@@ -232,8 +233,19 @@ interface Metadata {
 }
 
 const objectRow = (kind: string, uid: string, name: string, { namespace = 'team-a', ...metadata }: Metadata = {}) => ({
-  ...{ cluster: 'local', api_group: GROUP, kind, uid, namespace, name, resource_version: 9, seq: 9 },
-  ...{ owner_uid: null, hash: null, deleted: false, presumed_deleted: false, updated_at: at(5000) },
+  cluster: 'local',
+  api_group: GROUP,
+  kind,
+  uid,
+  namespace,
+  name,
+  resource_version: 9,
+  seq: 9,
+  owner_uid: null,
+  hash: null,
+  deleted: false,
+  presumed_deleted: false,
+  updated_at: at(5000),
   projection: JSON.stringify({
     metadata: { name, namespace, ...metadata },
     status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' },
@@ -244,10 +256,13 @@ const objectRow = (kind: string, uid: string, name: string, { namespace = 'team-
 function ring() {
   const item = (name: string, other: string) => ({
     ...objectRow('DeployItem', `ring-${name}`, `ring-${name}`),
-    ...{ namespace: 'team-c', owner_uid: 'e3' },
+    namespace: 'team-c',
+    owner_uid: 'e3',
     projection: JSON.stringify({
       metadata: {
-        ...{ name: `ring-${name}`, namespace: 'team-c', ...owned('Execution', 'ring', 'e3') },
+        name: `ring-${name}`,
+        namespace: 'team-c',
+        ...owned('Execution', 'ring', 'e3'),
         labels: { 'execution.landscaper.gardener.cloud/name': name },
         annotations: { 'execution.landscaper.gardener.cloud/dependsOn': other },
       },
@@ -280,12 +295,28 @@ async function fill(db: Kysely<Database>): Promise<void> {
   const ended = { phase: 'Failed', phases, outcome: 'Failed', last_error: error, finished_at: at(6000) }
   const run = { workflow_id: RUN, cluster: 'local', job_id: 'j1', namespace: 'team-a' }
   const job = {
-    ...{ ...run, ...ended, run_id: 'r1', controller: 'installation', uid: 'i1', name: 'shop' },
-    ...{ cause: 'operation reconcile', attempt: 0, passes: 4, lookups: 0, started_at: at(1000) },
+    ...run,
+    ...ended,
+    run_id: 'r1',
+    controller: 'installation',
+    uid: 'i1',
+    name: 'shop',
+    cause: 'operation reconcile',
+    attempt: 0,
+    passes: 4,
+    lookups: 0,
+    started_at: at(1000),
   }
   const before = {
-    ...{ ...job, workflow_id: FORMER_RUN, job_id: 'j0', phase: 'Succeeded', outcome: 'Succeeded', last_error: null },
-    ...{ phases: '[]', started_at: at(-9000), finished_at: at(-7000) },
+    ...job,
+    workflow_id: FORMER_RUN,
+    job_id: 'j0',
+    phase: 'Succeeded',
+    outcome: 'Succeeded',
+    last_error: null,
+    phases: '[]',
+    started_at: at(-9000),
+    finished_at: at(-7000),
   }
   // Another cluster may have objects of these uids.
   const elsewhere = { ...job, workflow_id: 'elsewhere', cluster: 'copy', job_id: 'j7', started_at: at(7000) }
@@ -298,8 +329,18 @@ async function fill(db: Kysely<Database>): Promise<void> {
     ])
     .execute()
   const wake = (uid: string, ms: number, namespace = 'team-b') => ({
-    ...{ controller: 'installation', uid, job_id: '', cluster: 'local', namespace, name: uid, seq: 1 },
-    ...{ due: at(ms), foreign_event: true, may_start: true, writer: null, cause: 'test' },
+    controller: 'installation',
+    uid,
+    job_id: '',
+    cluster: 'local',
+    namespace,
+    name: uid,
+    seq: 1,
+    due: at(ms),
+    foreign_event: true,
+    may_start: true,
+    writer: null,
+    cause: 'test',
   })
   await upsertWakes(db, [wake('i9', 0), wake('i2', 1), wake('i8', 0, 'team-c')], at(0))
   await events(db)
@@ -307,8 +348,17 @@ async function fill(db: Kysely<Database>): Promise<void> {
 
 async function events(db: Kysely<Database>): Promise<void> {
   const event = (ms: number, version: number, of: { kind: string; uid: string; name: string }, projection: object) => ({
-    ...{ at: at(ms), cluster: 'local', api_group: GROUP, namespace: 'team-a', resource_version: version, ...of },
-    ...{ type: 'MODIFIED' as const, source: 'watch' as const, writer: null, outcome: 'wake' as const, reason: null },
+    at: at(ms),
+    cluster: 'local',
+    api_group: GROUP,
+    namespace: 'team-a',
+    resource_version: version,
+    ...of,
+    type: 'MODIFIED' as const,
+    source: 'watch' as const,
+    writer: null,
+    outcome: 'wake' as const,
+    reason: null,
     projection: JSON.stringify(projection),
   })
   const shop = { kind: 'Installation', uid: 'i1', name: 'shop' }

@@ -14,8 +14,11 @@ import { createTestDatabase, type TestDatabase } from '../activities/journal/tes
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
 const configMaps: WatchedKind = {
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
-  ...{ projection: [annotation('stage')], hashed: [path('data')] },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  projection: [annotation('stage')],
+  hashed: [path('data')],
 }
 const NAMESPACE = 'bridge-live'
 
@@ -126,7 +129,8 @@ describe('following a kind of a real API server that falls silent', () => {
     kubeconfigAt((port) => (real = port))
     const proxy = await TcpProxy.to(real)
     const client = createKubeClient({
-      ...{ kubeconfig: kubeconfigAt(() => proxy.port), silence: { pingMs: 100, silentMs: 2000 } },
+      kubeconfig: kubeconfigAt(() => proxy.port),
+      silence: { pingMs: 100, silentMs: 2000 },
     })
     try {
       await running(

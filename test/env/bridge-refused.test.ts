@@ -36,7 +36,11 @@ describe('an event that PostgreSQL refuses', () => {
     server.objects = [event('a', 90), unjournalable('b', 91), event('c', 92)]
     const lines: string[] = []
     const reflector = createReflector(taskKind, {
-      ...{ cluster: 'c', kube: server.kube, db: test.db, owner: 'one', random: () => 0.5 },
+      cluster: 'c',
+      kube: server.kube,
+      db: test.db,
+      owner: 'one',
+      random: () => 0.5,
       journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
       settings: DEFAULT_SETTINGS,
       log: pino({ level: 'error' }, { write: (line) => lines.push(line) }),

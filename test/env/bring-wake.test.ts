@@ -42,7 +42,11 @@ function bringer({ client = new Client({ connection }), registry = builtIn } = {
   return new Bringer(
     { db: test.db, lax: test.db, client, log, now, inFlightRuns, registry },
     {
-      ...{ cluster: 'c', slots: 5, leaseMs: LEASE_MS, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+      cluster: 'c',
+      slots: 5,
+      leaseMs: LEASE_MS,
+      controllers: undefined,
+      workflowTaskTimeoutMs: 10_000,
       taskQueue: `none-${randomUUID()}`,
     },
     new FreshRuns({ inFlightRuns, begun: async () => await Promise.resolve([]) }),
@@ -70,8 +74,19 @@ async function know(kind: WatchedKind, options: TaskOptions): Promise<void> {
 
 async function wakeOf(uid: string, overrides: Partial<NewWake> = {}): Promise<Wake> {
   const wake = {
-    ...{ controller: 'deploy', uid, job_id: '', cluster: 'c', namespace: 'ns', name: `task-${uid}`, seq: 1 },
-    ...{ due: new Date(), foreign_event: true, may_start: true, writer: null, cause: 'test', ...overrides },
+    controller: 'deploy',
+    uid,
+    job_id: '',
+    cluster: 'c',
+    namespace: 'ns',
+    name: `task-${uid}`,
+    seq: 1,
+    due: new Date(),
+    foreign_event: true,
+    may_start: true,
+    writer: null,
+    cause: 'test',
+    ...overrides,
   }
   await upsertWakes(test.db, [wake], wake.due)
   return await test.db.selectFrom('wake').selectAll().where('uid', '=', uid).executeTakeFirstOrThrow()
@@ -221,8 +236,16 @@ describe('a run whose row is there before it is', () => {
     const owner = { uid, name: `task-${uid}`, kind: 'Execution', apiVersion: executionKind.apiVersion }
     await know(deployItemKind, { uid: child, version: 2, owner, status: { jobID: JOB } })
     await openJob(test.db, {
-      ...{ workflow_id: `execution/ns/e/${uid}/${JOB}`, run_id: null, controller: 'execution', uid, job_id: JOB },
-      ...{ cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date(Date.now() - LEASE_MS) },
+      workflow_id: `execution/ns/e/${uid}/${JOB}`,
+      run_id: null,
+      controller: 'execution',
+      uid,
+      job_id: JOB,
+      cluster: 'c',
+      namespace: 'ns',
+      name: 'e',
+      cause: 'test',
+      started_at: new Date(Date.now() - LEASE_MS),
     })
     await bringer().bring(await wakeOf(child))
     expect(await rows()).toMatchObject([{ outcome: 'lost' }])
@@ -233,8 +256,16 @@ describe('a run whose row is there before it is', () => {
     const { wake, workflowID } = await unfinished()
     const { controller, uid, namespace, name } = wake
     await openJob(test.db, {
-      ...{ workflow_id: `${workflowID}-former`, run_id: null, controller, uid, job_id: 'former', cluster: 'c' },
-      ...{ namespace, name, cause: 'test', started_at: new Date(Date.now() - LEASE_MS) },
+      workflow_id: `${workflowID}-former`,
+      run_id: null,
+      controller,
+      uid,
+      job_id: 'former',
+      cluster: 'c',
+      namespace,
+      name,
+      cause: 'test',
+      started_at: new Date(Date.now() - LEASE_MS),
     })
     await bringer().bring(wake)
     expect(await rows()).toMatchObject([{ workflow_id: `${workflowID}-former`, outcome: 'Superseded' }])

@@ -25,7 +25,8 @@ async function create({ apiVersion, plural, kind }: Kind, spec: object): Promise
   const body = { apiVersion, kind, metadata: { name: 'one' }, spec }
   return await kube
     .request('POST', resourcePath({ apiVersion, plural }, cluster.namespace), {
-      ...{ body, query: { dryRun: 'All', fieldValidation: 'Strict' } },
+      body,
+      query: { dryRun: 'All', fieldValidation: 'Strict' },
     })
     .then(() => 'taken', String)
 }

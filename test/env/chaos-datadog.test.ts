@@ -68,10 +68,7 @@ describe('metrics of a worker', () => {
       { value: '60000', type: 'ms', tags: [app, 'disruptionName:slow', 'namespace:shop'] },
     ])
     expect(told('chaos.controller.disruptions.count')).toEqual([
-      {
-        ...{ value: '1', type: 'c' },
-        tags: [app, 'disruptionName:slow', 'disruption_kind:dns-disruption', 'namespace:shop'],
-      },
+      { value: '1', type: 'c', tags: [app, 'disruptionName:slow', 'disruption_kind:dns-disruption', 'namespace:shop'] },
     ])
     expect(told('chaos.cron.controller.schedule.paused')).toEqual([
       { value: '1', type: 'c', tags: [app, 'disruptionCronName:slow', 'namespace:shop'] },
@@ -93,7 +90,9 @@ describe('metrics of a worker', () => {
     await close()
     expect(told('chaos.controller.pods.gauge')[0]).toEqual({ value: '7', type: 'g', tags: ['app:chaos-controller'] })
     expect(told('chaos.controller.disruption.ongoing_duration')[0]).toEqual({
-      ...{ value: '90000', type: 'ms', tags: ['app:chaos-controller', 'disruptionName:slow', 'namespace:shop'] },
+      value: '90000',
+      type: 'ms',
+      tags: ['app:chaos-controller', 'disruptionName:slow', 'namespace:shop'],
     })
   })
 
@@ -154,8 +153,12 @@ describe('a process of the injector', () => {
     const deadline = until === undefined ? ['--deadline', '2020-01-01T00:00:00Z'] : []
     const child = spawn(process.execPath, [modulePath('pawl.js'), 'injector', ...args, ...deadline], {
       env: childEnvironment({
-        ...{ CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready'), CHAOS_INJECTOR_STATE: join(folder, 'state') },
-        ...{ LOG_LEVEL: 'debug', STATSD_URL: undefined, DD_AGENT_HOST: undefined, ...env },
+        CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready'),
+        CHAOS_INJECTOR_STATE: join(folder, 'state'),
+        LOG_LEVEL: 'debug',
+        STATSD_URL: undefined,
+        DD_AGENT_HOST: undefined,
+        ...env,
       }),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -31,7 +31,8 @@ describe('a chaos pod on a node without kubelet', () => {
     const running = await until(RUNNING)
     expect(running.startTime).toBeDefined()
     expect(running).toMatchObject({
-      ...{ hostIP: '127.0.0.1', podIP: '127.0.0.1' },
+      hostIP: '127.0.0.1',
+      podIP: '127.0.0.1',
       containerStatuses: [{ name: 'injector', started: true, ready: true, state: { running: {} } }],
     })
     await removePod()

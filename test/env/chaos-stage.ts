@@ -145,7 +145,9 @@ export class ChaosStage {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        ...{ CHAOS_INJECTOR_STATE: this.state, CHAOS_INJECTOR_READINESS_FILE: readinessFile, LOG_LEVEL: 'debug' },
+        CHAOS_INJECTOR_STATE: this.state,
+        CHAOS_INJECTOR_READINESS_FILE: readinessFile,
+        LOG_LEVEL: 'debug',
         CHAOS_INJECTOR_MOUNT_CGROUP: GROUPS,
         ...env,
       },

@@ -39,12 +39,10 @@ vi.stubEnv('STATSD_URL', agent.url)
 const CONFIG = {
   cloudProviders: { aws: { ipRangesURL: lists.url('aws') }, gcp: { enabled: false } },
   controller: {
-    ...{
-      minimumCronFrequency: '20m',
-      defaultDuration: '5m',
-      maxDuration: '2h',
-      disabledDisruptions: ['disk-pressure'],
-    },
+    minimumCronFrequency: '20m',
+    defaultDuration: '5m',
+    maxDuration: '2h',
+    disabledDisruptions: ['disk-pressure'],
     safeMode: { environment: 'test', permittedUserGroups: ['ops', 'system:masters'], clusterThreshold: 100 },
   },
   handler: { enabled: true, image: 'handler:1', maxTimeout: '10m' },
@@ -268,7 +266,9 @@ describe('a DisruptionCron', () => {
   it('leaves a pause as long as operators want, has their tolerance, and is of a group that may', async () => {
     const cron = (schedule: string) =>
       written({
-        ...{ apiVersion: CHAOS, kind: 'DisruptionCron', metadata: { name: 'often', annotations: ENVIRONMENT } },
+        apiVersion: CHAOS,
+        kind: 'DisruptionCron',
+        metadata: { name: 'often', annotations: ENVIRONMENT },
         spec: cronSpec({ schedule }),
       })
     await expect(alice('apply', '-f', cron('*/15 * * * *'))).rejects.toThrow('spec.schedule')
@@ -299,7 +299,9 @@ describe('a pod', () => {
     }
     const [handler, ...others] = await made('waits', { labels, annotations })
     expect(handler).toMatchObject({
-      ...{ name: 'chaos-handler', image: 'handler:1', args: ['--timeout', '5m0s', '--succeed-on-timeout'] },
+      name: 'chaos-handler',
+      image: 'handler:1',
+      args: ['--timeout', '5m0s', '--succeed-on-timeout'],
       resources: { limits: { cpu: '100m', memory: '100Mi' }, requests: { cpu: '100m', memory: '100Mi' } },
     })
     expect(others.map(({ name }) => name)).toEqual(['own'])
@@ -388,6 +390,7 @@ async function run(name: string, namespace = NAME, labels: object = { app: 'demo
   // Without the namespace's account pods are refused.
   await vi.waitFor(async () => await stage.cluster.kube.request<KubeObject>('POST', pods, { body }), PATIENT)
   await stage.cluster.kube.request('PATCH', `${pods}/${name}/status`, {
-    ...{ body: { status: { phase: 'Running' } }, contentType: 'application/merge-patch+json' },
+    body: { status: { phase: 'Running' } },
+    contentType: 'application/merge-patch+json',
   })
 }

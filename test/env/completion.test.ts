@@ -34,15 +34,20 @@ let dir: string
 beforeAll(async () => {
   test = await createTestDatabase(inject('servers').databaseUrl)
   const row = {
-    ...{
-      cluster: 'local',
-      api_group: 'landscaper.gardener.cloud',
-      kind: 'Installation',
-      uid: 'u',
-      namespace: 'team-a',
-    },
-    ...{ name: 'shop', resource_version: 9, seq: 9, owner_uid: null, hash: null, deleted: false },
-    ...{ presumed_deleted: false, updated_at: new Date(), projection: '{}' },
+    cluster: 'local',
+    api_group: 'landscaper.gardener.cloud',
+    kind: 'Installation',
+    uid: 'u',
+    namespace: 'team-a',
+    name: 'shop',
+    resource_version: 9,
+    seq: 9,
+    owner_uid: null,
+    hash: null,
+    deleted: false,
+    presumed_deleted: false,
+    updated_at: new Date(),
+    projection: '{}',
   }
   await test.db.insertInto('object').values(row).execute()
   dir = await mkdtemp(join(tmpdir(), 'pawl-completion-'))
@@ -90,7 +95,9 @@ describe.skipIf(missingFish !== undefined)(`fish${because(missingFish)}`, () => 
     const asks = LINES.map(([line]) => `complete -C '${line}'`)
     const words = [`source ${dir}/pawl.fish`, ...asks].join('\n')
     const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', words], {
-      ...{ cwd: join(dir, 'home'), env: environment(), encoding: 'utf8' },
+      cwd: join(dir, 'home'),
+      env: environment(),
+      encoding: 'utf8',
     })
     const wanted = LINES.map(([, line]) => line.trimEnd().split(' ').at(-1))
     expect({ stderr, words: stdout.trimEnd().split('\n') }).toEqual({ stderr: '', words: wanted })

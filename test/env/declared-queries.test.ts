@@ -172,7 +172,10 @@ async function observe(target: LsObject, kind: Kind, declared: Readonly<Record<s
 const byOf = (controller: string) => ({ workflowID: `${controller}/uid`, runID: 'run', pass: 1 })
 
 const subjectOf = ({ metadata: { uid = '', name } }: LsObject, { kind }: Kind): Subject => ({
-  ...{ kind, uid, namespace: cluster.namespace, name },
+  kind,
+  uid,
+  namespace: cluster.namespace,
+  name,
 })
 
 const versionOf = ({ metadata: { uid = '', resourceVersion = '' } }: LsObject) => `${uid} ${resourceVersion}`
@@ -201,7 +204,11 @@ async function family(more = 0): Promise<LsObject> {
 }
 
 const ownerOf = ({ metadata: { uid = '', name }, ...object }: LsObject, controller = true): OwnerReference => ({
-  ...{ apiVersion: API, kind: String(object['kind']), uid, name, controller },
+  apiVersion: API,
+  kind: String(object['kind']),
+  uid,
+  name,
+  controller,
 })
 
 interface ItemOptions {

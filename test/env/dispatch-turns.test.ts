@@ -36,12 +36,25 @@ let running: Promise<void>
 function start(registry = builtIn, idleMs = 50): void {
   dispatcher = new Dispatcher(
     {
-      ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, inFlightRuns, registry },
-      ...{ log: createLogger('test', 'silent'), report: () => undefined },
+      db: test.db,
+      lax: test.db,
+      client: new Client({ connection }),
+      now,
+      inFlightRuns,
+      registry,
+      log: createLogger('test', 'silent'),
+      report: () => undefined,
     },
     {
-      ...{ owner: 'd', cluster: 'c', slots: SLOTS, leaseMs: 10_000, idleMs, takenUpMs: 600_000 },
-      ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+      owner: 'd',
+      cluster: 'c',
+      slots: SLOTS,
+      leaseMs: 10_000,
+      idleMs,
+      takenUpMs: 600_000,
+      taskQueue: `none-${randomUUID()}`,
+      controllers: undefined,
+      workflowTaskTimeoutMs: 10_000,
     },
   )
   running = dispatcher.run()
@@ -69,8 +82,18 @@ async function ask(namespace: string, count: number, controller = 'deploy'): Pro
     { ...deps, route: () => ({ ignored: 'set-up' }) },
   )
   const wakes = items.map(({ uid }) => ({
-    ...{ controller, uid, job_id: '', cluster: 'c', namespace, name: `task-${uid}`, seq: 1, due: now() },
-    ...{ foreign_event: true, may_start: true, writer: null, cause: 'test' },
+    controller,
+    uid,
+    job_id: '',
+    cluster: 'c',
+    namespace,
+    name: `task-${uid}`,
+    seq: 1,
+    due: now(),
+    foreign_event: true,
+    may_start: true,
+    writer: null,
+    cause: 'test',
   }))
   await upsertWakes(test.db, wakes, now())
 }
@@ -139,8 +162,18 @@ describe('runs that are woken', () => {
 
     const jobs = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
     const wakes = jobs.map(({ uid, job_id, name }) => ({
-      ...{ controller: 'deploy', uid, job_id, cluster: 'c', namespace: 'crowd', name, seq: 2, due: now() },
-      ...{ foreign_event: true, may_start: false, writer: null, cause: 'test' },
+      controller: 'deploy',
+      uid,
+      job_id,
+      cluster: 'c',
+      namespace: 'crowd',
+      name,
+      seq: 2,
+      due: now(),
+      foreign_event: true,
+      may_start: false,
+      writer: null,
+      cause: 'test',
     }))
     await upsertWakes(test.db, wakes, now())
     dispatcher.nudge()
@@ -168,8 +201,18 @@ describe('runs that are woken, beside wakes of runs that are at work', () => {
     await untilLeft(0)
     // Of one run, which is woken once, and of objects that lead to nothing; more than there are slots.
     const wake = (uid: string, name: string) => ({
-      ...{ controller: 'deploy', uid, job_id: uid === open!.uid ? open!.job_id : '', cluster: 'c', namespace: 'crowd' },
-      ...{ name, seq: 2, due: now(), foreign_event: true, may_start: false, writer: null, cause: 'test' },
+      controller: 'deploy',
+      uid,
+      job_id: uid === open!.uid ? open!.job_id : '',
+      cluster: 'c',
+      namespace: 'crowd',
+      name,
+      seq: 2,
+      due: now(),
+      foreign_event: true,
+      may_start: false,
+      writer: null,
+      cause: 'test',
     })
     const gone = Array.from({ length: 3 * SLOTS }, (_, index) => wake(`gone-${index}`, `gone-${index}`))
     await upsertWakes(test.db, [wake(open!.uid, open!.name), ...gone], now())

@@ -50,8 +50,19 @@ async function listExecutions(): Promise<void> {
 
 async function wakeOf(overrides: Partial<NewWake> = {}): Promise<Wake> {
   const wake = {
-    ...{ controller: 'deploy', uid: 'a', job_id: '', cluster: 'c', namespace: 'ns', name: 'task-a', seq: 1 },
-    ...{ due: new Date(), foreign_event: true, may_start: true, writer: null, cause: 'test', ...overrides },
+    controller: 'deploy',
+    uid: 'a',
+    job_id: '',
+    cluster: 'c',
+    namespace: 'ns',
+    name: 'task-a',
+    seq: 1,
+    due: new Date(),
+    foreign_event: true,
+    may_start: true,
+    writer: null,
+    cause: 'test',
+    ...overrides,
   }
   await upsertWakes(test.db, [wake], wake.due)
   return await test.db.selectFrom('wake').selectAll().where('uid', '=', wake.uid).executeTakeFirstOrThrow()
@@ -188,13 +199,17 @@ describe('the dispatcher', () => {
   ): Promise<void> => {
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
+      { db: test.db, lax: test.db, client, log, now, inFlightRuns, registry, report },
       {
-        ...{ db: test.db, lax: test.db, client, log, now, inFlightRuns, registry },
-        report,
-      },
-      {
-        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
-        ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+        owner: 'd',
+        cluster: 'c',
+        slots: 5,
+        leaseMs: 5000,
+        idleMs: 50,
+        takenUpMs: 1000,
+        taskQueue: `none-${randomUUID()}`,
+        controllers: undefined,
+        workflowTaskTimeoutMs: 10_000,
       },
     )
     const running = dispatcher.run()
@@ -346,7 +361,8 @@ describe('the dispatcher', () => {
     }) as typeof start
     const row = async () => await findOpenJob(test.db, 'deploy', uid)
     await dispatch(async () => (await row()) !== undefined && (await isQuiet()), undefined, {
-      ...{ client, now: () => new Date(Date.now() + stoppedMs) },
+      client,
+      now: () => new Date(Date.now() + stoppedMs),
     })
     // It was found running, by the next try.
     const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`

@@ -100,7 +100,8 @@ const servicePort = fc.record(
 const service = fc.record(
   {
     ports: fc.uniqueArray(servicePort, {
-      ...{ minLength: 1, maxLength: 2 },
+      minLength: 1,
+      maxLength: 2,
       comparator: (one, other) => one.name === other.name || one.port === other.port,
     }),
     selector: tagMap,

@@ -74,15 +74,22 @@ function input(objects: readonly KubeObject[]) {
     jobID: JOB,
     version: api.objects.get(EXECUTION)?.metadata.resourceVersion ?? '',
     items: objects.map(({ metadata, status }) => ({
-      ...{ uid: metadata.uid ?? '', name: metadata.name, version: metadata.resourceVersion ?? '', finalizers: ['x'] },
+      uid: metadata.uid ?? '',
+      name: metadata.name,
+      version: metadata.resourceVersion ?? '',
+      finalizers: ['x'],
       jobID: (status as { jobID?: string }).jobID,
     })),
   }
 }
 
 const ERROR = {
-  ...{ operation: 'InterruptOperation', reason: 'InterruptOperation', message: 'operation was interrupted', codes: [] },
-  ...{ lastTransitionTime: NOW, lastUpdateTime: NOW },
+  operation: 'InterruptOperation',
+  reason: 'InterruptOperation',
+  message: 'operation was interrupted',
+  codes: [],
+  lastTransitionTime: NOW,
+  lastUpdateTime: NOW,
 }
 
 /** The interrupt stands on the Execution. */
@@ -113,7 +120,9 @@ describe('an interrupt', () => {
       transitionTimes: { finishedTime: NOW },
     })
     expect(statusOf('taken')).toMatchObject({
-      ...{ ...end, lastErrors: [ERROR, ERROR], firstError: ERROR },
+      ...end,
+      lastErrors: [ERROR, ERROR],
+      firstError: ERROR,
       transitionTimes: { initTime: LONG_AGO, finishedTime: NOW },
     })
     expect(statusOf('gone')).toMatchObject({ ...end, phase: 'DeleteFailed' })
@@ -188,9 +197,12 @@ describe('an item that waits for its deployer', () => {
   it('is ended when it has waited too long', async () => {
     await act.endUnclaimedItems(input([put('late', TRIGGERED)]))
     expect(statusOf('late')).toMatchObject({
-      ...{ jobIDFinished: JOB, phase: 'Failed' },
+      jobIDFinished: JOB,
+      phase: 'Failed',
       lastError: {
-        ...{ operation: 'WaitingForPickup', reason: 'PickupTimeout', codes: ['ERR_TIMEOUT'] },
+        operation: 'WaitingForPickup',
+        reason: 'PickupTimeout',
+        codes: ['ERR_TIMEOUT'],
         message:
           'deploy item late (item late): no deployer of type example.org/foreign has taken it up for 10s; ' +
           "expected one within 2s, the worker's --pickup-timeout",
@@ -215,7 +227,9 @@ describe('an item that waits for its deployer', () => {
       'was taken up within the second of its trigger',
       {
         ...TRIGGERED,
-        ...{ jobIDGenerationTime: '2029-12-31T23:59:50.9Z', lastReconcileTime: LONG_AGO, phase: 'Progressing' },
+        jobIDGenerationTime: '2029-12-31T23:59:50.9Z',
+        lastReconcileTime: LONG_AGO,
+        phase: 'Progressing',
       },
       {},
     ],

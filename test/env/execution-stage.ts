@@ -17,19 +17,27 @@ export const WRITER: Writer = {
 }
 
 export const JOB: NewJob = {
-  ...{
-    workflow_id: WRITER.workflowID,
-    run_id: WRITER.runID,
-    controller: 'execution',
-    cluster: 'local',
-    uid: 'uid-exec',
-  },
-  ...{ job_id: 'job', namespace: 'n', name: 'exec', cause: 'test', started_at: new Date('2030-01-01T00:00:00Z') },
+  workflow_id: WRITER.workflowID,
+  run_id: WRITER.runID,
+  controller: 'execution',
+  cluster: 'local',
+  uid: 'uid-exec',
+  job_id: 'job',
+  namespace: 'n',
+  name: 'exec',
+  cause: 'test',
+  started_at: new Date('2030-01-01T00:00:00Z'),
 }
 
 export const SETTLE: SettleInput = {
-  ...{ workflowID: WRITER.workflowID, runID: 'run', jobID: 'job', pass: 1, change: undefined, againMs: undefined },
-  ...{ attempt: 0, fault: undefined },
+  workflowID: WRITER.workflowID,
+  runID: 'run',
+  jobID: 'job',
+  pass: 1,
+  change: undefined,
+  againMs: undefined,
+  attempt: 0,
+  fault: undefined,
   subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
   cause: 'test',
 }
@@ -38,7 +46,10 @@ export const at = { watched: executionKind, namespace: 'n', name: 'exec' }
 export const phase = (phase: string) => ({ status: { phase } })
 
 export const execution = (status: object = {}, metadata: object = {}): KubeObject => ({
-  ...{ apiVersion: executionKind.apiVersion, kind: 'Execution', spec: {}, status },
+  apiVersion: executionKind.apiVersion,
+  kind: 'Execution',
+  spec: {},
+  status,
   metadata: { name: 'exec', namespace: 'n', uid: 'uid-exec', generation: 1, ...metadata },
 })
 

@@ -75,14 +75,12 @@ async function openRun() {
   const handle = await client.workflow.start('execution', { workflowId, taskQueue, args: [] })
   const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date(Date.now() - 600_000) }
   await openJob(test.db, {
-    ...{
-      ...at,
-      workflow_id: workflowId,
-      run_id: handle.firstExecutionRunId,
-      controller: 'execution',
-      uid,
-      job_id: JOB,
-    },
+    ...at,
+    workflow_id: workflowId,
+    run_id: handle.firstExecutionRunId,
+    controller: 'execution',
+    uid,
+    job_id: JOB,
   })
   return handle
 }
@@ -91,7 +89,9 @@ async function openRun() {
 async function failTask(times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     const { taskToken } = await client.workflowService.pollWorkflowTaskQueue({
-      ...{ namespace: 'default', taskQueue: { name: taskQueue }, identity: 'a worker' },
+      namespace: 'default',
+      taskQueue: { name: taskQueue },
+      identity: 'a worker',
     })
     await client.workflowService.respondWorkflowTaskFailed({ namespace: 'default', taskToken })
   }

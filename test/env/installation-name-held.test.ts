@@ -44,7 +44,10 @@ beforeEach(() => {
 
 const apply = async () =>
   await applyChildrenActivities(landscaperDeps(stage().deps, { templates })).applyChildren({
-    ...{ by: BY, subject: SUBJECT, jobID: 'job', generation: 1 },
+    by: BY,
+    subject: SUBJECT,
+    jobID: 'job',
+    generation: 1,
   })
 const waits = async () =>
   await stage().database.db.selectFrom('subscription').select(['uid', 'job_id', 'kind', 'namespace', 'name']).execute()

@@ -78,7 +78,11 @@ describe('an installation that asks for a job', () => {
 
 describe('an installation that the run was started for', () => {
   const asked = (version: string | undefined, more: Partial<AskingTarget> = {}): AskingTarget => ({
-    ...{ version: version ?? '', generation: 1, deleting: false, jobID: 'before', ...more },
+    version: version ?? '',
+    generation: 1,
+    deleting: false,
+    jobID: 'before',
+    ...more,
   })
   // Of Executions the journal of this test knows none, and not that it knows all.
   const reads = () => stage().api.requests.filter((request) => request.startsWith('GET installations'))

@@ -64,7 +64,8 @@ class ItemStage {
   /** Puts the item as it is given, whatever was there. */
   item = (spec: object = {}, status: object = {}, metadata: object = {}): KubeObject =>
     this.api.put(PATH, {
-      ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem' },
+      apiVersion: deployItemKind.apiVersion,
+      kind: 'DeployItem',
       metadata: { name: 'a', namespace: 'n', uid: 'uid-a', generation: 1, finalizers: [FINALIZER], ...metadata },
       spec: { type: TYPE, target: { name: 'here' }, config: {}, ...spec },
       status: { jobID: 'job', ...status },
@@ -100,8 +101,14 @@ class ItemStage {
     const acts = { install: this.#answer('install'), check: this.#answer('check') }
     return [
       {
-        ...{ type: TYPE, name: 'test', pace: 'long', needsTarget: this.needsTarget, intend, parse: () => undefined },
-        ...{ ...acts, uninstall: this.#answer('uninstall') },
+        type: TYPE,
+        name: 'test',
+        pace: 'long',
+        needsTarget: this.needsTarget,
+        intend,
+        parse: () => undefined,
+        ...acts,
+        uninstall: this.#answer('uninstall'),
       },
     ]
   }
@@ -147,10 +154,14 @@ export async function failureOf(run: Promise<unknown>): Promise<ApplicationFailu
 }
 
 export const waiting: DeployStep = {
-  ...{ result: 'waiting', checkpoint: 'deployer: during readiness check - x', waitingFor: 'Deployment n/x: 0 of 1' },
+  result: 'waiting',
+  checkpoint: 'deployer: during readiness check - x',
+  waitingFor: 'Deployment n/x: 0 of 1',
   providerStatus: PROVIDER,
 }
 
 export const failed = (codes: readonly string[] = [], message = 'it did not work'): DeployStep => ({
-  ...{ result: 'failed', error: new DeployError('Apply', 'Broken', message, codes), providerStatus: PROVIDER },
+  result: 'failed',
+  error: new DeployError('Apply', 'Broken', message, codes),
+  providerStatus: PROVIDER,
 })

@@ -42,24 +42,37 @@ async function job(given: Given = {}): Promise<string> {
   await db
     .insertInto('object')
     .values({
-      ...{ ...place, api_group: 'landscaper.gardener.cloud', kind: 'Installation', resource_version: 1, seq: 1 },
-      ...{
-        owner_uid: owner,
-        hash: null,
-        deleted: false,
-        presumed_deleted: false,
-        updated_at: ago(0),
-        projection: '{}',
-      },
+      ...place,
+      api_group: 'landscaper.gardener.cloud',
+      kind: 'Installation',
+      resource_version: 1,
+      seq: 1,
+      owner_uid: owner,
+      hash: null,
+      deleted: false,
+      presumed_deleted: false,
+      updated_at: ago(0),
+      projection: '{}',
     })
     .execute()
   await db
     .insertInto('job')
     .values({
-      ...{ ...place, workflow_id: `installation/${uid}/j1`, run_id: 'r', controller: 'installation', job_id: 'j1' },
-      ...{ cause: 'edited', phase: 'Progressing', outcome, attempt: 0, passes: 1, lookups: 0, last_error: null },
+      ...place,
+      workflow_id: `installation/${uid}/j1`,
+      run_id: 'r',
+      controller: 'installation',
+      job_id: 'j1',
+      cause: 'edited',
+      phase: 'Progressing',
+      outcome,
+      attempt: 0,
+      passes: 1,
+      lookups: 0,
+      last_error: null,
       phases: JSON.stringify([{ phase: 'Progressing', at: ago(phaseMs).toISOString() }]),
-      ...{ started_at: ago(startedMs), finished_at: finishedMs === undefined ? null : ago(finishedMs) },
+      started_at: ago(startedMs),
+      finished_at: finishedMs === undefined ? null : ago(finishedMs),
     })
     .execute()
   return uid

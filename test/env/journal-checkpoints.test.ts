@@ -78,12 +78,16 @@ describe('journaling with a checkpoint', () => {
 
   it('gives the lease to one of two owners, and to the other when it lapses', async () => {
     expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
-      ...{ resourceVersion: undefined, epoch: 0, timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string },
+      resourceVersion: undefined,
+      epoch: 0,
+      timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string,
     })
     expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toBeUndefined()
     await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: -1 })
     expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toEqual({
-      ...{ resourceVersion: undefined, epoch: 0, timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string },
+      resourceVersion: undefined,
+      epoch: 0,
+      timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string,
     })
   })
 })

@@ -31,7 +31,9 @@ describe('pawl journal export', { timeout: 120_000 }, () => {
       stderr: 'pawl: the history is not in the file: Temporal has it no more, or nobody said where it is\n',
     })
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ format: 'pawl.job/1', workflowId: RUN, jobID: 'j1' },
+      format: 'pawl.job/1',
+      workflowId: RUN,
+      jobID: 'j1',
       journal: {
         job: { workflow_id: RUN, outcome: null },
         writes: [{ workflow_id: RUN, step: 'settle' }],
@@ -70,15 +72,18 @@ describe('pawl journal verify', { timeout: 120_000 }, () => {
       journal.db,
       [
         {
-          ...{ controller: 'installation', uid: 'i1', job_id: '', cluster: 'local', namespace: 'team-a', name: 'shop' },
-          ...{
-            seq: 1_000_000_000,
-            due: ago(DAY_MS),
-            foreign_event: true,
-            may_start: true,
-            writer: null,
-            cause: 'test',
-          },
+          controller: 'installation',
+          uid: 'i1',
+          job_id: '',
+          cluster: 'local',
+          namespace: 'team-a',
+          name: 'shop',
+          seq: 1_000_000_000,
+          due: ago(DAY_MS),
+          foreign_event: true,
+          may_start: true,
+          writer: null,
+          cause: 'test',
         },
       ],
       new Date(),
@@ -140,7 +145,8 @@ describe('pawl journal prune', { timeout: 120_000 }, () => {
     expect(done).toMatchObject({ code: 0, stdout: 'events of no day: 1 rows went\njob: 1 rows went\n' })
     expect(await versions()).toEqual([4])
     expect(await pawl('prune', '--keep', '7d')).toMatchObject({
-      ...{ code: 0, stdout: expect.stringMatching(/^nothing that was over before /) as string },
+      code: 0,
+      stdout: expect.stringMatching(/^nothing that was over before /) as string,
     })
     expect((await pawl('prune')).stderr).toBe('pawl: found neither, expected --before or --keep\n')
     expect((await pawl('prune', '--before', 'soon')).code).toBe(2)
@@ -162,9 +168,20 @@ async function shop(): Promise<void> {
   await journal.db
     .insertInto('object')
     .values({
-      ...{ cluster: 'local', api_group: GROUP, kind: 'Installation', uid: 'i1', namespace: 'team-a', name: 'shop' },
-      ...{ resource_version: 5, seq: 1, owner_uid: null, hash: null, deleted: false, presumed_deleted: false },
-      ...{ projection, updated_at: ago(1_800_000) },
+      cluster: 'local',
+      api_group: GROUP,
+      kind: 'Installation',
+      uid: 'i1',
+      namespace: 'team-a',
+      name: 'shop',
+      resource_version: 5,
+      seq: 1,
+      owner_uid: null,
+      hash: null,
+      deleted: false,
+      presumed_deleted: false,
+      projection,
+      updated_at: ago(1_800_000),
     })
     .execute()
   await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
@@ -183,16 +200,19 @@ async function eventAt(ms: number, { uid, version, type = 'MODIFIED' }: Told): P
   await journal.db
     .insertInto('watch_event')
     .values({
-      ...{
-        at: ago(ms),
-        cluster: 'local',
-        api_group: GROUP,
-        kind: 'Installation',
-        uid,
-        namespace: 'team-a',
-        name: 'shop',
-      },
-      ...{ resource_version: version, type, source: 'watch', writer: null, outcome: 'wake', reason: null },
+      at: ago(ms),
+      cluster: 'local',
+      api_group: GROUP,
+      kind: 'Installation',
+      uid,
+      namespace: 'team-a',
+      name: 'shop',
+      resource_version: version,
+      type,
+      source: 'watch',
+      writer: null,
+      outcome: 'wake',
+      reason: null,
       projection: JSON.stringify({ metadata: {} }),
     })
     .execute()

@@ -12,8 +12,16 @@ const test = useJournal(inject('servers').databaseUrl)
 describe('a process that is stopped in the middle of a transaction', () => {
   it('loses the rows it holds, and learns of it when it goes on', async () => {
     await openJob(test.db, {
-      ...{ workflow_id: 'task/u1/j1', run_id: 'r', controller: 'task', cluster: 'c', uid: 'u1', job_id: 'j1' },
-      ...{ namespace: 'ns', name: 'n', cause: 'test', started_at: new Date() },
+      workflow_id: 'task/u1/j1',
+      run_id: 'r',
+      controller: 'task',
+      cluster: 'c',
+      uid: 'u1',
+      job_id: 'j1',
+      namespace: 'ns',
+      name: 'n',
+      cause: 'test',
+      started_at: new Date(),
     })
     const stopped = openDatabase(test.url, 1, { idleTransactionMs: 200 })
     const phaseBy = (phase: string) => sql`update job set phase = ${phase} where workflow_id = 'task/u1/j1'`

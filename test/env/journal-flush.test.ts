@@ -27,7 +27,8 @@ describe('what a run has written', () => {
     createGroupedJournal({ db: test.db, lax: test.db, report: unexpected }, 'c', { ...deps, route })
   const tell = (options: TaskOptions, finished: readonly NewAction[] = []) =>
     journal.finish({
-      ...{ writer: WRITER, tree: ['u1'] },
+      writer: WRITER,
+      tree: ['u1'],
       events: [{ event: seen('MODIFIED', options), conflicted: false }],
       finished: finished.map((action) => ({ ...action, resource_version: 1, error: null, finished_at: NOW })),
     })

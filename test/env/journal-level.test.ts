@@ -23,8 +23,16 @@ const subject = { controller: 'shop', cluster: 'c', uid: 'u1', namespace: 'ns', 
 const modes = { ...deps.modes, shop: 'level' } as const
 const ignored = { ...deps, modes, route: () => ({ ignored: 'not routed' }) }
 const run = {
-  ...{ workflow_id: 'shop/u1', run_id: 'r1', controller: 'shop', cluster: 'c', uid: 'u1', job_id: '' },
-  ...{ namespace: 'ns', name: 'shop', cause: 'test', started_at: NOW },
+  workflow_id: 'shop/u1',
+  run_id: 'r1',
+  controller: 'shop',
+  cluster: 'c',
+  uid: 'u1',
+  job_id: '',
+  namespace: 'ns',
+  name: 'shop',
+  cause: 'test',
+  started_at: NOW,
 }
 const ended = { ...run, mode: 'level' } as const
 const watch = { cluster: 'c', source: 'watch' } as const

@@ -15,10 +15,7 @@ const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
 describe('routes to others than the object itself', () => {
-  const waits = {
-    ...{ controller: 'task', uid: 's1', job_id: 'j1' },
-    ...{ cluster: 'c', ...TASK, namespace: 'ns', name: 'task-u1' },
-  }
+  const waits = { controller: 'task', uid: 's1', job_id: 'j1', cluster: 'c', ...TASK, namespace: 'ns', name: 'task-u1' }
 
   it('wakes every living dependent of an owner', async () => {
     const owner = { uid: 'u1', kind: 'Task' }

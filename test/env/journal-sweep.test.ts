@@ -58,7 +58,9 @@ describe('the sweep', () => {
     )
   }
   const own: SweptController = {
-    ...{ name: 'task', target: taskKind, wantedRun: taskRun },
+    name: 'task',
+    target: taskKind,
+    wantedRun: taskRun,
     triggers: [{ at: annotation(OPERATION) }, { at: annotation(IF_CHANGED), when: 'edited' }],
   }
   const sweep = async (...controllers: readonly SweptController[]) => {
@@ -156,7 +158,10 @@ describe('the sweep', () => {
       { uid: 'x', version: 1, status: { jobID: 'j1' } },
       { uid: 'y', version: 2, status: { jobID: 'j1', jobIDFinished: 'j1' } },
       ...['x', 'y'].map((uid, index) => ({
-        ...{ uid: `of-${uid}`, version: 3 + index, status: { jobID: 'j1' }, owner: { uid, kind: 'Task' } },
+        uid: `of-${uid}`,
+        version: 3 + index,
+        status: { jobID: 'j1' },
+        owner: { uid, kind: 'Task' },
       })),
     )
     await openJob(test.db, job({ uid: 'x', workflow_id: 'task/x/j1' }))

@@ -97,8 +97,16 @@ describe('the partitions of events', () => {
   }
   const openTask = async (uid: string, started: Date) =>
     await openJob(test.db, {
-      ...{ workflow_id: `task/${uid}`, run_id: null, controller: 'task', cluster: 'c', uid, job_id: 'j' },
-      ...{ namespace: 'ns', name: '', cause: '', started_at: started },
+      workflow_id: `task/${uid}`,
+      run_id: null,
+      controller: 'task',
+      cluster: 'c',
+      uid,
+      job_id: 'j',
+      namespace: 'ns',
+      name: '',
+      cause: '',
+      started_at: started,
     })
 
   it('are dropped when they were over before the retention and nothing needs them', async () => {

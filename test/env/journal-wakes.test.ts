@@ -20,8 +20,19 @@ import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
 const wake = (overrides: Partial<NewWake> = {}): NewWake => ({
-  ...{ controller: 'task', uid: 'u1', job_id: '', cluster: 'c', namespace: 'ns', name: 'n', seq: 1, due: NOW },
-  ...{ foreign_event: false, may_start: false, writer: null, cause: 'test', ...overrides },
+  controller: 'task',
+  uid: 'u1',
+  job_id: '',
+  cluster: 'c',
+  namespace: 'ns',
+  name: 'n',
+  seq: 1,
+  due: NOW,
+  foreign_event: false,
+  may_start: false,
+  writer: null,
+  cause: 'test',
+  ...overrides,
 })
 const upsert = async (overrides: Partial<NewWake> = {}) => await upsertWakes(test.db, [wake(overrides)], NOW)
 const claim = async (now: Date = NOW, owner = 'd1', limit = 10) =>

@@ -201,7 +201,12 @@ describe('an object whose owner in its own namespace is of a kind that hosts not
   const item: Told = [
     deployItemKind,
     {
-      ...{ uid: 'odd', name: 'odd', namespace: VICTIM, version: 5, status: RUNNING, ...OF_INSTALLATION },
+      uid: 'odd',
+      name: 'odd',
+      namespace: VICTIM,
+      version: 5,
+      status: RUNNING,
+      ...OF_INSTALLATION,
       spec: { type: 'landscaper.gardener.cloud/mock' },
     },
   ]

@@ -9,8 +9,17 @@ import { crdDocument } from '../../worker/gen/crd.ts'
 
 const GROUP = 'kind.test.pawl.dev'
 const gate = defineKind({
-  ...{ group: GROUP, version: 'v1', kind: 'Gate', plural: 'gates', singular: 'gate', shortNames: [] },
-  ...{ statusSubresource: true, printerColumns: [], description: 'For tests.', projection: [], workerVerbs: [] },
+  group: GROUP,
+  version: 'v1',
+  kind: 'Gate',
+  plural: 'gates',
+  singular: 'gate',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  projection: [],
+  workerVerbs: [],
   scope: 'Cluster',
   versions: [
     { version: 'v1beta1', deprecated: 'use v1' },
@@ -95,7 +104,8 @@ describe('the CRD of a kind with limits, defaults, rules and versions', () => {
     await create('owned', { owner: 'me' })
     const change = async (spec: object) =>
       await kube.request('PATCH', `/apis/${GROUP}/v1/gates/owned`, {
-        ...{ contentType: 'application/merge-patch+json', body: { spec } },
+        contentType: 'application/merge-patch+json',
+        body: { spec },
       })
     await change({ width: 4 })
     await expect(change({ owner: 'you' })).rejects.toMatchObject({ status: 422 })

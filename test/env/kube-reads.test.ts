@@ -52,7 +52,8 @@ function put(kind: 'Execution' | 'DeployItem', name: string): KubeObject {
 
 async function journal(...objects: readonly KubeObject[]): Promise<void> {
   const events = objects.map((object) => ({
-    ...{ type: 'MODIFIED' as const, object },
+    type: 'MODIFIED' as const,
+    object,
     watched: object.kind === 'Execution' ? executionKind : deployItemKind,
   }))
   await journalEvents(deps.db, { cluster: 'local', source: 'watch', events }, deps)
@@ -140,7 +141,8 @@ describe('the children of a subject', () => {
     await listKind('DeployItem')
     await journal(put('Execution', 'exec'), put('DeployItem', 'one'), put('DeployItem', 'two'))
     const missed = ['one', 'two'].map((name) => ({
-      ...{ watched: deployItemKind, listVersion: 10_000 },
+      watched: deployItemKind,
+      listVersion: 10_000,
       missing: { uid: `uid-${name}`, namespace: 'n', name },
     }))
     await journalEvents(deps.db, { cluster: 'local', source: 'relist', events: missed }, deps)
@@ -159,7 +161,8 @@ describe('the children of a subject', () => {
       const names = Array.from({ length: count }, (_, index) => `item-${index}`)
       await journal(put('Execution', 'exec'), ...names.map((name) => put('DeployItem', name)))
       const missed = names.map((name) => ({
-        ...{ watched: deployItemKind, listVersion: 10_000 },
+        watched: deployItemKind,
+        listVersion: 10_000,
         missing: { uid: `uid-${name}`, namespace: 'n', name },
       }))
       await journalEvents(deps.db, { cluster: 'local', source: 'relist', events: missed }, deps)

@@ -12,7 +12,11 @@ const { statusOf, actions, events, race } = stage
 
 describe('a patch', () => {
   const patchStatus = (version: string, reapply: (Write & { verb: 'patchStatus' })['reapply']): Write => ({
-    ...{ verb: 'patchStatus', ...at, version, patch: phase('ours'), reapply },
+    verb: 'patchStatus',
+    ...at,
+    version,
+    patch: phase('ours'),
+    reapply,
   })
 
   it('is made on the version that was observed, and journaled as our write', async () => {

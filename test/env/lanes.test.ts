@@ -43,8 +43,12 @@ const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
 const shares = (deployers: string) => laneShares(builtIn.controllers.values(), { deployers })
 
 const item = (uid: string, type: string, more: Partial<TaskOptions> = {}): TaskOptions => ({
-  ...{ uid, version: 9, spec: { type }, finalizers: [FINALIZER] },
-  ...{ owner: { uid: 'exec', kind: 'Execution', apiVersion: executionKind.apiVersion }, ...more },
+  uid,
+  version: 9,
+  spec: { type },
+  finalizers: [FINALIZER],
+  owner: { uid: 'exec', kind: 'Execution', apiVersion: executionKind.apiVersion },
+  ...more,
 })
 
 async function know(...items: TaskOptions[]): Promise<void> {
@@ -61,15 +65,35 @@ async function know(...items: TaskOptions[]): Promise<void> {
 async function hostServing(serves: readonly string[] | null): Promise<string> {
   const workflow_id = `installation/ns/task-inst/inst/${JOB}`
   await openJob(test.db, {
-    ...{ workflow_id, run_id: 'r', controller: 'installation', cluster: 'c', uid: 'inst', job_id: JOB, serves },
-    ...{ namespace: 'ns', name: 'task-inst', cause: 'test', started_at: NOW },
+    workflow_id,
+    run_id: 'r',
+    controller: 'installation',
+    cluster: 'c',
+    uid: 'inst',
+    job_id: JOB,
+    serves,
+    namespace: 'ns',
+    name: 'task-inst',
+    cause: 'test',
+    started_at: NOW,
   })
   return workflow_id
 }
 
 const wakeFor = (uid: string, more: Partial<NewWake> = {}): NewWake => ({
-  ...{ controller: 'deploy', uid, job_id: '', cluster: 'c', namespace: 'ns', name: `task-${uid}`, seq: 1, due: NOW },
-  ...{ foreign_event: true, may_start: true, writer: null, cause: 'test', ...more },
+  controller: 'deploy',
+  uid,
+  job_id: '',
+  cluster: 'c',
+  namespace: 'ns',
+  name: `task-${uid}`,
+  seq: 1,
+  due: NOW,
+  foreign_event: true,
+  may_start: true,
+  writer: null,
+  cause: 'test',
+  ...more,
 })
 
 describe('wakes of items', () => {
@@ -115,8 +139,16 @@ describe('wakes of items', () => {
     await know(item('a', MOCK), item('b', MANIFEST))
     for (const uid of ['a', 'b'])
       await openJob(test.db, {
-        ...{ workflow_id: `deploy/${uid}`, run_id: 'r', controller: 'deploy', cluster: 'c', uid, job_id: JOB },
-        ...{ namespace: 'ns', name: uid, cause: 'test', started_at: NOW },
+        workflow_id: `deploy/${uid}`,
+        run_id: 'r',
+        controller: 'deploy',
+        cluster: 'c',
+        uid,
+        job_id: JOB,
+        namespace: 'ns',
+        name: uid,
+        cause: 'test',
+        started_at: NOW,
       })
     const found = await jobsToLookUp(test.db, { cluster: 'c', left: leftLanes(shares('mock')) }, later(90_000))
     expect(found.map(({ uid }) => uid)).toEqual(['a'])
@@ -203,11 +235,21 @@ describe('the dispatcher of a worker that serves some types', () => {
     const at = { taskQueue, controllers, shares: deployers === '' ? [] : shares(deployers) }
     const dispatcher = new Dispatcher(
       {
-        ...{ db: test.db, lax: test.db, client, log, now, report: () => undefined },
+        db: test.db,
+        lax: test.db,
+        client,
+        log,
+        now,
+        report: () => undefined,
         inFlightRuns: new InFlightRuns(() => new Date()),
       },
       {
-        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
+        owner: 'd',
+        cluster: 'c',
+        slots: 5,
+        leaseMs: 5000,
+        idleMs: 50,
+        takenUpMs: 1000,
         ...at,
         workflowTaskTimeoutMs: 10_000,
       },
@@ -256,12 +298,18 @@ describe('the dispatcher of a worker that serves some types', () => {
   it.each([
     { who: 'serves all', deployers: '', controllers: undefined, serves: [MOCK], queue: '' },
     {
-      ...{ who: 'serves more', deployers: 'mock,kubernetes-manifest', controllers: ['installation'] },
-      ...{ serves: [MOCK], queue: '-installation-kubernetes-manifest+mock' },
+      who: 'serves more',
+      deployers: 'mock,kubernetes-manifest',
+      controllers: ['installation'],
+      serves: [MOCK],
+      queue: '-installation-kubernetes-manifest+mock',
     },
     {
-      ...{ who: 'serves others', deployers: 'kubernetes-manifest', controllers: ['installation'] },
-      ...{ serves: [MANIFEST], queue: '-installation-kubernetes-manifest' },
+      who: 'serves others',
+      deployers: 'kubernetes-manifest',
+      controllers: ['installation'],
+      serves: [MANIFEST],
+      queue: '-installation-kubernetes-manifest',
     },
   ])('begins a job again with what it served, as far as it can: where it $who', async (given) => {
     const { deployers, controllers, serves, queue } = given
@@ -300,8 +348,16 @@ describe('an open run of an item without a pass for long', () => {
     const workflowId = `deploy/${randomUUID()}`
     const handle = await client.workflow.start('deploy', { workflowId, taskQueue: runs, args: [] })
     await openJob(test.db, {
-      ...{ workflow_id: workflowId, run_id: handle.firstExecutionRunId, controller: 'deploy', cluster: 'c', uid: 'a' },
-      ...{ job_id: JOB, namespace: 'ns', name: 'a', cause: 'test', started_at: new Date(Date.now() - 600_000) },
+      workflow_id: workflowId,
+      run_id: handle.firstExecutionRunId,
+      controller: 'deploy',
+      cluster: 'c',
+      uid: 'a',
+      job_id: JOB,
+      namespace: 'ns',
+      name: 'a',
+      cause: 'test',
+      started_at: new Date(Date.now() - 600_000),
     })
     const at =
       deployers === undefined ? { controllers: undefined } : { controllers: ['deploy'], shares: shares(deployers) }

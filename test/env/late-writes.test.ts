@@ -20,12 +20,10 @@ describe('a run whose job is over', () => {
     await endJob(stage.db, WRITER.workflowID, stage.deps.now())
   }
   const patched = (verdict: 'done' | 'superseded' | { status: { phase: string } }): Write => ({
-    ...{
-      verb: 'patchStatus',
-      ...at,
-      version: stage.api.objects.get(PATH)?.metadata.resourceVersion ?? '',
-      patch: phase('ours'),
-    },
+    verb: 'patchStatus',
+    ...at,
+    version: stage.api.objects.get(PATH)?.metadata.resourceVersion ?? '',
+    patch: phase('ours'),
     reapply: () => verdict,
   })
   const removed: Write = { verb: 'delete', ...at, uid: 'uid-exec', version: undefined }

@@ -30,7 +30,9 @@ describe('a pass that met a fault', () => {
       {
         metadata: { namespace: 'n' },
         involvedObject: { ...shop, apiVersion: 'example.com/v1' },
-        ...{ type: 'Warning', reason: 'Forbidden', message: fault.message },
+        type: 'Warning',
+        reason: 'Forbidden',
+        message: fault.message,
       },
     ])
     await act.settleLevel({ ...settled, ...pass(1, 'later') })

@@ -24,7 +24,9 @@ const MAPS = '/api/v1/namespaces/n/configmaps'
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const views = { long: ({ metadata, data }: KubeObject) => (data === undefined ? undefined : metadata.name) }
 const controller = defineLevel({
-  ...{ name: 'shop', target, plan: nop },
+  name: 'shop',
+  target,
+  plan: nop,
   queries: {
     viewed: { kind: 'v1/ConfigMap', many: true, view: views.long },
     broken: {
@@ -48,7 +50,8 @@ beforeEach(async () => {
   await deps.db.deleteFrom('subscription').execute()
   act = createActivities(deps, [])
   api.put('/apis/example.com/v1/namespaces/n/shops/shop', {
-    ...{ apiVersion: 'example.com/v1', kind: 'Shop' },
+    apiVersion: 'example.com/v1',
+    kind: 'Shop',
     spec: { selector: { matchLabels: { app: 'web' } }, namespaces: ['n', 'other'] },
     metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
   })
@@ -103,7 +106,8 @@ describe('a state of thousands of objects', () => {
     const found = (await observe('some', { kind, many: true, pick: ['data.other'] })) as readonly object[]
     expect(found).toHaveLength(5000)
     expect(found[4999]).toEqual({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
       metadata: { name: 'm-4999', namespace: 'n', uid: 'uid-m-4999', resourceVersion: '7' },
     })
     expect(asked).toHaveLength(10)
@@ -131,7 +135,8 @@ describe('a view', () => {
   it('that throws is a final fault which names the object', async () => {
     listing(() => ({ items: [map('a')] }))
     expect(await faultOf('broken', { kind, many: true, viewed: true })).toEqual({
-      ...{ code: 'ViewFailed', retryable: false },
+      code: 'ViewFailed',
+      retryable: false,
       message: 'the view of state broken throws on ConfigMap n/a: no such field',
     })
   })
@@ -185,7 +190,8 @@ describe('a single owned state that is selected by labels', () => {
   it("is a fault when what is selected is not the target's, until that changes", async () => {
     const asked = listing(() => ({ items: [map('a')] }))
     expect(await faultOf('one', query)).toEqual({
-      ...{ code: 'StateNotOwned', retryable: false },
+      code: 'StateNotOwned',
+      retryable: false,
       message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody, expected the Shop',
     })
     expect(await subscriptions()).toEqual(['n a'])

@@ -29,7 +29,9 @@ const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
 const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
 
 const map = (data: object, metadata: object = {}): KubeObject => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  data,
   metadata: { name: 'a', namespace: 'n', uid: 'uid-a', ...metadata },
 })
 const observed = (object: KubeObject) => object as unknown as ObservedObject

@@ -14,10 +14,15 @@ export const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop',
 export const stranger = { ...owner, name: 'other', uid: 'uid-other' }
 
 export const shop = (change: object = {}, metadata: object = {}): KubeObject => ({
-  ...{ apiVersion: 'example.com/v1', kind: 'Shop', spec: { ref: 'a' }, ...change },
+  apiVersion: 'example.com/v1',
+  kind: 'Shop',
+  spec: { ref: 'a' },
+  ...change,
   metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop', ...metadata },
 })
 export const map = (data: object, metadata: object = {}): KubeObject => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  data,
   metadata: { name: 'a', namespace: 'n', uid: 'uid-a', ...metadata },
 })

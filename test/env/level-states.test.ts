@@ -197,7 +197,8 @@ describe('what a pass observes', () => {
     expect(Object.keys(observed?.states ?? {})).toEqual(['named', 'second'])
     expect(observed?.unreadable).toEqual({
       list: {
-        ...{ code: 'StatesTooLarge', retryable: false },
+        code: 'StatesTooLarge',
+        retryable: false,
         message:
           'state list of Shop n/shop has 2 objects of 1561 kB together; an object and its states have room for 1500 kB: expected narrower selectors, or less of each object by pick or view',
       },
@@ -218,7 +219,8 @@ describe('what a pass observes', () => {
     api.put(`${MAPS}/a`, map({ key: 'value' }))
     api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a', much: '大'.repeat(600_000) } }))
     await expect(observe({ named })).rejects.toMatchObject({
-      ...{ type: 'StatesTooLarge', nonRetryable: true },
+      type: 'StatesTooLarge',
+      nonRetryable: true,
       message: 'Shop n/shop has 1801 kB; an object and its states have room for 1500 kB: expected less in it',
     })
   })

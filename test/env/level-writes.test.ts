@@ -43,11 +43,15 @@ const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: '
 const marks = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
 
 const map = (data: object, metadata: object = {}): KubeObject => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  data,
   metadata: { name: 'a', namespace: 'n', uid: 'uid-a', ...metadata },
 })
 const wanted = (data: object, metadata: object = {}): WantedObject => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  data,
   metadata: { name: 'a', ...metadata },
 })
 const apply = async (object: WantedObject, how: Partial<ApplyInput> = {}) =>
@@ -203,7 +207,8 @@ describe('an object in the way', () => {
   it('stays as it is, and wakes the subject when it changes or goes', async () => {
     api.put(`${MAPS}/a`, map({ key: 'by hand' }))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
-      ...{ type: 'NotOwned', nonRetryable: true },
+      type: 'NotOwned',
+      nonRetryable: true,
       message: 'ConfigMap n/a is there and belongs to nobody; expected it to be made for Shop n/shop, or `adopt: true`',
     })
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
@@ -263,7 +268,9 @@ describe('conditions of a status', () => {
   it('are written by type: those of others stay as they are meanwhile', async () => {
     const condition = (type: string, status: string) => ({ type, status })
     const shop = (conditions: object[]): KubeObject => ({
-      ...{ apiVersion: 'example.com/v1', kind: 'Shop', status: { conditions } },
+      apiVersion: 'example.com/v1',
+      kind: 'Shop',
+      status: { conditions },
       metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
     })
     api.put(`${SHOPS}/shop`, shop([condition('Theirs', 'Unknown'), condition('Ours', 'False')]))
@@ -284,7 +291,9 @@ describe('conditions of a status', () => {
 describe('a value of a Secret', () => {
   const gaps = [{ at: ['data', 'url'], parts: ['to:', { secret: 'db', key: 'password' }, '!'] }]
   const secret = (data: object): KubeObject => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', data },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    data,
     metadata: { name: 'db', namespace: 'n', uid: 'uid-db' },
   })
   const SECRET = '/api/v1/namespaces/n/secrets/db'
@@ -320,17 +329,17 @@ describe('a value of a Secret', () => {
   it('is waited for, when nobody follows Secrets by trying again', async () => {
     const message = 'Secret n/db is not there; expected it with the value that is wanted for Shop n/shop'
     await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
-      ...{ type: 'SecretNotFound', nonRetryable: false, message },
+      type: 'SecretNotFound',
+      nonRetryable: false,
+      message,
     })
     api.put(SECRET, secret({}))
     const kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', projection: [], hashed: [] }
     act = createActivities({ ...deps, followed: [kind] }, [])
     await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
-      ...{
-        type: 'SecretNotFound',
-        nonRetryable: true,
-        message: message.replace('is not there', 'has no key password'),
-      },
+      type: 'SecretNotFound',
+      nonRetryable: true,
+      message: message.replace('is not there', 'has no key password'),
     })
     expect(await subscriptions()).toEqual(['shop Secret n db'])
     expect(writes()).toEqual([])
@@ -360,7 +369,8 @@ describe('a value of a Secret', () => {
 describe('an event that an action tells', () => {
   const tell = async (event: Partial<TargetEvent> = {}, runID = 'run') =>
     await act.eventLevel({
-      ...{ ...base, by: { ...by, runID } },
+      ...base,
+      by: { ...by, runID },
       event: { type: 'Normal', reason: 'Opened', message: 'the shop is open', ...event },
     })
   const events = () => [...api.objects.values()].filter(({ kind }) => kind === 'Event')
@@ -371,7 +381,10 @@ describe('an event that an action tells', () => {
     await tell({}, 'later')
     expect(events()).toMatchObject([
       {
-        ...{ type: 'Normal', reason: 'Opened', message: 'the shop is open', source: { component: 'pawl-shop' } },
+        type: 'Normal',
+        reason: 'Opened',
+        message: 'the shop is open',
+        source: { component: 'pawl-shop' },
         involvedObject: { kind: 'Shop', name: 'shop', namespace: 'n', uid: 'uid-shop', apiVersion: 'example.com/v1' },
       },
     ])

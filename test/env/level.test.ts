@@ -23,7 +23,9 @@ beforeEach(async () => {
 })
 
 const wanted = (data: object, metadata: object = {}): WantedObject => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  data,
   metadata: { name: 'a', ...metadata },
 })
 const apply = async (object: WantedObject, how: Partial<ApplyInput> = {}) =>
@@ -170,7 +172,8 @@ describe('objects of kinds without namespaces', () => {
   const racks = { apiVersion: 'example.com/v1', kind: 'Rack', plural: 'racks' }
   const global = { by: { ...by, workflowID: 'rack/uid-rack' }, subject: rack, target: racks, resource: nodes }
   const node = (labels: object = {}): KubeObject => ({
-    ...{ apiVersion: 'v1', kind: 'Node' },
+    apiVersion: 'v1',
+    kind: 'Node',
     metadata: { name: 'a', uid: 'uid-a', labels: labels as Record<string, string> },
   })
   const acted = async () => {
@@ -234,7 +237,8 @@ describe('the status of a target', () => {
     api.put(`${TARGETS}/shop`, shop())
     refuseUnknownFields()
     await expect(write({ ours: 'x' })).rejects.toMatchObject({
-      ...{ type: 'BadRequest', nonRetryable: true },
+      type: 'BadRequest',
+      nonRetryable: true,
       message: expect.stringMatching(/^status of Shop n\/shop: .*400/) as string,
     })
   })

@@ -29,7 +29,7 @@ const rule = (resource: string) => ({ apiGroups: [''], resources: [resource], ve
 const role = (...resources: readonly string[]): Sample => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'Role',
-  ...{ rules: resources.map(rule) },
+  rules: resources.map(rule),
 })
 const policy = (spec: Fields): Sample => ({
   apiVersion: 'networking.k8s.io/v1',

@@ -18,7 +18,9 @@ afterAll(() => stage.kube.close())
 describe('objects that refer to each other', () => {
   it('are sent after what they refer to: a token stays where its ServiceAccount comes with it', async () => {
     const of = (kind: string, name: string, more: object = {}) => ({
-      ...{ apiVersion: 'v1', kind, metadata: { name, namespace: stage.namespace, ...more } },
+      apiVersion: 'v1',
+      kind,
+      metadata: { name, namespace: stage.namespace, ...more },
     })
     const account = { 'kubernetes.io/service-account.name': 'account' }
     const token = { ...of('Secret', 'token', { annotations: account }), type: 'kubernetes.io/service-account-token' }

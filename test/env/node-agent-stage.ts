@@ -154,6 +154,15 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
       return dir
     },
     agents,
-    ...{ pods, createPod, removePod, statusOf, until, untilGone, startAgent, killAgent, folders, onlyFolder },
+    pods,
+    createPod,
+    removePod,
+    statusOf,
+    until,
+    untilGone,
+    startAgent,
+    killAgent,
+    folders,
+    onlyFolder,
   }
 }

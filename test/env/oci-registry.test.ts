@@ -199,7 +199,8 @@ describe('a pull secret', () => {
     const scope = await resolveComponents(data, {
       definition: { ref: { componentName: NAME, version: '1.0.0' } },
       repositoryContext: { type: 'ociRegistry', baseUrl: `${basic.url}/${prefix}` },
-      ...{ context: 'default', registryFolder: undefined },
+      context: 'default',
+      registryFolder: undefined,
       registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [entries])),
     })
     expect(scope.own.name).toBe(NAME)

@@ -45,7 +45,10 @@ function push(prefix: string, components: readonly object[], schema: string): vo
 
 const provider = { name: 'acme' }
 const text = (name: string, content: string) => ({
-  ...{ name, type: 'text', relation: 'local', version: '1.0.0' },
+  name,
+  type: 'text',
+  relation: 'local',
+  version: '1.0.0',
   input: { type: 'utf8', text: content, mediaType: 'text/plain' },
 })
 
@@ -61,7 +64,10 @@ describe('components that OCM has pushed', () => {
   ])('are read with their resources in the schema %s', async (schema, prefix, version) => {
     writeFileSync(join(folder, 'blueprint.yaml'), 'kind: Blueprint')
     const blueprint = {
-      ...{ name: 'blueprint', type: BLUEPRINT_TYPE, relation: 'local', version: '1.0.0' },
+      name: 'blueprint',
+      type: BLUEPRINT_TYPE,
+      relation: 'local',
+      version: '1.0.0',
       input: { type: 'dir', path: '.', includeFiles: ['blueprint.yaml'], compress: true },
     }
     const references = [{ name: 'db', componentName: DB, version: '2.0.0' }]
@@ -69,7 +75,9 @@ describe('components that OCM has pushed', () => {
       prefix,
       [
         {
-          ...{ name: SHOP, version, provider },
+          name: SHOP,
+          version,
+          provider,
           resources: [text('note', 'made by OCM'), blueprint],
           componentReferences: references,
         },
@@ -80,7 +88,8 @@ describe('components that OCM has pushed', () => {
     const scope = await resolveComponents(data, {
       definition: { ref: { componentName: SHOP, version } },
       repositoryContext: { type: 'OCIRegistry', baseUrl: `${registry.url}/${prefix}` },
-      ...{ context: 'default', registryFolder: undefined },
+      context: 'default',
+      registryFolder: undefined,
       registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [])),
     })
     expect(scope.all.map(({ name }) => name)).toEqual([SHOP, DB])
@@ -97,12 +106,16 @@ describe('components that OCM has signed', () => {
   const NOTE = 'of the database, signed'
   const label = { name: 'stage', value: { of: '<prod>', level: 1e21 } }
   const component = (name: string, version: string, content: string, references: readonly object[] = []) => ({
-    ...{ name, version, provider: { ...provider, labels: [{ ...label, signing: true }, label] } },
+    name,
+    version,
+    provider: { ...provider, labels: [{ ...label, signing: true }, label] },
     labels: [label, { ...label, name: 'covered', signing: true }],
     resources: [text('note', content)],
     sources: [
       {
-        ...{ name: 'code', type: 'git', version: '1.0.0' },
+        name: 'code',
+        type: 'git',
+        version: '1.0.0',
         access: { type: 'gitHub', repoUrl: 'github.com/acme/shop', commit: '0123456789012345678901234567890123456789' },
       },
     ],
@@ -123,7 +136,9 @@ describe('components that OCM has signed', () => {
   async function verified(repositoryContext: object, keys: TrustedKeys, signatureName = 'acme') {
     const scope = await resolveComponents(data, {
       definition: { ref: { componentName: SHOP, version: '1.0.0' } },
-      ...{ repositoryContext, context: 'default', registryFolder: folder },
+      repositoryContext,
+      context: 'default',
+      registryFolder: folder,
       registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [])),
       verification: { signatureName, keys },
     })
@@ -178,8 +193,10 @@ describe('components that OCM has signed', () => {
       const list = readOcmConfig(config, 'test')
       const scope = await resolveComponents(data, {
         definition: { ref: { componentName: SHOP, version: '1.0.0' } },
-        ...{ repositoryContext: { type: 'OCIRegistry', baseUrl: `${closed.url}/signed` }, context: 'default' },
-        ...{ registryFolder: undefined, verification: { signatureName: 'acme', keys: byKey('acme.pub') } },
+        repositoryContext: { type: 'OCIRegistry', baseUrl: `${closed.url}/signed` },
+        context: 'default',
+        registryFolder: undefined,
+        verification: { signatureName: 'acme', keys: byKey('acme.pub') },
         registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [list])),
       })
       expect(await contentOf(scope, 'cd://componentReferences/db/resources/note')).toBe(NOTE)
@@ -196,7 +213,9 @@ describe('components that OCM has signed', () => {
     try {
       const forged = resolveComponents(data, {
         definition: { ref: { componentName: SHOP, version: '1.0.0' } },
-        ...{ repositoryContext: open, context: 'default', registryFolder: undefined },
+        repositoryContext: open,
+        context: 'default',
+        registryFolder: undefined,
         verification: { signatureName: 'acme', keys: byKey('acme.pub') },
         registries: () => Promise.resolve(late.of({ namespace: 'n' }, [])),
       })

@@ -28,12 +28,27 @@ afterAll(async () => {
 
 describe('a worker that runs some controllers', () => {
   const wake = (controller: string, due = NOW): NewWake => ({
-    ...{ controller, uid: controller, job_id: '', cluster: 'c', namespace: 'ns', name: 'n', seq: 1, due },
-    ...{ foreign_event: true, may_start: true, writer: null, cause: 'test' },
+    controller,
+    uid: controller,
+    job_id: '',
+    cluster: 'c',
+    namespace: 'ns',
+    name: 'n',
+    seq: 1,
+    due,
+    foreign_event: true,
+    may_start: true,
+    writer: null,
+    cause: 'test',
   })
   const claim = async (controllers?: readonly string[]) => {
     const wakes = await claimWakes(test.db, {
-      ...{ cluster: 'c', controllers, owner: 'd', limit: 9, leaseMs: 1000, now: NOW },
+      cluster: 'c',
+      controllers,
+      owner: 'd',
+      limit: 9,
+      leaseMs: 1000,
+      now: NOW,
     })
     return wakes.map(({ controller }) => controller).sort()
   }
@@ -71,12 +86,24 @@ describe('a worker that runs all controllers', () => {
     const now = () => new Date()
     const dispatcher = new Dispatcher(
       {
-        ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now, report: () => undefined },
+        db: test.db,
+        lax: test.db,
+        client,
+        log: createLogger('test', 'silent'),
+        now,
+        report: () => undefined,
         inFlightRuns: new InFlightRuns(() => new Date()),
       },
       {
-        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
-        ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+        owner: 'd',
+        cluster: 'c',
+        slots: 5,
+        leaseMs: 5000,
+        idleMs: 50,
+        takenUpMs: 1000,
+        taskQueue: `none-${randomUUID()}`,
+        controllers: undefined,
+        workflowTaskTimeoutMs: 10_000,
       },
     )
     const running = dispatcher.run()
@@ -98,14 +125,12 @@ describe('an open run without a pass for long', () => {
     const handle = await client.workflow.start('execution', { workflowId, taskQueue, args: [] })
     const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date(Date.now() - 600_000) }
     await openJob(test.db, {
-      ...{
-        ...at,
-        workflow_id: workflowId,
-        run_id: handle.firstExecutionRunId,
-        controller: 'execution',
-        uid,
-        job_id: JOB,
-      },
+      ...at,
+      workflow_id: workflowId,
+      run_id: handle.firstExecutionRunId,
+      controller: 'execution',
+      uid,
+      job_id: JOB,
     })
     return handle
   }
@@ -137,7 +162,9 @@ describe('an open run without a pass for long', () => {
     const name = `q-${randomUUID()}`
     const handle = await openRun(name)
     await client.workflowService.pollWorkflowTaskQueue({
-      ...{ namespace: 'default', taskQueue: { name }, identity: 'a worker of the former kind' },
+      namespace: 'default',
+      taskQueue: { name },
+      identity: 'a worker of the former kind',
     })
     expect(await sweep(name, ['execution'])).toEqual(left)
     expect((await handle.describe()).status.name).toBe('RUNNING')

@@ -18,7 +18,9 @@ it.each([
 ])('a value of a Secret is not told by what an own activity throws while that %s', async (_, isGivenUp) => {
   const { api, deps } = stage()
   api.put('/api/v1/namespaces/n/secrets/db', {
-    ...{ apiVersion: 'v1', kind: 'Secret', data: { password: Buffer.from(VALUE).toString('base64') } },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    data: { password: Buffer.from(VALUE).toString('base64') },
     metadata: { name: 'db', namespace: 'n', uid: 'uid-db' },
   })
   const stop = new AbortController()

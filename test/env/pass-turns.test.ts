@@ -44,8 +44,16 @@ const waiting = async () => {
 }
 const open = async (uid: string) => {
   await openJob(test.db, {
-    ...{ workflow_id: `shop/${uid}`, run_id: 'run', controller: 'shop', cluster: 'c', uid, job_id: '' },
-    ...{ namespace: 'ns', name: uid, cause: 'test', started_at: NOW },
+    workflow_id: `shop/${uid}`,
+    run_id: 'run',
+    controller: 'shop',
+    cluster: 'c',
+    uid,
+    job_id: '',
+    namespace: 'ns',
+    name: uid,
+    cause: 'test',
+    started_at: NOW,
   })
 }
 
@@ -133,13 +141,29 @@ describe('the turns of a controller', () => {
 describe('a claim of wakes with a bound', () => {
   it('takes so many of both kinds together, those first that start nothing', async () => {
     const wake = (uid: string, may_start: boolean): NewWake => ({
-      ...{ controller: 'shop', uid, job_id: '', cluster: 'c', namespace: 'ns', name: uid, seq: 1, due: NOW },
-      ...{ foreign_event: true, may_start, writer: null, cause: 'test' },
+      controller: 'shop',
+      uid,
+      job_id: '',
+      cluster: 'c',
+      namespace: 'ns',
+      name: uid,
+      seq: 1,
+      due: NOW,
+      foreign_event: true,
+      may_start,
+      writer: null,
+      cause: 'test',
     })
     await upsertWakes(test.db, [wake('a', true), wake('b', true), wake('c', false), wake('d', false)], NOW)
     const claim = async (most: number) => {
       const wakes = await claimWakes(test.db, {
-        ...{ cluster: 'c', owner: 'd', limit: most, starts: most, most, leaseMs: 1000, now: NOW },
+        cluster: 'c',
+        owner: 'd',
+        limit: most,
+        starts: most,
+        most,
+        leaseMs: 1000,
+        now: NOW,
       })
       return wakes.map(({ uid }) => uid).sort()
     }

@@ -202,7 +202,9 @@ describe('pawl plan -f', () => {
     expect(stdout).not.toContain(Buffer.from(PASSWORD).toString('base64'))
     expect(stdout).toContain('***')
     const maps = Array.from({ length: 150 }, (_, index) => ({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `map-${index}` } },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `map-${index}` },
       data: { text: 'x'.repeat(180), more: 'y'.repeat(180), most: 'z'.repeat(180) },
     }))
     const text = await plan([shop(), ...maps])
@@ -237,11 +239,15 @@ describe('pawl plan -f', () => {
 
   it('tells of orphans and of cycles of an Execution that is there', async () => {
     const item = (name: string, dependsOn: readonly string[] = []) => ({
-      ...{ name, dependsOn, type: 'landscaper.gardener.cloud/mock' },
+      name,
+      dependsOn,
+      type: 'landscaper.gardener.cloud/mock',
       config: { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' },
     })
     const execution = (deployItems: readonly object[]) => ({
-      ...{ apiVersion: API, kind: 'Execution', metadata: { name: 'exec' } },
+      apiVersion: API,
+      kind: 'Execution',
+      metadata: { name: 'exec' },
       spec: { deployItems },
     })
     const { metadata } = await create('executions', execution([item('old')]))
@@ -254,7 +260,9 @@ describe('pawl plan -f', () => {
       blockOwnerDeletion: true,
     }
     await create('deployitems', {
-      ...{ apiVersion: API, kind: 'DeployItem', spec: { type: 'landscaper.gardener.cloud/mock' } },
+      apiVersion: API,
+      kind: 'DeployItem',
+      spec: { type: 'landscaper.gardener.cloud/mock' },
       metadata: {
         name: 'exec-old',
         ownerReferences: [owner],

@@ -27,8 +27,16 @@ async function endPass(
   how: { readonly isOutside?: true } = {},
 ): Promise<void> {
   await statusActivities(deps).settle({
-    ...{ workflowID: `execution/${uid}/job`, runID: 'run', jobID: 'job', pass: 1, change: undefined },
-    ...{ againMs, attempt, ...how, fault: undefined, cause: 'test' },
+    workflowID: `execution/${uid}/job`,
+    runID: 'run',
+    jobID: 'job',
+    pass: 1,
+    change: undefined,
+    againMs,
+    attempt,
+    ...how,
+    fault: undefined,
+    cause: 'test',
     subject: { kind: 'Execution', uid, namespace: 'n', name: uid },
   })
 }
@@ -89,7 +97,10 @@ describe('controllers of one kind with limits of their own for retries', () => {
       await settleLevel({
         by: { workflowID: `${controller}/n/${uid}/${uid}`, runID: 'run', pass: 1 },
         subject: { kind: 'Shop', uid, namespace: 'n', name: uid },
-        ...{ target, againMs: Number.MAX_SAFE_INTEGER, attempt, fault: undefined },
+        target,
+        againMs: Number.MAX_SAFE_INTEGER,
+        attempt,
+        fault: undefined,
       })
     const wakes = await deps.db.selectFrom('wake').select(['uid', 'due']).where('controller', '=', controller).execute()
     await deps.db.deleteFrom('wake').execute()
@@ -136,7 +147,8 @@ describe('a failing subject that a script patches a thousand times', () => {
       .where('uid', 'in', ['retried', 'patched'])
       .execute()
     expect(Object.fromEntries(due.map((wake) => [wake.uid, wake.due.getTime() - clock]))).toEqual({
-      ...{ patched: 5, retried: 100 },
+      patched: 5,
+      retried: 100,
     })
   })
 })

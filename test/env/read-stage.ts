@@ -44,7 +44,7 @@ export class ReadStage {
     this.requests.length = 0
     const now = () => new Date()
     const { route, subjectKinds, modes, controllers } = builtIn
-    const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now }
+    const routing = { route, subjectKinds, modes, controllers, contentKey: undefined, now }
     const journal = createGroupedJournal({ db, lax: db, report: unexpected }, CLUSTER, routing)
     const inFlightRuns = new InFlightRuns(now)
     const log = createLogger('test', 'silent')

@@ -120,12 +120,14 @@ describe('checks of a user', () => {
     const checks = check({ resourceSelector: [reference('ConfigMap', 'phase')], requirements: phase('Done', 'Fine') })
     const checkpoint = `deployer: during readiness check - resource ${NAMESPACE}/phase of type ConfigMap`
     expect(await look([], checks)).toEqual({
-      ...{ result: 'waiting', checkpoint },
+      result: 'waiting',
+      checkpoint,
       waitingFor: 'check mine: ConfigMap readiness/phase: .data.phase is not there',
     })
     await stage().patch(`${stage().core}/configmaps/phase`, { data: { phase: 'canary' } })
     expect(await look([], checks)).toEqual({
-      ...{ result: 'waiting', checkpoint },
+      result: 'waiting',
+      checkpoint,
       waitingFor: 'check mine: ConfigMap readiness/phase: .data.phase is not as required (operator in)',
     })
     await stage().patch(`${stage().core}/configmaps/phase`, { data: { phase: 'Fine' } })
@@ -211,7 +213,8 @@ describe('exports of resources', () => {
     })
     await stage().secret('pointed-at', { token: 'x' })
     await create(`${APPS}/controllerrevisions`, {
-      ...{ metadata: { name: 'pointer' }, revision: 1 },
+      metadata: { name: 'pointer' },
+      revision: 1,
       data: {
         ref: { name: 'pointed-at', namespace: NAMESPACE },
         local: { name: 'pointed-at' },
@@ -220,18 +223,22 @@ describe('exports of resources', () => {
       },
     })
     const follow = (path: string) => ({
-      ...{ key: 'k', jsonPath: '.data.token', fromResource: reference('ControllerRevision', 'pointer', 'apps/v1') },
+      key: 'k',
+      jsonPath: '.data.token',
+      fromResource: reference('ControllerRevision', 'pointer', 'apps/v1'),
       fromObjectRef: { apiVersion: 'v1', kind: 'Secret', jsonPath: path },
     })
     expect(await exported([follow('.data.ref')])).toEqual({ result: 'done', exports: { k: 'eA==' } })
     expect(await exported([follow('.data.local')])).toEqual({ result: 'done', exports: { k: 'eA==' } })
     const checkpoint = 'manifest deployer: before reading export values'
     expect(await exported([follow('.data.text')])).toEqual({
-      ...{ result: 'waiting', checkpoint },
+      result: 'waiting',
+      checkpoint,
       waitingFor: 'export k: .data.text is another text; expected a map with name and namespace',
     })
     expect(await exported([follow('.data.gone')])).toEqual({
-      ...{ result: 'waiting', checkpoint },
+      result: 'waiting',
+      checkpoint,
       waitingFor: 'export k: the Secret that .data.gone refers to is not there',
     })
   })

@@ -92,6 +92,10 @@ export function useReflectorStage(databaseUrl: string) {
     get server() {
       return server
     },
-    ...{ start, stop, journaled, checkpoint, upTo },
+    start,
+    stop,
+    journaled,
+    checkpoint,
+    upTo,
   }
 }

@@ -42,9 +42,14 @@ function item(name: string, config: object, spec: object = {}, status: object = 
     controller: true,
   }
   const stored = api.put(`${ROOT}/deployitems/${name}`, {
-    ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem' },
+    apiVersion: deployItemKind.apiVersion,
+    kind: 'DeployItem',
     metadata: {
-      ...{ name, namespace: 'n', uid: `uid-${name}`, generation: 1, labels: { [MANAGED_BY_LABEL]: 'exec' } },
+      name,
+      namespace: 'n',
+      uid: `uid-${name}`,
+      generation: 1,
+      labels: { [MANAGED_BY_LABEL]: 'exec' },
       ownerReferences: [reference],
     },
     spec: { type: mockDeployer.type, config: { ...HEAD, ...config }, ...spec },

@@ -70,7 +70,8 @@ export async function resolve({
   return await resolveComponents(data, {
     definition: { ref: { componentName: name, version } },
     repositoryContext: { type: 'OCIRegistry', baseUrl: registry, ...context },
-    ...{ context: 'default', registryFolder: undefined },
+    context: 'default',
+    registryFolder: undefined,
     registries: () => Promise.resolve(registries.of({ namespace }, [entries])),
   })
 }

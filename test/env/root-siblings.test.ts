@@ -36,7 +36,8 @@ function put({ name, namespace = 'n', imports = [], exports = [], ...more }: Roo
   const spec = {
     imports: { data: imports.map((one) => ({ name: one, dataRef: one })) },
     exports: { data: exports.map((one) => ({ name: one, dataRef: one })) },
-    ...{ blueprint: {}, optimization },
+    blueprint: {},
+    optimization,
   }
   const own = { name, namespace, uid: `uid-${namespace}-${name}`, generation: 1 }
   const object = { apiVersion: API, kind: 'Installation', metadata: { ...own, ...metadata }, spec, status }

@@ -119,8 +119,10 @@ describe('the exports of an item', () => {
   const SECRET = '/api/v1/namespaces/n/secrets/a-export'
   const exporting: DeployStep = { result: 'done', providerStatus: PROVIDER, exports: { ip: '1' } }
   const secret = (owner?: object): KubeObject => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', data: { config: 'b2xk' } },
-    metadata: { ...{ name: 'a-export', namespace: 'n', uid: 'uid-s' }, ...owner },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    data: { config: 'b2xk' },
+    metadata: { name: 'a-export', namespace: 'n', uid: 'uid-s', ...owner },
   })
 
   it.each([

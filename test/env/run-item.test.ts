@@ -82,9 +82,12 @@ describe('an item that is deployed', () => {
     stage.answers = [waiting]
     await run('check')
     expect(status()).toMatchObject({
-      ...{ phase: 'Failed', jobIDFinished: 'job', providerStatus: PROVIDER },
+      phase: 'Failed',
+      jobIDFinished: 'job',
+      providerStatus: PROVIDER,
       lastError: {
-        ...{ reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] },
+        reason: 'ProgressingTimeout',
+        codes: ['ERR_TIMEOUT'],
         message: 'timeout at: "deployer: during readiness check - x": Deployment n/x: 0 of 1',
       },
     })
@@ -101,7 +104,8 @@ describe('an item that fails', () => {
     expect(statusWrites()).toBe(1)
     await failureOf(run())
     expect(status()).toMatchObject({
-      ...{ firstError: { message: 'it did not work' }, lastError: { message: 'another' } },
+      firstError: { message: 'it did not work' },
+      lastError: { message: 'another' },
       lastErrors: [{ message: 'it did not work' }, { message: 'another' }],
     })
     await run()
@@ -168,7 +172,9 @@ describe('an item that fails', () => {
     }
     await run()
     expect(status()).toMatchObject({
-      ...{ phase: 'Failed', providerStatus: PROVIDER, lastError: { reason: 'InterruptOperation' } },
+      phase: 'Failed',
+      providerStatus: PROVIDER,
+      lastError: { reason: 'InterruptOperation' },
     })
   })
 
@@ -243,7 +249,8 @@ describe('an item that is deleted', () => {
     stage.answers = [failed([], 'not allowed')]
     await run('uninstall')
     expect(status()).toMatchObject({
-      ...{ phase: 'DeleteFailed', jobIDFinished: 'job' },
+      phase: 'DeleteFailed',
+      jobIDFinished: 'job',
       lastError: { operation: 'Delete', message: 'timeout at: "test deployer: start delete": not allowed' },
     })
   })
@@ -270,7 +277,9 @@ describe('an item that is deleted', () => {
 
   describe('by a ServiceAccount of a namespace that is being deleted', () => {
     const resource = (namespace?: string) => ({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: 'x',
       ...(namespace !== undefined && { namespace }),
     })
     const deployed = (...resources: object[]) => ({

@@ -23,7 +23,8 @@ async function create(kind: Kind, name: string, spec: object): Promise<KubeObjec
   const { apiVersion, plural } = kind
   const body = { apiVersion, kind: kind.kind, metadata: { name }, spec }
   return await kube.request<KubeObject>('POST', resourcePath({ apiVersion, plural }, cluster.namespace), {
-    ...{ body, ...DRY },
+    body,
+    ...DRY,
   })
 }
 

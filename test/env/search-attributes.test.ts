@@ -55,15 +55,26 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
   await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [object] }, { ...deps, route })
   const dispatcher = new Dispatcher(
     {
-      ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now: () => new Date() },
+      db: test.db,
+      lax: test.db,
+      client,
+      log: createLogger('test', 'silent'),
+      now: () => new Date(),
       inFlightRuns: new InFlightRuns(() => new Date()),
       report: (part, error) => {
         if (part === 'temporal' && error instanceof Error) troubles.push(`${error.message} ${String(error.cause)}`)
       },
     },
     {
-      ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50, takenUpMs: 1000 },
-      ...{ taskQueue: namespace, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+      owner: 'd',
+      cluster: 'c',
+      slots: 5,
+      leaseMs: 5000,
+      idleMs: 50,
+      takenUpMs: 1000,
+      taskQueue: namespace,
+      controllers: undefined,
+      workflowTaskTimeoutMs: 10_000,
     },
   )
   const work = dispatcher.run()

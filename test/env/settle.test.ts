@@ -163,7 +163,8 @@ describe('a settle', () => {
       for (const [index, refusals] of [0, 1, 40].entries()) {
         await stage.db.deleteFrom('wake').execute()
         const settled = await statusActivities(stage.deps, {}, patience).settle({
-          ...{ ...SETTLE, refusals },
+          ...SETTLE,
+          refusals,
           change: { ...CHANGE, version, phase: 'Succeeded', finished: true },
         })
         expect(settled).toEqual({ result: 'refused' })
@@ -221,14 +222,14 @@ describe('a settle', () => {
 })
 
 const CHANGE: StatusChange = {
-  ...{
-    version: '',
-    observedPhase: 'Progressing',
-    specGeneration: 1,
-    phase: '',
-    finished: false,
-    observedGeneration: 1,
-    lastError: undefined,
-  },
-  ...{ conditions: [], marks: [], fields: {} },
+  version: '',
+  observedPhase: 'Progressing',
+  specGeneration: 1,
+  phase: '',
+  finished: false,
+  observedGeneration: 1,
+  lastError: undefined,
+  conditions: [],
+  marks: [],
+  fields: {},
 }

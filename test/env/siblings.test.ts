@@ -39,7 +39,9 @@ function put({ name, status = {}, metadata = {}, imports = [], exports = [] }: S
 
 const parent = (metadata: object = {}) =>
   stage().api.put(`${ROOT}/parent`, {
-    ...{ apiVersion: API, kind: 'Installation', spec: { blueprint: {} } },
+    apiVersion: API,
+    kind: 'Installation',
+    spec: { blueprint: {} },
     metadata: { name: 'parent', namespace: 'n', uid: 'uid-parent', generation: 1, ...metadata },
   })
 

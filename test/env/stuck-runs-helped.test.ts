@@ -64,7 +64,9 @@ function worker(status: string, attempt: number) {
 describe('a run that was noted as stuck', () => {
   it('is ended and its subject woken when its task fails, and the object is told', async () => {
     expect(await looked('RUNNING', 2, NOW)).toEqual({
-      ...{ ended: [`${row.workflow_id} r1`], posted: ['POST /api/v1/namespaces/ns/events'], isNoted: false },
+      ended: [`${row.workflow_id} r1`],
+      posted: ['POST /api/v1/namespaces/ns/events'],
+      isNoted: false,
     })
     expect(await findOpenJob(test.db, 'installation', 'u1')).toBeUndefined()
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was made by other code' }])
@@ -122,10 +124,10 @@ describe('a run that meets a bug', () => {
     const kube = { request: () => Promise.resolve({}) } as never
     const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
     const client = {} as unknown as Client
-    const deps = { ...{ db: test.db, kube, client, log, recordProblem }, now: () => NOW, registry: builtIn }
+    const deps = { db: test.db, kube, client, log, recordProblem, now: () => NOW, registry: builtIn }
     const { threw } = new StuckRuns(deps, { cluster: 'c', controllers: undefined, build: 'new' }).sinks().runs
     const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'tree' }
-    const thrown = { ...{ subject, jobID: 'j', isReplaying: false }, name: 'Error', message: 'hunter2', stack: '' }
+    const thrown = { subject, jobID: 'j', isReplaying: false, name: 'Error', message: 'hunter2', stack: '' }
     void threw.fn({ workflowId: 'installation/n/tree/u/j', runId: 'run' } as never, thrown)
     await expect.poll(() => listed).toEqual(['installation n/tree: Error'])
   })

@@ -26,7 +26,12 @@ beforeEach(async () => {
 })
 
 const note = (overrides: Partial<StuckNote> = {}): StuckNote => ({
-  ...{ workflowID: 'task/u1/j1', runID: 'r1', what: 'misfit', build: 'old', message: 'no such step', ...overrides },
+  workflowID: 'task/u1/j1',
+  runID: 'r1',
+  what: 'misfit',
+  build: 'old',
+  message: 'no such step',
+  ...overrides,
 })
 const found = async (build = 'new', now = NOW, controllers = ['task'], cluster = 'c') => {
   const runs = await stuckRuns(test.db, { cluster, controllers, build }, now)

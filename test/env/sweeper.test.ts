@@ -46,8 +46,11 @@ it('wakes what it can when a worker starts and sweeps, and goes on trying what i
   const stop = new AbortController()
   const running = runSweeper(
     {
-      ...{ db: test.db, client: new Client({ connection }), now: () => new Date() },
-      ...{ log: createLogger('test', 'silent'), registry: createRegistry([level('shop'), level('till')]) },
+      db: test.db,
+      client: new Client({ connection }),
+      now: () => new Date(),
+      log: createLogger('test', 'silent'),
+      registry: createRegistry([level('shop'), level('till')]),
     },
     { cluster: 'c', taskQueue: 'q', controllers: undefined, everyMs: 20 },
     stop.signal,
@@ -68,8 +71,11 @@ it('wakes the objects of controllers in level mode again, at once, when a clock 
   let clockSet: () => void = () => undefined
   const running = runSweeper(
     {
-      ...{ db: test.db, client: new Client({ connection }), now: () => new Date() },
-      ...{ log: createLogger('test', 'silent'), registry: createRegistry([level('shop')]) },
+      db: test.db,
+      client: new Client({ connection }),
+      now: () => new Date(),
+      log: createLogger('test', 'silent'),
+      registry: createRegistry([level('shop')]),
       onClockSet: (listener) => (clockSet = listener),
     },
     // No second sweep comes by itself.

@@ -167,7 +167,8 @@ describe('a Target', () => {
   it('is refused when the key of its Secret is absent', async () => {
     await target('no-key', await behind('no-key', { canary: 'canary' }, 'absent'))
     expect(await failure(() => open('no-key'))).toMatchObject({
-      ...{ reason: 'InvalidTarget', ...CONFIGURATION },
+      reason: 'InvalidTarget',
+      ...CONFIGURATION,
       message:
         'target target-access/no-key: secret target-access/no-key, key absent is absent; expected a kubeconfig or a configuration',
     })
@@ -284,7 +285,9 @@ describe('a server that is no API server', () => {
     answer = (_, response) => response.writeHead(302, { location: '/canary' }).end('canary')
     const { kube } = await opened('redirecting')
     expect(await failure(() => kube.request('GET', '/api/v1/pods'))).toEqual({
-      ...{ reason: 'Unknown', codes: [], isFinal: false },
+      reason: 'Unknown',
+      codes: [],
+      isFinal: false,
       message: 'GET /api/v1/pods: 302 Unknown',
     })
     expect(requests).toEqual(['/behind/api/v1/pods'])

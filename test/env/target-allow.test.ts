@@ -30,7 +30,9 @@ const WORKS = '192.0.2.0/24'
 
 const hostOf = ({ clusters: [{ cluster }] }: UserConfig) => new URL(String(cluster['server'])).host
 const refused = (message: string) => ({
-  ...{ reason: 'TargetNotAllowed', codes: ['ERR_CONFIGURATION_PROBLEM'], isFinal: true },
+  reason: 'TargetNotAllowed',
+  codes: ['ERR_CONFIGURATION_PROBLEM'],
+  isFinal: true,
   message: `target ${NAMESPACE}/${message}`,
 })
 

@@ -13,7 +13,9 @@ it('a Temporal that falls silent is told, and that it is back', async () => {
   const stop = new AbortController()
   const told: string[] = []
   const watching = {
-    ...{ log: pino({ level: 'silent' }), askEveryMs: 100, answerMs: 1000 },
+    log: pino({ level: 'silent' }),
+    askEveryMs: 100,
+    answerMs: 1000,
     report: (_: string, error: unknown) => void told.push(error instanceof Error ? error.message : 'fine'),
   }
   const end = watchTemporal(connection, watching, stop.signal)

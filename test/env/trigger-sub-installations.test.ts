@@ -34,7 +34,10 @@ describe('a job that a sub-installation gets', () => {
       const subs = [put('left', INTERRUPT, IDLE), put('plain', {}, IDLE)]
       const activities = subInstallationActivities(stage().deps)
       const { changed } = await activities.triggerSubInstallations({
-        ...{ by: BY, subject: SUBJECT, jobID: 'job', ignoresSuccessors: ignores },
+        by: BY,
+        subject: SUBJECT,
+        jobID: 'job',
+        ignoresSuccessors: ignores,
         subInstallations: subs.map(subInstallationView),
       })
       expect(changed).toMatchObject([

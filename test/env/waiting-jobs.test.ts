@@ -57,8 +57,18 @@ async function ask(
     { ...deps, route: () => ({ ignored: 'set-up' }) },
   )
   const wakes = items.map(({ uid }, index): NewWake => ({
-    ...{ controller: 'deploy', uid, job_id: '', cluster: 'local', namespace, name: `task-${uid}`, seq: 1 },
-    ...{ due: ago(dueMs - index), foreign_event: true, may_start: mayStart, writer: null, cause: 'test' },
+    controller: 'deploy',
+    uid,
+    job_id: '',
+    cluster: 'local',
+    namespace,
+    name: `task-${uid}`,
+    seq: 1,
+    due: ago(dueMs - index),
+    foreign_event: true,
+    may_start: mayStart,
+    writer: null,
+    cause: 'test',
   }))
   await upsertWakes(db, wakes, ago(3_600_000))
   return items.map(({ uid }) => uid)
@@ -80,7 +90,9 @@ describe('many jobs that wait for their turn', () => {
     expect(first.map(({ uid }) => uid).sort()).toEqual([...crowd.slice(0, MOST), alone].sort())
     const since = (ms: number) => `waits for its turn since ${ago(ms).toISOString()}`
     expect(first).toContainEqual({
-      ...{ uid: alone, reason: 'WaitingForTurn', type: 'Normal' },
+      uid: alone,
+      reason: 'WaitingForTurn',
+      type: 'Normal',
       message: `${since(60_000)}: none of its namespace come before it, and namespaces take turns`,
     })
     expect(first.find(({ uid }) => uid === crowd[7])?.message).toBe(
@@ -170,7 +182,9 @@ describe('a run that was started and does not begin', () => {
     await Promise.all([one.late(run('j1'), ago(12_000)), worker().late(run('j1'), ago(12_000))])
     expect(tellings()).toEqual([
       {
-        ...{ uid: 'u', reason: 'WaitingForTurn', type: 'Normal' },
+        uid: 'u',
+        reason: 'WaitingForTurn',
+        type: 'Normal',
         message: `waits for its turn since ${ago(12_000).toISOString()}: its run was started, and no worker has begun it yet`,
       },
     ])

@@ -101,7 +101,10 @@ describe('what the webhook refuses', () => {
 describe('what the schema refuses, where nobody is asked', () => {
   it('is a change of the type of a DeployItem; an empty type is stored, and keeps nothing from going away', async () => {
     const item = (name: string, type: string) => ({
-      ...{ apiVersion: API, kind: 'DeployItem', metadata: { name, finalizers: [FINALIZER] }, spec: { ...MOCK, type } },
+      apiVersion: API,
+      kind: 'DeployItem',
+      metadata: { name, finalizers: [FINALIZER] },
+      spec: { ...MOCK, type },
     })
     await stage.home.create(item('kept', ''), 'deployitems')
     expect(await refusalOf(stage.home.patch('deployitems', 'kept', { spec: { type: 'b' } }))).toContain('spec.type')

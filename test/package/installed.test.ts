@@ -21,8 +21,15 @@ const PAWL = 'pawl/worker/pawl.js'
 // What docs/kit.md asks of a project.
 const TSCONFIG = {
   compilerOptions: {
-    ...{ target: 'es2023', module: 'nodenext', types: ['node'], strict: true, exactOptionalPropertyTypes: true },
-    ...{ noEmit: true, allowImportingTsExtensions: true, verbatimModuleSyntax: true, erasableSyntaxOnly: true },
+    target: 'es2023',
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
     skipLibCheck: true,
   },
   include: ['**/*.ts'],

@@ -44,7 +44,11 @@ describe('pawl replay --against, on the recorded runs', () => {
       'write settle: another change.lastError.reason',
     ])
     expect(trialOf(verdict, 'execution-manifest-timeout').differences).toContainEqual({
-      ...{ pass: 2, kind: 'write', name: 'settle', object: 'Execution replay/manifest-timeout', how: 'other' },
+      pass: 2,
+      kind: 'write',
+      name: 'settle',
+      object: 'Execution replay/manifest-timeout',
+      how: 'other',
       changes: expect.arrayContaining([
         { field: 'change.lastError.reason', from: 'DeployItemsFailed', to: 'Failed' },
       ]) as unknown,
@@ -84,10 +88,12 @@ describe('pawl replay --against, on the recorded runs', () => {
     const one = ['--file', file('execution-manifest-failed')]
     const own = await bundled('../../workflows/index.ts')
     expect(await pawl('--against', own, ...one)).toMatchObject({
-      ...{ code: 0, stdout: expect.stringContaining('     1 the same\n') as unknown },
+      code: 0,
+      stdout: expect.stringContaining('     1 the same\n') as unknown,
     })
     expect(await pawl('--against', own, '--against-controllers', LEVEL_CONTROLLERS, ...one)).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('--against-controllers is given beside a bundle') as unknown },
+      code: 2,
+      stderr: expect.stringContaining('--against-controllers is given beside a bundle') as unknown,
     })
     expect(await pawl('--against', file('execution-manifest-failed'), ...one)).toMatchObject({
       code: 2,
@@ -161,7 +167,8 @@ describe('pawl replay, on a recorded run', () => {
   it('ends with the pass that is asked for', async () => {
     expect((await pawl('--file', file('installation-failure'), '--to', '1')).stdout).not.toContain('pass 2 of 2')
     expect(await pawl('--file', file('installation-failure'), '--to', '3')).toMatchObject({
-      ...{ code: 2, stderr: "pawl: --to is '3', expected a pass of Installation replay/failure: 1 to 2\n" },
+      code: 2,
+      stderr: "pawl: --to is '3', expected a pass of Installation replay/failure: 1 to 2\n",
     })
   })
 

@@ -116,7 +116,9 @@ async function record(cluster: Cluster, client: Client, outcome: string, scenari
     })
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory()
     const { events = [] } = History.toObject(History.fromObject(history), {
-      ...{ longs: String, enums: String, bytes: String },
+      longs: String,
+      enums: String,
+      bytes: String,
     }) as { events?: unknown[] }
     // One event a line, so that differences can be read.
     const lines = events.map((event) => JSON.stringify(scrubbed(event))).join(',\n')

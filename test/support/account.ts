@@ -19,9 +19,7 @@ export async function makeAccount(
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts`
   await kube.request('POST', path, { body: { metadata: { name } } })
   const { status } = await kube.request<{ status: { token: string } }>('POST', `${path}/${name}/token`, {
-    body: {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } },
-    },
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } },
   })
   const admin = JSON.parse(await readFile(kubeconfigPath, 'utf8')) as { users: { user: object }[] }
   const users = admin.users.map((one) => ({ ...one, user: { token: status.token } }))

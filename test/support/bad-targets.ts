@@ -31,7 +31,8 @@ const off = (...says: Ending['says']): Ending => ({
   codes: ['ERR_CONFIGURATION_PROBLEM'],
 })
 const notAllowed = (...says: Ending['says']): Ending => ({
-  ...{ reason: 'TargetNotAllowed', codes: ['ERR_CONFIGURATION_PROBLEM'] },
+  reason: 'TargetNotAllowed',
+  codes: ['ERR_CONFIGURATION_PROBLEM'],
   says: ['target bad-deploy/', ...says],
 })
 function target(config: object) {

@@ -33,7 +33,10 @@ export class Authority {
   static async make(name: string): Promise<Authority> {
     const keys = await newKeys()
     const certificate = await X509CertificateGenerator.createSelfSigned({
-      ...{ name: `CN=${name}`, keys, signingAlgorithm: ALGORITHM, ...lifetime() },
+      name: `CN=${name}`,
+      keys,
+      signingAlgorithm: ALGORITHM,
+      ...lifetime(),
       extensions: [new BasicConstraintsExtension(true, 1, true)],
     })
     return new Authority(keys, certificate)
@@ -49,8 +52,12 @@ export class Authority {
     const keys = await newKeys()
     const { serverAuth, clientAuth } = ExtendedKeyUsage
     const certificate = await X509CertificateGenerator.create({
-      ...{ subject: `CN=${names[0] ?? 'test'}`, issuer: this.#certificate.subject, publicKey: keys.publicKey },
-      ...{ signingKey: this.#keys.privateKey, signingAlgorithm: ALGORITHM, ...lifetime() },
+      subject: `CN=${names[0] ?? 'test'}`,
+      issuer: this.#certificate.subject,
+      publicKey: keys.publicKey,
+      signingKey: this.#keys.privateKey,
+      signingAlgorithm: ALGORITHM,
+      ...lifetime(),
       extensions: [
         new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value }))),
         new ExtendedKeyUsageExtension([serverAuth, clientAuth].map(String)),

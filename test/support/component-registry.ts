@@ -55,12 +55,17 @@ export interface Entry {
 }
 
 export const blob = (name: string, type: string, localReference = name, mediaType = LAYER): Entry => ({
-  ...{ name, type, version: 'v1.0.0', relation: 'local' },
+  name,
+  type,
+  version: 'v1.0.0',
+  relation: 'local',
   access: { type: 'localBlob', localReference, mediaType },
 })
 
 export const reference = (name: string, componentName: string, version: string, more: object = {}): Entry => ({
-  ...{ name, componentName, version },
+  name,
+  componentName,
+  version,
   ...more,
 })
 
@@ -75,7 +80,12 @@ export function descriptorV2(name: string, version: string, contents: Contents =
   return {
     meta: { schemaVersion: 'v2' },
     component: {
-      ...{ name, version, provider: 'acme', repositoryContexts, sources: [], resources },
+      name,
+      version,
+      provider: 'acme',
+      repositoryContexts,
+      sources: [],
+      resources,
       componentReferences: references,
     },
   }
@@ -84,7 +94,8 @@ export function descriptorV2(name: string, version: string, contents: Contents =
 export function descriptorV3(name: string, version: string, contents: Contents = {}) {
   const { resources = [], references = [], repositoryContexts = [] } = contents
   return {
-    ...{ apiVersion: 'ocm.software/v3alpha1', kind: 'ComponentVersion' },
+    apiVersion: 'ocm.software/v3alpha1',
+    kind: 'ComponentVersion',
     metadata: { name, version, provider: { name: 'acme' } },
     repositoryContexts,
     spec: { resources, references, sources: [] },

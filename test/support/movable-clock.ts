@@ -25,9 +25,11 @@ export class MovableClock {
   /** Of processes that are to have it. */
   get env(): Readonly<Record<string, string>> {
     return {
-      ...{ LD_PRELOAD: LIBRARY ?? '', FAKETIME_TIMESTAMP_FILE: this.#file },
+      LD_PRELOAD: LIBRARY ?? '',
+      FAKETIME_TIMESTAMP_FILE: this.#file,
       // Each look at the clock reads the file; time-outs and pauses are real.
-      ...{ FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
     }
   }
 

@@ -18,7 +18,10 @@ export interface PushedComponent {
 
 /** What identifies a blob in an access. */
 export const localBlobOf = (name: string, type: string, content: Buffer, mediaType: string) => ({
-  ...{ name, type, version: 'v1.0.0', relation: 'local' },
+  name,
+  type,
+  version: 'v1.0.0',
+  relation: 'local',
   access: { type: 'localBlob', localReference: digestOf(content), mediaType },
 })
 
@@ -31,12 +34,10 @@ export async function pushComponent(registry: OciRegistry, pushed: PushedCompone
   const layer = mediaType.endsWith('tar') ? tarOf({ 'component-descriptor.yaml': text }) : Buffer.from(text)
   const config = { componentDescriptorLayer: { mediaType, digest: digestOf(layer), size: layer.length } }
   await pushArtifact(registry, {
-    ...{
-      repository,
-      tag: pushed.tag ?? version.replaceAll('+', '.build-'),
-      config: JSON.stringify(config),
-      configType: CONFIG,
-    },
+    repository,
+    tag: pushed.tag ?? version.replaceAll('+', '.build-'),
+    config: JSON.stringify(config),
+    configType: CONFIG,
     layers: [{ content: layer, mediaType }, ...blobs.map((content) => ({ content, mediaType: 'application/x-tar' }))],
   })
 }
@@ -59,7 +60,9 @@ export async function pushArtifact(registry: OciRegistry, artifact: PushedArtifa
     size: content.length,
   })
   const manifest = {
-    ...{ schemaVersion: 2, mediaType: MANIFEST, config: described(Buffer.from(config), configType) },
+    schemaVersion: 2,
+    mediaType: MANIFEST,
+    config: described(Buffer.from(config), configType),
     layers: layers.map(({ content, mediaType }) => described(content, mediaType)),
   }
   await registry.pushManifest(repository, tag, Buffer.from(JSON.stringify(manifest)))

@@ -56,11 +56,9 @@ export class OciRegistry {
     const tokens = auth === 'token' ? await TokenServer.start(folder) : undefined
     const port = await freePort()
     const config = {
-      ...{
-        version: 0.1,
-        log: { level: 'error' },
-        storage: { filesystem: { rootdirectory: storage }, delete: { enabled: true } },
-      },
+      version: 0.1,
+      log: { level: 'error' },
+      storage: { filesystem: { rootdirectory: storage }, delete: { enabled: true } },
       http: { addr: `127.0.0.1:${port}`, ...(tls !== undefined && { tls: writePair(folder, tls) }) },
       ...(auth === 'basic' && { auth: { htpasswd: { realm: 'test', path: written(folder, 'htpasswd', HTPASSWD) } } }),
       ...(tokens !== undefined && { auth: { token: tokens.settings } }),

@@ -304,7 +304,8 @@ export class Pawl {
     const fd = openSync(path, 'a')
     const shift = this.options.clocksMs?.[name]
     const env = childEnvironment({
-      ...{ NODE_COMPILE_CACHE: COMPILE_CACHE, PAWL_BUNDLE_CACHE: BUNDLE_CACHE },
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      PAWL_BUNDLE_CACHE: BUNDLE_CACHE,
       ...(shift !== undefined && { SHIFTED_CLOCK_MS: String(shift) }),
       ...this.options.environments?.[name],
     })

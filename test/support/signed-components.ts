@@ -46,7 +46,8 @@ export function signed(document: object, how: How): object {
   const { key, name = SIGNATURE, normalisation = 'jsonNormalisation/v2', hash = 'sha256', isPss = false, chain } = how
   const text = textOf(document, normalisation)
   const digest = {
-    ...{ hashAlgorithm: HASH_NAMES[hash], normalisationAlgorithm: normalisation },
+    hashAlgorithm: HASH_NAMES[hash],
+    normalisationAlgorithm: normalisation,
     value: createHash(hash).update(text).digest('hex'),
   }
   const padding = isPss ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING

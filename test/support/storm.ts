@@ -91,7 +91,9 @@ async function judge(places: readonly Place[]): Promise<StormResult> {
     counts: sum(places.map(({ lane }) => [...lane.counts])),
     lives: Object.fromEntries(sum(places.map(({ lives }) => Object.entries(lives.counts)))),
     writes: places.reduce((total, { lane }) => total + lane.lane.proxy.writes.length, 0),
-    ...{ lost, doubled: twice, unrest },
+    lost,
+    doubled: twice,
+    unrest,
   }
 }
 

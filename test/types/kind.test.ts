@@ -47,8 +47,17 @@ describe('the type of an object', () => {
 
 describe('the type of an object whose kind has defaults', () => {
   const kind = defineKind({
-    ...{ group: 'example.com', version: 'v1', kind: 'Node', plural: 'nodes', singular: 'node', shortNames: [] },
-    ...{ statusSubresource: true, printerColumns: [], description: 'N.', projection: [], workerVerbs: [] },
+    group: 'example.com',
+    version: 'v1',
+    kind: 'Node',
+    plural: 'nodes',
+    singular: 'node',
+    shortNames: [],
+    statusSubresource: true,
+    printerColumns: [],
+    description: 'N.',
+    projection: [],
+    workerVerbs: [],
     scope: 'Cluster',
     schema: {
       spec: required(

@@ -48,7 +48,10 @@ export class GadgetWorld extends RunWorld {
     const { status, metadata } = change
     const held = { name: 'g', namespace: 'n', uid: 'u', resourceVersion: '1', generation: 1, finalizers: [HOLD] }
     this.#target = spec && {
-      ...{ apiVersion: 'example.com/v1', kind: 'Gadget', spec, ...(status && { status }) },
+      apiVersion: 'example.com/v1',
+      kind: 'Gadget',
+      spec,
+      ...(status && { status }),
       metadata: { ...held, creationTimestamp: 'now', ...metadata },
     }
   }
@@ -137,10 +140,9 @@ const NAME_ONLY = {
 } as unknown as JsonObject
 
 const ONE: JsonObject = {
-  ...{ apiVersion: 'v1', kind: 'ConfigMap' },
-  metadata: {
-    ...{ name: 'one', namespace: 'n', uid: 'u1', resourceVersion: '1', generation: 1, creationTimestamp: 'now' },
-  },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'one', namespace: 'n', uid: 'u1', resourceVersion: '1', generation: 1, creationTimestamp: 'now' },
 }
 
 /** Registers the hooks of the calling test file. */
@@ -193,7 +195,9 @@ export function useGadgets() {
       cause: 'test',
     }
     world.run = await worker.start(workflow, {
-      ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '60 seconds' },
+      workflowId: world.workflowID,
+      args: [input],
+      workflowTaskTimeout: '60 seconds',
     })
   }
 

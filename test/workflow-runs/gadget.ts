@@ -117,7 +117,8 @@ async function saved(pass: Pass): Promise<string> {
 }
 
 const definition = {
-  ...{ name: 'gadget', target: { apiVersion: 'example.com/v1', kind: 'Gadget', plural: 'gadgets' } },
+  name: 'gadget',
+  target: { apiVersion: 'example.com/v1', kind: 'Gadget', plural: 'gadgets' },
   queries: {
     one: { kind: 'v1/ConfigMap', name: 'one' },
     list: { kind: 'v1/Pod', many: true },

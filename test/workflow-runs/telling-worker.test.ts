@@ -55,7 +55,10 @@ type Run = Awaited<ReturnType<typeof startRun>>
 
 async function startRun(name: string) {
   return await client.workflow.start(name, {
-    ...{ workflowId: randomUUID(), taskQueue, args: [], workflowTaskTimeout: '5 seconds' },
+    workflowId: randomUUID(),
+    taskQueue,
+    args: [],
+    workflowTaskTimeout: '5 seconds',
   })
 }
 

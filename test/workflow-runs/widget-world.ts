@@ -108,8 +108,15 @@ export class WidgetWorld extends RunWorld {
 
 /** The target of a job that has just begun. */
 export const FRESH: TargetView = {
-  ...{ version: '1', generation: 1, deleting: false, finalizers: [], phase: undefined, jobID: 'job' },
-  ...{ jobIDFinished: undefined, observedGeneration: 0, lastError: undefined },
+  version: '1',
+  generation: 1,
+  deleting: false,
+  finalizers: [],
+  phase: undefined,
+  jobID: 'job',
+  jobIDFinished: undefined,
+  observedGeneration: 0,
+  lastError: undefined,
 }
 
 /** Registers the hooks of the calling test file. */
@@ -131,7 +138,9 @@ export function useWidgets() {
     const { serves } = given
     const input: JobInput = { subject, jobID: 'job', cause: 'test', ...(serves !== undefined && { serves }) }
     world.run = await worker.start(given.type ?? 'widget', {
-      ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '60 seconds' },
+      workflowId: world.workflowID,
+      args: [input],
+      workflowTaskTimeout: '60 seconds',
     })
     return world
   }

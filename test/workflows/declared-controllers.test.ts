@@ -47,13 +47,19 @@ const KINDS = [installationKind, executionKind, deployItemKind]
 const subjectOf = ({ kind }: Kind) => ({ kind, ...PLACE })
 
 const targetOf = ({ apiVersion, kind }: Kind): KubeObject => ({
-  ...{ apiVersion, kind, metadata: { ...PLACE, resourceVersion: '1' } },
-  ...{ spec: {}, status: { jobID: JOB } },
+  apiVersion,
+  kind,
+  metadata: { ...PLACE, resourceVersion: '1' },
+  spec: {},
+  status: { jobID: JOB },
 })
 
 const owner = ({ apiVersion, kind }: Kind, uid: string, controller: boolean): OwnerReference => ({
-  ...{ apiVersion, kind, name: PLACE.name },
-  ...{ uid, ...(controller && { controller }) },
+  apiVersion,
+  kind,
+  name: PLACE.name,
+  uid,
+  ...(controller && { controller }),
 })
 // What is selected comes more often, so that several are among a few objects.
 const OWN_LABELS = { [MANAGED_BY_LABEL]: PLACE.name, [ENCOMPASSED_BY_LABEL]: PLACE.name }
@@ -90,8 +96,11 @@ const childrenOf = (target: Kind, children: Kind): fc.Arbitrary<readonly KubeObj
 
 const storedChildren = ({ apiVersion, kind }: Kind, found: readonly object[]): readonly KubeObject[] =>
   found.map((metadata, index) => ({
-    ...{ apiVersion, kind, metadata: { ...(metadata as { name: string }), uid: `uid-${index}`, resourceVersion: '1' } },
-    ...{ spec: { type: mockDeployer.type }, status: { jobID: JOB } },
+    apiVersion,
+    kind,
+    metadata: { ...(metadata as { name: string }), uid: `uid-${index}`, resourceVersion: '1' },
+    spec: { type: mockDeployer.type },
+    status: { jobID: JOB },
   }))
 
 /** Two that all queries here find, or the one of the name: chance may have none. */

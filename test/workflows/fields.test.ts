@@ -51,7 +51,8 @@ describe('the controllers', () => {
 
 describe('two declarations', () => {
   const owner = (controller: string, ...paths: string[]): OwnedFields => ({
-    ...{ controller, makes: [] },
+    controller,
+    makes: [],
     fields: { Widget: paths.map((path) => path.split('.')) },
   })
 

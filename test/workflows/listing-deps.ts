@@ -29,7 +29,9 @@ export function listingDeps(
     throw new Error('nothing is written here, so nothing is routed')
   }
   const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', {
-    ...{ route, subjectKinds: {}, modes: {} },
+    route,
+    subjectKinds: {},
+    modes: {},
     contentKey: undefined,
     now,
   })

@@ -9,7 +9,13 @@ import { tellable } from './told-texts.ts'
 import { UNSEEN } from './unseen.ts'
 
 const NOTHING: ExportedRows = {
-  ...{ job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] },
+  job: undefined,
+  hostedJobs: [],
+  writes: [],
+  events: [],
+  awaited: [],
+  wakes: [],
+  cut: [],
 }
 
 type Judge = (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
@@ -66,7 +72,8 @@ export function ofRows(
       const isOfRun = (row: Row) => [uid, ...hosts.keys()].includes(text(row['uid']))
       const kept = {
         hostedJobs: rows.hostedJobs.filter((row) => hosts.has(text(row['uid']))),
-        ...{ writes: await placed(rows.writes), events: await withRuns(await placed(rows.events)) },
+        writes: await placed(rows.writes),
+        events: await withRuns(await placed(rows.events)),
         awaited: await placed(rows.awaited.filter(isOfRun)),
         // They name the run's own objects, and in their causes others.
         wakes: rows.wakes.filter(isOfRun),
@@ -76,7 +83,10 @@ export function ofRows(
         0,
       )
       return {
-        ...{ ...kept, job: rows.job && toldRow(rows.job), wakes: await withRuns(kept.wakes), cut: rows.cut },
+        ...kept,
+        job: rows.job && toldRow(rows.job),
+        wakes: await withRuns(kept.wakes),
+        cut: rows.cut,
         ...(unseen > 0 && { unseen }),
       }
     },

@@ -93,16 +93,16 @@ function hidden(
   const living = children.filter(({ deleted }) => !deleted)
   const byOwner = new Map(living.map((child) => [child.owner, child]))
   return [...byOwner].map(([owner, { namespace, updatedAt }]) => ({
-    ...{
-      group: '',
-      kind: 'Objects',
-      uid: `unseen ${owner}`,
-      namespace: '',
-      version: 0,
-      deleted: false,
-      projection: {},
-    },
-    ...{ name: unseenFrom(namespace, owners.get(owner)?.namespace), updatedAt, owner },
+    group: '',
+    kind: 'Objects',
+    uid: `unseen ${owner}`,
+    namespace: '',
+    version: 0,
+    deleted: false,
+    projection: {},
+    name: unseenFrom(namespace, owners.get(owner)?.namespace),
+    updatedAt,
+    owner,
   }))
 }
 
@@ -147,7 +147,9 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await seenOnly(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await seenOnly(uids)),
     ...ofRows(questions, {
-      ...{ maySee: seeing(rights), seen, placesOfRuns: ground.placesOfRuns },
+      maySee: seeing(rights),
+      seen,
+      placesOfRuns: ground.placesOfRuns,
       mayList: async (place) => (await seeing(rights)(place)) && (await rights.may('list', place, place.namespace)),
     }),
   }

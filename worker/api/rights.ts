@@ -23,7 +23,8 @@ export function createRights(
   const review = async (user: User, attributes: Readonly<Record<string, string>>) => {
     const { username, uid, groups, extra } = user
     const body = {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
       spec: { user: username, uid, groups, extra, resourceAttributes: attributes },
     }
     const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'

@@ -64,7 +64,8 @@ export function createUsers(
   const turns = createTurns({ ...limits, what: 'tokens that are not known yet' }, now)
   const review = async (token: string): Promise<User | undefined> => {
     const body = {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
       spec: { token, ...(audiences.length > 0 && { audiences }) },
     }
     const { status } = await kube.request<TokenReview>('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body })

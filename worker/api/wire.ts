@@ -168,11 +168,7 @@ export interface About {
 export function aboutIn(body: unknown): About {
   const { version, cluster, username, groups, at } = recordIn('about', recordIn('about', body)['answer'])
   const texts = listIn('about', groups).filter((group) => typeof group === 'string')
-  return {
-    ...{ version: text(version), cluster: text(cluster), username: text(username) },
-    groups: texts,
-    at: time(at),
-  }
+  return { version: text(version), cluster: text(cluster), username: text(username), groups: texts, at: time(at) }
 }
 
 function text(value: unknown): string {

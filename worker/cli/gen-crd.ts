@@ -21,7 +21,9 @@ export function genCrdCommand(): Command {
       if (check === true && out === undefined)
         throw new UsageError('--check has nothing to compare with, expected --out <file>')
       process.exitCode = await genCrd({
-        ...{ files, out, check: check ?? false },
+        files,
+        out,
+        check: check ?? false,
         print: (text) => process.stdout.write(text),
         complain: (line) => process.stderr.write(`${line}\n`),
       })

@@ -27,7 +27,9 @@ export function genNewCommand(checkout: string | undefined): Command {
       process.exitCode = await genNew({
         root: place ?? '.',
         layout: out === undefined && checkout !== undefined ? 'checkout' : 'project',
-        ...{ kind, group, wing },
+        kind,
+        group,
+        wing,
         print: (line) => process.stdout.write(`${line}\n`),
         complain: (line) => process.stderr.write(`${line}\n`),
       })

@@ -46,8 +46,13 @@ export function genRbacCommand(): Command {
       if (files.length === 0 && wings === undefined)
         throw new UsageError('neither modules nor wings are named, expected controllers.ts or --wings landscaper')
       process.exitCode = await genRbac({
-        ...{ files, name, accounts, out, check: check ?? false },
-        ...{ wings: namesIn(wings), namespaces: namesIn(namespace) },
+        files,
+        name,
+        accounts,
+        out,
+        check: check ?? false,
+        wings: namesIn(wings),
+        namespaces: namesIn(namespace),
         print: (text) => process.stdout.write(text),
         complain: (line) => process.stderr.write(`${line}\n`),
       })

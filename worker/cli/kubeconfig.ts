@@ -123,8 +123,12 @@ export function kubeconfigText(files: readonly KubeconfigFile[], wanted: string 
   const all = (list: string) => whole.flatMap((one) => (Array.isArray(one[list]) ? (one[list] as unknown[]) : []))
   // The first of a name is right, for kubectl and for those who look one up alike.
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': context.name },
-    ...{ contexts: all('contexts'), clusters: all('clusters'), users: all('users') },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': context.name,
+    contexts: all('contexts'),
+    clusters: all('clusters'),
+    users: all('users'),
   })
 }
 

@@ -11,12 +11,11 @@ import { optionsOf, withFlags } from './flags.ts'
 import { foldFlags, TEMPORAL_DETAILS, withExamples } from './help.ts'
 
 const TARGET_FLAGS = {
-  'database-url': {
-    ...{ takes: '<url>', reads: 'text', text: 'PostgreSQL of the journal' },
-    default: '$PAWL_DATABASE_URL',
-  },
+  'database-url': { takes: '<url>', reads: 'text', text: 'PostgreSQL of the journal', default: '$PAWL_DATABASE_URL' },
   'temporal-address': {
-    ...{ takes: '<host:port>', reads: 'text', text: 'Temporal' },
+    takes: '<host:port>',
+    reads: 'text',
+    text: 'Temporal',
     default: '$PAWL_TEMPORAL_ADDRESS; without, it is left alone',
   },
   ...TEMPORAL_FLAGS,
@@ -25,7 +24,9 @@ const TARGET_FLAGS = {
 const UP_FLAGS = {
   ...TARGET_FLAGS,
   'content-key': {
-    ...{ takes: '<file>', reads: 'text', text: 'key of content hashes, made when missing' },
+    takes: '<file>',
+    reads: 'text',
+    text: 'key of content hashes, made when missing',
     default: '$PAWL_CONTENT_KEY',
   },
 } as const satisfies FlagTable

@@ -93,12 +93,10 @@ function refuseContradictions(words: readonly string[], flags: ReplayFlags): voi
   const { file, against, since, to, inspect, allNamespaces } = flags
   const given = {
     object: words.length > 0 ? words.join(' ') : undefined,
-    ...{
-      inspect: named(inspect, '--inspect'),
-      to: named(to, '--to'),
-      since: named(since, '--since'),
-      all: named(allNamespaces, '-A'),
-    },
+    inspect: named(inspect, '--inspect'),
+    to: named(to, '--to'),
+    since: named(since, '--since'),
+    all: named(allNamespaces, '-A'),
   }
   const refused = (found: string | undefined, beside: string, expected: string) => {
     if (found !== undefined) throw new UsageError(`found ${found} ${beside}, expected ${expected}`)

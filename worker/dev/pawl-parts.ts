@@ -69,11 +69,16 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
       args: [...ofJournal, ...ofBoth, ...ofWings.bridge],
     },
     {
-      ...{ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth },
+      name: 'worker',
+      file: 'reconciler.ts',
+      healthPort: ports.workerHealth,
       args: [...ofJournal, ...ofWorker, ...ofWings.worker],
     },
     {
-      ...{ name: 'api', file: 'api.ts', healthPort: ports.apiHealth, args: apiFlags(options) },
+      name: 'api',
+      file: 'api.ts',
+      healthPort: ports.apiHealth,
+      args: apiFlags(options),
       // Who looks for it wants to ask it.
       address: `http://127.0.0.1:${ports.api}`,
     },
@@ -81,7 +86,9 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     ...(isServerOurs(servers)
       ? [
           {
-            ...{ name: 'webhook', file: 'webhook.ts', healthPort: ports.webhookHealth },
+            name: 'webhook',
+            file: 'webhook.ts',
+            healthPort: ports.webhookHealth,
             args: [...webhookFlags(options), ...ofWings.webhook],
           },
         ]
@@ -252,7 +259,9 @@ async function startProgram(name: string, inDev: ProgramInDev, options: PawlOpti
   const place = { kubeconfigPath: servers.kubeconfigPath, folder, isServerOurs: isServerOurs(servers), flags }
   const args = [name, ...(await inDev.args(place))]
   const spec = {
-    ...{ name, command: process.execPath, args: processArgs('program.ts', args) },
+    name,
+    command: process.execPath,
+    args: processArgs('program.ts', args),
     logFile: join(dataDir, 'logs', `${name}.log`),
     env: { NODE_COMPILE_CACHE: join(dataDir, 'compile-cache') },
     isReady: async () => await access(join(folder, inDev.readyFile)).then(() => true),

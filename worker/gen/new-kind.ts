@@ -121,8 +121,10 @@ function namesOf(kind: string, group: string, wing: string | undefined): KindNam
     ...(wing === undefined
       ? { layout: 'project', folder, testFolder: folder, kit: 'pawl/kit' }
       : {
-          ...{ layout: 'checkout', kit: '../../kit/index.ts' },
-          ...{ folder: `workflows/${wing}/${folder}`, testFolder: `test/workflows/${wing}/${folder}` },
+          layout: 'checkout',
+          kit: '../../kit/index.ts',
+          folder: `workflows/${wing}/${folder}`,
+          testFolder: `test/workflows/${wing}/${folder}`,
         }),
   }
 }

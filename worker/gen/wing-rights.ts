@@ -40,7 +40,9 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
       const parts: WingParts = {
         kinds: folders.filter(isOf).flatMap(({ kinds }) => kinds),
         controllers: controllers.filter(isOf).flatMap(({ values }) => [...values.values()]),
-        ...{ workerRules, bridgeRules, webhookRules },
+        workerRules,
+        bridgeRules,
+        webhookRules,
         ...(usualSettings !== undefined && { usualSettings }),
       }
       return [name, parts]

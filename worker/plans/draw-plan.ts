@@ -84,7 +84,8 @@ function asData({ controller, kind, phases, step, onDelete, onGone }: PlannedKin
   const identity = { controller, kind: kind.kind, apiVersion: kind.apiVersion, names: namesOf(kind) }
   if (phases === undefined)
     return {
-      ...{ ...identity, plan: toJson(step) },
+      ...identity,
+      plan: toJson(step),
       ...(onDelete !== undefined && { onDelete: toJson(onDelete) }),
       ...(onGone !== undefined && { onGone: toJson(onGone) }),
     }

@@ -32,7 +32,11 @@ export type PlannedKind = { readonly controller: string; readonly kind: NamedKin
 /** The plans of all controllers. Those of users come first: somebody who names a module asks for what is in it. */
 export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'controllers'>): readonly PlannedKind[] {
   const ofLevels = levels.map(({ name, target, plan, onDelete, onGone }) => ({
-    ...{ controller: name, kind: namedKind(target), step: plan, onDelete, onGone },
+    controller: name,
+    kind: namedKind(target),
+    step: plan,
+    onDelete,
+    onGone,
   }))
   const [ours, theirs] = [true, false].map((isOurs) =>
     ofLevels.filter(({ controller }) => (wingOf(controller) !== undefined) === isOurs),

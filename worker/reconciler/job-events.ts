@@ -87,9 +87,14 @@ export class JobEvents {
     const { cluster, controllers = [...registry.controllers.keys()] } = this.#options
     const known = this.#known[what]
     const jobs = await toldJobs(db, {
-      ...{ cluster, what, now, ...LIMITS[what], known: [...known] },
+      cluster,
+      what,
+      now,
+      ...LIMITS[what],
+      known: [...known],
       controllers: controllers.filter((name) => registry.modes[name] === 'job'),
-      ...{ mostOfNamespace: MOST_OF_NAMESPACE, most: MOST },
+      mostOfNamespace: MOST_OF_NAMESPACE,
+      most: MOST,
     })
     for (let index = 0; index < jobs.length; index += ABREAST)
       await Promise.all(

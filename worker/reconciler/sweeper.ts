@@ -104,7 +104,10 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
     ({ name, mode }) => mode !== 'level' && controllers.includes(name),
   )
   const woken = await sweepWakes(db, {
-    ...{ cluster, now: now(), controllers: swept, subjectKinds: registry.subjectKinds },
+    cluster,
+    now: now(),
+    controllers: swept,
+    subjectKinds: registry.subjectKinds,
     watchedKinds: followedBy(registry),
   })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')

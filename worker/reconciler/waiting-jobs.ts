@@ -88,8 +88,14 @@ export class WaitingJobs {
     const { cluster, shares = [] } = this.#options
     const [since, known] = [new Date(now().getTime() - LATE_MS), [...this.#known]]
     const wakes = await waitingWakes(db, {
-      ...{ cluster, controllers: this.#jobControllers(), left: leftLanes(shares), since, now: now(), known },
-      ...{ mostOfNamespace: MOST_OF_NAMESPACE, most: MOST },
+      cluster,
+      controllers: this.#jobControllers(),
+      left: leftLanes(shares),
+      since,
+      now: now(),
+      known,
+      mostOfNamespace: MOST_OF_NAMESPACE,
+      most: MOST,
     })
     for (let index = 0; index < wakes.length && !isOver(); index += ABREAST)
       await Promise.all(wakes.slice(index, index + ABREAST).map(async (wake) => await this.#tellOf(wake)))
@@ -128,7 +134,9 @@ export class WaitingJobs {
       this.#deps,
       { ...subject, apiVersion },
       {
-        ...{ type: 'Normal', reason: WAITING_FOR_TURN, source: 'pawl' },
+        type: 'Normal',
+        reason: WAITING_FOR_TURN,
+        source: 'pawl',
         message: `waits for its turn since ${due.toISOString()}: ${why}`,
         identity: [controller, subject.uid, WAITING_FOR_TURN, due.toISOString()],
       },

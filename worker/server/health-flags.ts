@@ -6,11 +6,16 @@ import { tellingPlace } from './telling-object.ts'
 
 export const HEALTH_FLAGS = {
   'health-check': {
-    ...{ takes: '<namespace/name>', reads: 'text', default: 'none' },
+    takes: '<namespace/name>',
+    reads: 'text',
+    default: 'none',
     text: "the object that tells the engine's health, such as pawl/landscaper; the same for all bridges and workers",
   },
   'health-check-ms': {
-    ...{ takes: '<ms>', reads: 'number', least: 600, otherwise: 60_000 },
+    takes: '<ms>',
+    reads: 'number',
+    least: 600,
+    otherwise: 60_000,
     text: 'how often that is written while nothing changes, and within what time a part that died is told',
   },
 } as const satisfies FlagTable

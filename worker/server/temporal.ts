@@ -9,31 +9,45 @@ import { UsageError } from './usage-error.ts'
 
 export const TEMPORAL_FLAGS = {
   'temporal-namespace': {
-    ...{ takes: '<name>', reads: 'text', text: 'namespace in Temporal' },
+    takes: '<name>',
+    reads: 'text',
+    text: 'namespace in Temporal',
     default: '$PAWL_TEMPORAL_NAMESPACE, else $TEMPORAL_NAMESPACE, else default',
   },
   'temporal-tls': {
-    ...{ takes: '<yes-or-no>', reads: 'text', text: 'whether Temporal is spoken to over TLS' },
+    takes: '<yes-or-no>',
+    reads: 'text',
+    text: 'whether Temporal is spoken to over TLS',
     default: '$TEMPORAL_TLS, else yes when any of the following is given',
   },
   'temporal-tls-ca': {
-    ...{ takes: '<file>', reads: 'text', text: "PEM of the authority of Temporal's certificate" },
+    takes: '<file>',
+    reads: 'text',
+    text: "PEM of the authority of Temporal's certificate",
     default: "$TEMPORAL_TLS_SERVER_CA_CERT_PATH, else the system's authorities",
   },
   'temporal-tls-server-name': {
-    ...{ takes: '<name>', reads: 'text', text: "the name that Temporal's certificate has" },
+    takes: '<name>',
+    reads: 'text',
+    text: "the name that Temporal's certificate has",
     default: '$TEMPORAL_TLS_SERVER_NAME, else that of the address',
   },
   'temporal-tls-cert': {
-    ...{ takes: '<file>', reads: 'text', text: "PEM of Pawl's own certificate, for mTLS" },
+    takes: '<file>',
+    reads: 'text',
+    text: "PEM of Pawl's own certificate, for mTLS",
     default: '$TEMPORAL_TLS_CLIENT_CERT_PATH',
   },
   'temporal-tls-key': {
-    ...{ takes: '<file>', reads: 'text', text: 'PEM of its key' },
+    takes: '<file>',
+    reads: 'text',
+    text: 'PEM of its key',
     default: '$TEMPORAL_TLS_CLIENT_KEY_PATH',
   },
   'temporal-api-key-file': {
-    ...{ takes: '<file>', reads: 'text', text: 'file of the API key; it is read again when it changes' },
+    takes: '<file>',
+    reads: 'text',
+    text: 'file of the API key; it is read again when it changes',
     default: '$PAWL_TEMPORAL_API_KEY_FILE; or the key itself in $TEMPORAL_API_KEY',
   },
 } as const satisfies FlagTable

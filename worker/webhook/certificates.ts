@@ -111,8 +111,12 @@ async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
   const keys = await newKeys()
   const certificate = await X509CertificateGenerator.createSelfSigned({
     // A name of its own: who looks for the issuer by name finds one.
-    ...{ name: `CN=pawl-webhook-${randomBytes(4).toString('hex')}`, serialNumber: serial() },
-    ...{ keys, signingAlgorithm: ALGORITHM, notBefore: new Date(now - SKEW_MS), notAfter: new Date(now + lifetimeMs) },
+    name: `CN=pawl-webhook-${randomBytes(4).toString('hex')}`,
+    serialNumber: serial(),
+    keys,
+    signingAlgorithm: ALGORITHM,
+    notBefore: new Date(now - SKEW_MS),
+    notAfter: new Date(now + lifetimeMs),
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
@@ -132,9 +136,14 @@ async function issue(authority: Pair, { names, certificateMs }: Wanted, now: num
   )
   const notAfter = new Date(Math.min(now + certificateMs, lifeOf(authority).to))
   const certificate = await X509CertificateGenerator.create({
-    ...{ subject: `CN=pawl-webhook`, issuer: new X509Certificate(authority.certificate).subject },
-    ...{ publicKey: keys.publicKey, signingKey, signingAlgorithm: ALGORITHM, serialNumber: serial() },
-    ...{ notBefore: new Date(now - SKEW_MS), notAfter },
+    subject: `CN=pawl-webhook`,
+    issuer: new X509Certificate(authority.certificate).subject,
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: ALGORITHM,
+    serialNumber: serial(),
+    notBefore: new Date(now - SKEW_MS),
+    notAfter,
     extensions: [
       new SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isAddress(value) ? ('ip' as const) : ('dns' as const), value })),

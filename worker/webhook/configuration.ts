@@ -74,11 +74,12 @@ export function wantedConfiguration(
   }
   // V5. What is being deleted already is deleted once more by who is impatient.
   const deletedEntry = ({ kind }: Admission): WebhookEntry => ({
-    ...{ name: `${kind.plural}.deleted.${domain}`, rules: rulesOf({ kind, operations: ['DELETE'] }), ...shared },
-    ...{
-      matchConditions: [{ name: 'is-not-being-deleted', expression: '!has(oldObject.metadata.deletionTimestamp)' }],
-    },
-    ...{ failurePolicy: 'Ignore', timeoutSeconds: HEARING_SECONDS },
+    name: `${kind.plural}.deleted.${domain}`,
+    rules: rulesOf({ kind, operations: ['DELETE'] }),
+    ...shared,
+    matchConditions: [{ name: 'is-not-being-deleted', expression: '!has(oldObject.metadata.deletionTimestamp)' }],
+    failurePolicy: 'Ignore',
+    timeoutSeconds: HEARING_SECONDS,
   })
   const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
     const { kind, metadata, onlyMutates } = admission

@@ -210,9 +210,12 @@ function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): o
     reason: 'Invalid',
     message: problems.length > shown.length ? `${words}; and more` : words,
     details: {
-      ...{ group: kind?.group, kind: kind?.kind, name },
+      group: kind?.group,
+      kind: kind?.kind,
+      name,
       causes: shown.map(({ field, found, expected }) => ({
-        ...{ reason: 'FieldValueInvalid', field: field.slice(0, FIELD_SHOWN) },
+        reason: 'FieldValueInvalid',
+        field: field.slice(0, FIELD_SHOWN),
         message: `Invalid value: found ${found}, expected ${expected}`,
       })),
     },

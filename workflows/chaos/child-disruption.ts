@@ -76,11 +76,9 @@ export function childDisruption<Spec extends Selecting>(
   const copied = Object.entries(metadata.annotations ?? {}).filter(([name]) => !NOT_COPIED.has(name))
   return {
     metadata: {
-      ...{
-        name: childName(parent),
-        namespace: metadata.namespace,
-        labels: { [OF_PARENTS[kind].label]: metadata.name },
-      },
+      name: childName(parent),
+      namespace: metadata.namespace,
+      labels: { [OF_PARENTS[kind].label]: metadata.name },
       annotations: {
         ...Object.fromEntries(copied),
         ...userOf(metadata.annotations?.[USER_INFO_ANNOTATION]),

@@ -20,32 +20,43 @@ interface Reading {
 const one = ([text]: readonly string[]) => text
 
 const SWITCH: Reading = {
-  ...{ takes: '[true-or-false]', accepts: (text) => text === 'true' || text === 'false', expected: 'true or false' },
+  takes: '[true-or-false]',
+  accepts: (text) => text === 'true' || text === 'false',
+  expected: 'true or false',
   value: ([text]) => text === 'true',
 }
 const NUMBER: Reading = {
-  ...{ takes: '<number>', accepts: (text) => /^\d{1,9}$/.test(text), expected: 'a whole number' },
+  takes: '<number>',
+  accepts: (text) => /^\d{1,9}$/.test(text),
+  expected: 'a whole number',
   value: ([text]) => Number(text),
 }
 const TEXT: Reading = { takes: '<text>', accepts: () => true, expected: 'a text', value: one }
 const DURATION: Reading = {
-  ...{
-    takes: '<duration>',
-    accepts: (text) => durationMs(text) !== undefined,
-    expected: EXPECTED_DURATION,
-    value: one,
-  },
+  takes: '<duration>',
+  accepts: (text) => durationMs(text) !== undefined,
+  expected: EXPECTED_DURATION,
+  value: one,
 }
 const TEXTS: Reading = {
-  ...{ takes: '<texts>', isList: true, accepts: (text) => text !== '', expected: 'texts, separated by commas' },
+  takes: '<texts>',
+  isList: true,
+  accepts: (text) => text !== '',
+  expected: 'texts, separated by commas',
   value: (texts) => texts,
 }
 const HOSTS: Reading = {
-  ...{ takes: '<hosts>', isList: true, expected: EXPECTED_HOST, value: (texts) => texts },
+  takes: '<hosts>',
+  isList: true,
+  expected: EXPECTED_HOST,
+  value: (texts) => texts,
   accepts: (text) => allowedHostIn(text) !== undefined,
 }
 const MAP: Reading = {
-  ...{ takes: '<key=value>', isList: true, accepts: (text) => /^[^=]+=/.test(text), expected: 'key=value' },
+  takes: '<key=value>',
+  isList: true,
+  accepts: (text) => /^[^=]+=/.test(text),
+  expected: 'key=value',
   value: (texts) => Object.fromEntries(texts.map(keyAndValue)),
 }
 
@@ -110,8 +121,14 @@ export const CONFIG_FLAGS = Object.fromEntries(
   Object.entries<Entry>(ENTRIES).map(([name, [field, { takes, isList, accepts, expected }]]) => [
     name,
     {
-      ...{ takes, reads: isList === true ? 'list' : 'text', accepts, expected },
-      ...{ inDev: 'as-given', inWebhook: true, seldom: true, text: `counts before ${field} of --chaos-config` },
+      takes,
+      reads: isList === true ? 'list' : 'text',
+      accepts,
+      expected,
+      inDev: 'as-given',
+      inWebhook: true,
+      seldom: true,
+      text: `counts before ${field} of --chaos-config`,
     },
   ]),
 ) as unknown as Readonly<Record<Name, Flag>>

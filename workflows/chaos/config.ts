@@ -129,8 +129,13 @@ export const DEFAULT_CONFIG: ChaosConfig = {
     disruptionRolloutEnabled: true,
     metricsSink: 'noop',
     safeMode: {
-      ...{ enable: true, namespaceThreshold: 80, clusterThreshold: 66 },
-      ...{ allowNodeFailure: true, allowNodeLevel: true, environment: '', permittedUserGroups: [] },
+      enable: true,
+      namespaceThreshold: 80,
+      clusterThreshold: 66,
+      allowNodeFailure: true,
+      allowNodeLevel: true,
+      environment: '',
+      permittedUserGroups: [],
     },
   },
   injector: {
@@ -147,7 +152,12 @@ export const DEFAULT_CONFIG: ChaosConfig = {
     dnsNodeResolvConf: '/mnt/host/etc/resolv.conf',
   },
   handler: {
-    ...{ enabled: false, image: 'chaos-handler', timeoutMs: MINUTE, maxTimeoutMs: HOUR, cpu: '100m', memory: '100Mi' },
+    enabled: false,
+    image: 'chaos-handler',
+    timeoutMs: MINUTE,
+    maxTimeoutMs: HOUR,
+    cpu: '100m',
+    memory: '100Mi',
   },
   cloudProviders: {
     pullIntervalMs: 24 * HOUR,

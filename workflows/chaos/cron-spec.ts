@@ -61,8 +61,12 @@ function fieldsIn(spec: string): CronFields | undefined {
   ]
   if (words.length !== 5 || !minutes || !hours || !days || !months || !weekdays) return undefined
   return {
-    ...{ minutes: minutes.values, hours: hours.values, days: days.values, months: months.values },
-    ...{ weekdays: weekdays.values, needsBothDays: days.isStar || weekdays.isStar },
+    minutes: minutes.values,
+    hours: hours.values,
+    days: days.values,
+    months: months.values,
+    weekdays: weekdays.values,
+    needsBothDays: days.isStar || weekdays.isStar,
   }
 }
 

@@ -28,8 +28,10 @@ const SELECTED = ['team', 'service', 'app']
 export function datadogEvent(told: Occurrence): DatadogEvent {
   const type = notificationType(told)
   return {
-    ...{ title: titleOf(told, type).slice(0, MOST_TITLE), text: bodyOf(told).slice(0, MOST_TEXT) },
-    ...{ alertType: ALERTS[type], tags: tagsOf(told) },
+    title: titleOf(told, type).slice(0, MOST_TITLE),
+    text: bodyOf(told).slice(0, MOST_TEXT),
+    alertType: ALERTS[type],
+    tags: tagsOf(told),
   }
 }
 

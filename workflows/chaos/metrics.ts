@@ -31,42 +31,50 @@ const DOTTED: MetricTable = {
   'chaos.controller.reconcile': { type: 'counter', help: 'Passes over Disruptions.' },
   'chaos.controller.reconcile.duration': { type: 'histogram', help: 'Seconds that a pass over a Disruption took.' },
   'chaos.controller.inject.duration': {
-    ...{ type: 'histogram', help: 'Seconds from when a Disruption was to be injected until all of it was.' },
+    type: 'histogram',
+    help: 'Seconds from when a Disruption was to be injected until all of it was.',
   },
   'chaos.controller.cleanup.duration': {
-    ...{ type: 'histogram', help: 'Seconds from the deletion of a Disruption until no chaos pod was left.' },
+    type: 'histogram',
+    help: 'Seconds from the deletion of a Disruption until no chaos pod was left.',
   },
   'chaos.controller.pods.created': {
-    ...{ type: 'counter', labels: ['namespace', 'status'] },
+    type: 'counter',
+    labels: ['namespace', 'status'],
     help: 'Chaos pods that were made (succeed), or could not be (failed), by the namespace of the Disruption.',
   },
   'chaos.controller.pods.gauge': { type: 'gauge', help: 'Chaos pods that are there.' },
   'chaos.controller.orphan.found': {
-    ...{ ...OF_NAMESPACE, help: 'Chaos pods whose Disruption was gone, though it had not been undone.' },
+    ...OF_NAMESPACE,
+    help: 'Chaos pods whose Disruption was gone, though it had not been undone.',
   },
   'chaos.controller.disruption.completed_duration': {
-    ...{ type: 'histogram', help: 'Seconds from the creation of a Disruption until it was clean.' },
+    type: 'histogram',
+    help: 'Seconds from the creation of a Disruption until it was clean.',
   },
   'chaos.controller.disruption.ongoing_duration': {
-    ...{
-      type: 'gauge',
-      labels: ['namespace', 'name'],
-      help: 'Seconds since the creation of a Disruption that is there.',
-    },
+    type: 'gauge',
+    labels: ['namespace', 'name'],
+    help: 'Seconds since the creation of a Disruption that is there.',
   },
   'chaos.controller.disruptions.stuck_on_removal': { ...OF_NAMESPACE, help: 'Disruptions that became stuck.' },
   'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Disruptions that are stuck.' },
   'chaos.controller.disruptions.gauge': { type: 'gauge', help: 'Disruptions that are there.' },
   'chaos.controller.disruptions.count': {
-    ...{ type: 'counter', labels: ['disruption_kind'], help: 'Disruptions that have become clean, by what they did.' },
+    type: 'counter',
+    labels: ['disruption_kind'],
+    help: 'Disruptions that have become clean, by what they did.',
   },
   ...schedules('cron'),
   'chaos.cron.controller.schedule.missing_target_deleted': {
-    ...{ ...OF_NAMESPACE, help: 'Crons that were deleted because their target was missing for too long.' },
+    ...OF_NAMESPACE,
+    help: 'Crons that were deleted because their target was missing for too long.',
   },
   'chaos.cron.controller.schedule.paused': { ...OF_NAMESPACE, help: 'Times that a cron was found paused.' },
   'chaos.cron.controller.schedule.next_scheduled': {
-    ...{ type: 'gauge', labels: ['namespace', 'name'], help: 'Seconds until the next time of a cron.' },
+    type: 'gauge',
+    labels: ['namespace', 'name'],
+    help: 'Seconds until the next time of a cron.',
   },
   ...schedules('rollout'),
 }

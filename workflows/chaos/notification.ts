@@ -90,14 +90,22 @@ export function httpDocument(told: Occurrence, clusterName: string) {
   const isDisruption = told.kind === DISRUPTION_KIND
   return {
     data: {
-      ...{ type: 'http_notifier_events', id: told.uid },
+      type: 'http_notifier_events',
+      id: told.uid,
       attributes: {
-        ...{ name: told.name, namespace: told.namespace, cluster: clusterName },
-        ...{ notification_title: titleOf(told, type), notification_type: type },
-        ...{ event_reason: told.reason, event_message: bodyOf(told) },
-        ...{ involved_object_kind: told.kind, timestamp: told.atMs * 1_000_000, manifest },
+        name: told.name,
+        namespace: told.namespace,
+        cluster: clusterName,
+        notification_title: titleOf(told, type),
+        notification_type: type,
+        event_reason: told.reason,
+        event_message: bodyOf(told),
+        involved_object_kind: told.kind,
+        timestamp: told.atMs * 1_000_000,
+        manifest,
         // What these were called before there were crons.
-        ...{ disruption_name: isDisruption ? told.name : '', disruption: isDisruption ? manifest : '' },
+        disruption_name: isDisruption ? told.name : '',
+        disruption: isDisruption ? manifest : '',
         targets_count: isDisruption ? targetsCount(told.object) : 0,
         ...(username !== '' && { username, user_groups: JSON.stringify(groups) }),
         ...(email !== '' && { user_email: email }),

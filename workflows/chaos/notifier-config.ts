@@ -128,12 +128,14 @@ function slackOf(section: Section, { problems, at }: Reading): SlackNotifierConf
   if (given.webhookURL !== '') checkURL(problems, `${at}.slack.webhookURL`, given.webhookURL)
   if (given.tokenFilepath === '' && given.webhookURL === '' && given.webhookURLFilepath === '')
     problems.push({
-      ...{ field: `${at}.slack`, found: 'none of the three' },
+      field: `${at}.slack`,
+      found: 'none of the three',
       expected: 'tokenFilepath, the file with the token of a bot, or webhookURL or webhookURLFilepath',
     })
   if (given.tokenFilepath === '' && given.mirrorSlackChannelId !== '')
     problems.push({
-      ...{ field: `${at}.slack.mirrorSlackChannelId`, found: 'no tokenFilepath beside it' },
+      field: `${at}.slack.mirrorSlackChannelId`,
+      found: 'no tokenFilepath beside it',
       expected: 'tokenFilepath: a webhook has its one channel',
     })
   const set = Object.entries(given).filter(([, value]) => value !== '')
@@ -162,9 +164,7 @@ function headersIn(section: Section, name: string, { problems, at }: Reading): r
 
 function atLeastOne(attempts: number, { problems, at }: Reading): number {
   if (attempts >= 1 && attempts <= 1000) return attempts
-  problems.push({
-    ...{ field: `${at}.common.attempts`, found: String(attempts), expected: 'a whole number from 1 to 1000' },
-  })
+  problems.push({ field: `${at}.common.attempts`, found: String(attempts), expected: 'a whole number from 1 to 1000' })
   return USUAL.attempts
 }
 

@@ -48,14 +48,17 @@ export function parentQueries(
   view: (object: never) => unknown,
 ): Readonly<Record<keyof ParentState<unknown>, StateQuery>> {
   const target = (its: string) => ({
-    ...{ name: '${target.spec.targetResource.name}', view },
+    name: '${target.spec.targetResource.name}',
+    view,
     onlyIf: { 'spec.targetResource.kind': [its] },
   })
   return {
     deployment: { kind: 'apps/v1/Deployment', ...target('deployment') },
     statefulSet: { kind: 'apps/v1/StatefulSet', ...target('statefulset') },
     children: {
-      ...{ kind: CHILD_KIND, many: true, owned: true },
+      kind: CHILD_KIND,
+      many: true,
+      owned: true,
       name: childName({ kind, metadata: { name: '${target.metadata.name}' } }),
       pick: ['metadata.creationTimestamp', 'metadata.annotations'],
     },

@@ -68,9 +68,7 @@ function controllerOf(section: Section, problems: Problem[]): ChaosConfig['contr
 function metricsSinkOf(text: string, problems: Problem[]): MetricsSink {
   const sink = METRICS_SINKS.find((one) => one === text)
   if (sink !== undefined) return sink
-  problems.push({
-    ...{ field: 'controller.metricsSink', found: JSON.stringify(text), expected: METRICS_SINKS.join(' or ') },
-  })
+  problems.push({ field: 'controller.metricsSink', found: JSON.stringify(text), expected: METRICS_SINKS.join(' or ') })
   return DEFAULT_CONFIG.controller.metricsSink
 }
 
@@ -149,7 +147,8 @@ function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['c
   })
   return {
     pullIntervalMs: section.duration('pullInterval', usual.pullIntervalMs),
-    ...{ urls: Object.fromEntries(urls), extraRanges: Object.fromEntries(extra) },
+    urls: Object.fromEntries(urls),
+    extraRanges: Object.fromEntries(extra),
   }
 }
 

@@ -8,18 +8,21 @@ import { CHAOS_METRICS, METRICS_SINKS, type MetricsSink, REVIEW_COUNTERS } from 
 export const chaosWing = {
   flags: {
     'chaos-config': {
-      ...{ takes: '<file>', reads: 'text', default: 'none', inDev: 'as-given', inWebhook: true },
+      takes: '<file>',
+      reads: 'text',
+      default: 'none',
+      inDev: 'as-given',
+      inWebhook: true,
       text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
     },
     'metrics-sink': {
-      ...{
-        takes: '<sink>',
-        reads: 'text',
-        default: 'that of the configuration, else noop',
-        inDev: 'as-given',
-        inWebhook: true,
-      },
-      ...{ accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink), expected: METRICS_SINKS.join(' or ') },
+      takes: '<sink>',
+      reads: 'text',
+      default: 'that of the configuration, else noop',
+      inDev: 'as-given',
+      inWebhook: true,
+      accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink),
+      expected: METRICS_SINKS.join(' or '),
       text: 'where metrics of Disruptions are sent, also those of injectors: noop, or datadog by STATSD_URL',
     },
     ...CONFIG_FLAGS,

@@ -45,7 +45,9 @@ export function zoneDays(name: string): ZoneDays | undefined {
 export function calendarDay(day: number): CalendarDay {
   const date = new Date(day * DAY_MS)
   return {
-    ...{ month: date.getUTCMonth() + 1, day: date.getUTCDate(), year: date.getUTCFullYear() },
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    year: date.getUTCFullYear(),
     weekday: (((day + FIRST_WEEKDAY) % 7) + 7) % 7,
   }
 }

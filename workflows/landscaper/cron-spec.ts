@@ -14,7 +14,9 @@ const FIELDS: readonly FieldForm[] = [
   { name: 'hour', least: 0, most: 23 },
   { name: 'day of month', least: 1, most: 31 },
   {
-    ...{ name: 'month', least: 1, most: 12 },
+    name: 'month',
+    least: 1,
+    most: 12,
     names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
   },
   { name: 'day of week', least: 0, most: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },

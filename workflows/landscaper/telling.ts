@@ -12,7 +12,9 @@ const LONGEST_DESCRIPTION = 2000
 
 export const telling: WingTells = {
   health: {
-    ...{ apiVersion, kind: 'LsHealthCheck', plural: 'lshealthchecks' },
+    apiVersion,
+    kind: 'LsHealthCheck',
+    plural: 'lshealthchecks',
     fields: ({ state, at, description }) => ({ status: state, lastUpdateTime: at, description: cut(description) }),
     read: (object) => {
       const { status, lastUpdateTime } = fieldsOf(object)
@@ -21,7 +23,9 @@ export const telling: WingTells = {
     },
   },
   problems: {
-    ...{ apiVersion, kind: 'CriticalProblems', plural: 'criticalproblems' },
+    apiVersion,
+    kind: 'CriticalProblems',
+    plural: 'criticalproblems',
     with: (object, problem) => {
       const known = listOf(fieldsOf(fieldsOf(object)['spec'])['criticalProblem'])
       return { spec: { criticalProblem: [entryOf(problem), ...known].slice(0, MOST_PROBLEMS) } }

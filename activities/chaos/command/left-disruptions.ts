@@ -69,8 +69,15 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
   // Also one that is over, and not deleted.
   const isStuck = status.isStuckOnRemoval === true
   return {
-    ...{ uid, title: `${namespace}/${name}`, namespace, name, isDeleting, isStuck, stuckPods },
-    ...{ injectionStatus: status.injectionStatus, message: status.message },
+    uid,
+    title: `${namespace}/${name}`,
+    namespace,
+    name,
+    isDeleting,
+    isStuck,
+    stuckPods,
+    injectionStatus: status.injectionStatus,
+    message: status.message,
     simulated: status.simulatedTargetsCount ?? 0,
     chaosNamespace: status.chaosNamespace,
     injected: status.injectedTargetsCount ?? 0,

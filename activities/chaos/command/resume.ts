@@ -26,8 +26,11 @@ export async function run(start: CommandStart): Promise<CommandDone> {
       ...further,
     ],
     data: {
-      ...{ namespace: place.namespace ?? null, asked: before === undefined ? 'asked before' : 'asked' },
-      ...{ by: who, why: why ?? null, before: before ?? null },
+      namespace: place.namespace ?? null,
+      asked: before === undefined ? 'asked before' : 'asked',
+      by: who,
+      why: why ?? null,
+      before: before ?? null,
     },
     exitCode: 0,
   }

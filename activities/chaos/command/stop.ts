@@ -35,8 +35,13 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   )
   const found = await endOf(start, place, timeoutMs)
   const data = {
-    ...{ namespace: place.namespace ?? null, asked: before === undefined ? 'asked' : 'asked before' },
-    ...{ by: who, why: why ?? null, gone: found.gone, stuck: found.stuck, left: found.slow },
+    namespace: place.namespace ?? null,
+    asked: before === undefined ? 'asked' : 'asked before',
+    by: who,
+    why: why ?? null,
+    gone: found.gone,
+    stuck: found.stuck,
+    left: found.slow,
   }
   return {
     lines: [

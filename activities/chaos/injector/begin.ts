@@ -80,9 +80,15 @@ export async function begin(beginning: Beginning): Promise<number> {
   const sink = await openSink({ sink: common.metricsSink, kind: spec.kind, statsd: settings.statsd, log })
   try {
     return await live({
-      ...{ injections, count: sink.count },
-      ...{ clock: systemClock, log, end: start.end, pulse: common.pulse, actions },
-      ...{ initialDelayMs: common.pulseInitialDelayMs, isRepeatable: !ONCE.has(spec.kind) },
+      injections,
+      count: sink.count,
+      clock: systemClock,
+      log,
+      end: start.end,
+      pulse: common.pulse,
+      actions,
+      initialDelayMs: common.pulseInitialDelayMs,
+      isRepeatable: !ONCE.has(spec.kind),
       deadline: momentOf(common.deadline),
       notBefore: momentOf(common.notInjectedBefore),
     })
@@ -146,7 +152,10 @@ function injectionsOf(beginning: Beginning, making: Making): readonly Injection[
           if (first === undefined) throw new Error(`container ${group.join(', ')} is not there any more`)
           return await preparedFor(beginning, making, [first, ...rest])
         },
-        ...{ executor, log, proc: settings.proc, pod: settings.pod },
+        executor,
+        log,
+        proc: settings.proc,
+        pod: settings.pod,
         undoLog: isDry(beginning) ? undefined : undoLog,
         keyParts: [common.log.disruptionUid, common.log.targetName, spec.kind, ...group.map(idOf)],
       }),
@@ -176,7 +185,12 @@ async function preparedFor(
 
 function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): Finding {
   return {
-    ...{ settings, log, run: runProgram, clock: systemClock, lookup: lookupName, cluster },
+    settings,
+    log,
+    run: runProgram,
+    clock: systemClock,
+    lookup: lookupName,
+    cluster,
     serviceAddresses: async (services) => {
       if (cluster === undefined) throw new Error('services are found in a cluster only, and there is none')
       const { serviceAddresses } = await import('./cluster.ts')

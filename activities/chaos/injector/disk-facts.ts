@@ -27,7 +27,8 @@ export async function diskFacts(roots: GroupRoots, place: DiskPlace): Promise<Di
     const [read, write] = ['read', 'write'].map((way) => join(first.folder, `blkio.throttle.${way}_bps_device`))
     if (read !== undefined && write !== undefined)
       return {
-        ...{ device, files: { version: 1, read, write } },
+        device,
+        files: { version: 1, read, write },
         before: { read: await limitOf(read, device), write: await limitOf(write, device) },
       }
   }

@@ -64,7 +64,10 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
   const { begin } = await import('./begin.ts')
   try {
     return await begin({
-      ...{ start, settings, invocation, log: reportingLog(log, message) },
+      start,
+      settings,
+      invocation,
+      log: reportingLog(log, message),
       becomeReady: async () => await becomeReady(settings),
       report: (line) => message.add(line),
     })

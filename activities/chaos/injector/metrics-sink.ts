@@ -31,7 +31,9 @@ export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promis
   }
   const { DatadogClient } = await import('../datadog-client.ts')
   const client = new DatadogClient({
-    ...{ address: found.address, app: 'chaos-injector', isGrouped: false },
+    address: found.address,
+    app: 'chaos-injector',
+    isGrouped: false,
     lost: (error) => log.warn('metrics are lost; this is said once', { error: textOf(error) }),
   })
   return {

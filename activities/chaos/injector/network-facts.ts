@@ -46,7 +46,8 @@ function interfaceOf(link: Row, qdiscs: readonly Row[]): NetworkInterface {
   const root = qdiscs.find((one) => one['dev'] === name && one['root'] === true)
   const isSet = root !== undefined && text(root['handle']) !== '0:' && text(root['kind']) !== 'mq'
   return {
-    ...{ name, qlen: Number(link['txqlen'] ?? 0) },
+    name,
+    qlen: Number(link['txqlen'] ?? 0),
     ...(isSet ? { rootQdisc: `${text(root['kind'])} ${text(root['handle'])}` } : {}),
   }
 }

@@ -62,7 +62,8 @@ export function createInjection(parts: InjectionParts): Injection {
   const key = undoKey([parts.pod, ...parts.keyParts])
   let injected: Injected | undefined
   return {
-    ...{ key, what: parts.what },
+    key,
+    what: parts.what,
     inject: async (until) => {
       if (injected !== undefined) return
       const { plan, network, follow } = await parts.prepare()
@@ -135,7 +136,7 @@ async function entryOf(
 ): Promise<UndoEntry> {
   const self = await processRef(proc, process.pid)
   const owner = { ...(self ?? { pid: process.pid, startTime: '' }), pod }
-  const entry = { ...{ version: 1 as const, key, what, owner, undo }, bootId: await bootId(proc) }
+  const entry = { version: 1 as const, key, what, owner, undo, bootId: await bootId(proc) }
   return network === undefined ? entry : { ...entry, network }
 }
 

@@ -26,7 +26,8 @@ export async function replacementFacts(
   const found = await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`)
   const volumes = (pod['spec'] as PodSpec | undefined)?.volumes ?? []
   return {
-    ...{ node, pod: { namespace, name, uid } },
+    node,
+    pod: { namespace, name, uid },
     isCordoned: (found['spec'] as { readonly unschedulable?: boolean } | undefined)?.unschedulable === true,
     claims: volumes.flatMap(({ persistentVolumeClaim: claim }) => (claim === undefined ? [] : [claim.claimName])),
   }

@@ -34,7 +34,8 @@ export async function prepareNetwork(
   const backend = finding.settings.backend ?? backendFor(missing)
   const links = isSimulated ? SIMULATED_LINKS : await linkFacts(finding.settings.proc, finding.run, target.network)
   const ask = async (): Promise<NetworkAsk> => ({
-    ...{ spec, common },
+    spec,
+    common,
     facts: { ...links, ...(await addressFacts(finding, spec)), ...fixedFacts(finding, target, missing) },
   })
   const first = await ask()

@@ -49,7 +49,8 @@ export function readSettings(env: Environment): Settings {
     throw new Error(`CHAOS_INJECTOR_NETWORK_BACKEND: found '${backend}', expected one of ${BACKENDS.join(', ')}`)
   return {
     pod: text('INJECTOR_POD_NAME') ?? '',
-    ...{ podIp: text('CHAOS_POD_IP'), nodeIp: text('TARGET_POD_HOST_IP') },
+    podIp: text('CHAOS_POD_IP'),
+    nodeIp: text('TARGET_POD_HOST_IP'),
     proc: text('CHAOS_INJECTOR_MOUNT_PROC') ?? '/proc',
     cgroup: text('CHAOS_INJECTOR_MOUNT_CGROUP') ?? join(FIRST_PROCESS, 'root', 'sys/fs/cgroup'),
     host: text('CHAOS_INJECTOR_MOUNT_HOST') ?? '/',
@@ -58,7 +59,8 @@ export function readSettings(env: Environment): Settings {
     stateFolder: text('CHAOS_INJECTOR_STATE') ?? '/run/pawl-chaos',
     readinessFile: text('CHAOS_INJECTOR_READINESS_FILE') ?? READINESS_FILE,
     containersFile: text('CHAOS_INJECTOR_CONTAINERS'),
-    ...{ terminationLog: terminationLogIn(text), isSimulated: simulatedIn(text) },
+    terminationLog: terminationLogIn(text),
+    isSimulated: simulatedIn(text),
     logLevel: text('LOG_LEVEL') ?? 'info',
     backend: known,
     kubeconfig: text('KUBECONFIG'),

@@ -22,7 +22,9 @@ export function openAgent({ statsd = {}, wantedBy, isGrouped, warn }: AgentOptio
   if ('problem' in found) throw new Error(`${wantedBy}: ${found.problem}`)
   const { address } = found
   return new DatadogClient({
-    ...{ address, app: 'chaos-controller', isGrouped },
+    address,
+    app: 'chaos-controller',
+    isGrouped,
     lost: (error) => {
       warn({ err: error, agent: address }, 'what is sent to the agent of Datadog is lost; this is said once')
     },

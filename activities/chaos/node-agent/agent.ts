@@ -151,7 +151,7 @@ export class NodeAgent {
     const { kube, flags, log } = this.deps
     const run = flags.isPlayed ? new PlayedRun(pod, this.now) : this.processOf(pod, () => keeper.nudge())
     const { hostIP, podIP } = flags
-    const deps = { ...{ kube, run, log, hostIP, podIP, slots: this.slots }, now: this.now, random: Math.random }
+    const deps = { kube, run, log, hostIP, podIP, slots: this.slots, now: this.now, random: Math.random }
     const keeper = new PodKeeper(pod, from, deps)
     const done = keeper.keep(this.stopped.signal).then(() => {
       if (this.stopped.signal.aborted) return
@@ -167,8 +167,15 @@ export class NodeAgent {
     const { hostIP, podIP, processesAnnotation } = flags
     const stateFolder = join(flags.state, 'injectors')
     const settings: InjectorSettings = {
-      ...{ kube, command, env, stateFolder, hostIP, podIP, processesAnnotation },
-      ...{ mayDisturbNode: flags.mayDisturbNode, simulates: flags.simulates },
+      kube,
+      command,
+      env,
+      stateFolder,
+      hostIP,
+      podIP,
+      processesAnnotation,
+      mayDisturbNode: flags.mayDisturbNode,
+      simulates: flags.simulates,
     }
     return new ProcessRun({
       folder: new PodFolder(join(flags.state, 'pods', uid)),
@@ -180,7 +187,8 @@ export class NodeAgent {
         void followTarget(pod, folder, { kube, annotation: processesAnnotation, log, signal })
       },
       sweepCommand: [...command, 'sweep'],
-      ...{ nudge, log },
+      nudge,
+      log,
     })
   }
 }

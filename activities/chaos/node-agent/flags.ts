@@ -86,15 +86,18 @@ export function readFlags(args: readonly string[], env: Readonly<Record<string, 
 
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
-  ...{ nodes: TEXT, namespace: TEXT, kubeconfig: TEXT, injector: TEXT, state: TEXT, play: TEXT },
-  ...{
-    'node-level': TEXT,
-    'no-process': TEXT,
-    'processes-annotation': TEXT,
-    'host-ip': TEXT,
-    'pod-ip': TEXT,
-    'at-end': TEXT,
-  },
+  nodes: TEXT,
+  namespace: TEXT,
+  kubeconfig: TEXT,
+  injector: TEXT,
+  state: TEXT,
+  play: TEXT,
+  'node-level': TEXT,
+  'no-process': TEXT,
+  'processes-annotation': TEXT,
+  'host-ip': TEXT,
+  'pod-ip': TEXT,
+  'at-end': TEXT,
 }
 
 function nodesIn(text: string | undefined): ReadonlySet<string> | undefined {

@@ -26,7 +26,9 @@ export async function run({ args, env, self, end, print, complain }: ProgramStar
       throw new Error(`LOG_LEVEL: found '${env['LOG_LEVEL'] ?? ''}', expected debug, info, warn or error`)
     const inherited = inheritedVariables(env)
     const agent = new NodeAgent({
-      ...{ kube, flags, log },
+      kube,
+      flags,
+      log,
       command: flags.injector ?? [...self.slice(0, -1), 'injector'],
       env: kubeconfig === undefined ? inherited : { ...inherited, KUBECONFIG: kubeconfig },
     })

@@ -76,7 +76,9 @@ export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, 
       CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: files.trigger,
     },
     files: {
-      ...{ [files.sysrq]: '', [files.trigger]: '', [folder.message]: '' },
+      [files.sysrq]: '',
+      [files.trigger]: '',
+      [folder.message]: '',
       ...(processes !== undefined && { [folder.containers]: JSON.stringify(processes) }),
     },
   }
@@ -92,8 +94,12 @@ function variablesOf(settings: InjectorSettings, pod: SeenPod): Readonly<Record<
 
 function fieldsOf({ hostIP, podIP }: InjectorSettings, { uid, namespace, name, nodeName }: SeenPod) {
   return {
-    ...{ 'metadata.name': name, 'metadata.namespace': namespace, 'metadata.uid': uid },
-    ...{ 'spec.nodeName': nodeName, 'status.hostIP': hostIP, 'status.podIP': podIP },
+    'metadata.name': name,
+    'metadata.namespace': namespace,
+    'metadata.uid': uid,
+    'spec.nodeName': nodeName,
+    'status.hostIP': hostIP,
+    'status.podIP': podIP,
   }
 }
 

@@ -80,7 +80,12 @@ export function readPod(object: KubeObject): SeenPod {
   const { probe, problem } = readProbe(raw)
   const { graceMs } = readSpec(spec)
   return {
-    ...{ uid, namespace, name, object, status, problem },
+    uid,
+    namespace,
+    name,
+    object,
+    status,
+    problem,
     ...readSpec(spec),
     version: Number(metadata.resourceVersion),
     path: resourcePath(PODS, namespace, name),

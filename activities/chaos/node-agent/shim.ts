@@ -40,7 +40,9 @@ export interface ShimStart {
 /** Starts it, on its own: it ends when the injector does, and not with this process. @throws when the system has no shell. */
 export async function startShim({ folder, argv, env, log, ended }: ShimStart): Promise<void> {
   const shim = spawn('sh', ['-c', SHIM, INJECTOR, ...argv], {
-    ...{ cwd: folder, env, detached: true },
+    cwd: folder,
+    env,
+    detached: true,
     stdio: ['ignore', log, log],
   })
   await new Promise<void>((resolve, reject) => {

@@ -34,7 +34,11 @@ export function httpNotifier(config: HttpNotifierConfig, clusterName: string): N
         throw new ActivityError('NotifierOff', `nobody is told of a ${subject.kind} any more`, { retryable: false })
       const token = config.auth === undefined ? undefined : await tokenOf(config.auth, signal)
       await ask({
-        ...{ who: 'http', method: 'POST', url, body: payload, signal },
+        who: 'http',
+        method: 'POST',
+        url,
+        body: payload,
+        signal,
         headers: {
           'idempotency-key': id,
           ...headerFields(headers()),

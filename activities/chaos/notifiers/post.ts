@@ -45,7 +45,8 @@ function refusal(place: string, status: number, retryAfter: string | string[] | 
   const seconds = Number(retryAfter)
   const waitMs = retryAfter !== undefined && seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT_MS) : undefined
   return new ActivityError('NotifierRefused', `${place} answers ${status}; expected 2xx`, {
-    ...{ retryable: true, ...(waitMs !== undefined && { retryMs: waitMs }) },
+    retryable: true,
+    ...(waitMs !== undefined && { retryMs: waitMs }),
   })
 }
 

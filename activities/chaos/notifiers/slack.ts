@@ -113,7 +113,9 @@ async function callMethod({ apiURL, method, body, token, signal }: Calling) {
   const isLookup = method === 'users.lookupByEmail'
   const query = isLookup ? `?${new URLSearchParams(body as Record<string, string>).toString()}` : ''
   const answer = await ask({
-    ...{ who: 'slack', url: `${apiURL}${method}${query}`, signal },
+    who: 'slack',
+    url: `${apiURL}${method}${query}`,
+    signal,
     ...(isLookup ? { method: 'GET' as const } : { method: 'POST' as const, body }),
     headers: { authorization: `Bearer ${token}` },
   })

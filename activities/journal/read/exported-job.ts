@@ -62,7 +62,8 @@ export async function exportedRows({ db, cluster }: Journal, workflowID: string,
   const of = sql<boolean>`controller = any(${controllers}::text[]) and uid = any(${uids}::text[])`
   const tables = { writes, events }
   return {
-    ...{ job, hostedJobs },
+    job,
+    hostedJobs,
     writes: writes.slice(0, MOST_EXPORTED).toSorted((left, right) => left.seq - right.seq),
     events: events.slice(0, MOST_EXPORTED).toSorted((left, right) => left.seq - right.seq),
     awaited: await db.selectFrom('subscription').selectAll().where(of).limit(MOST_EXPORTED).execute(),

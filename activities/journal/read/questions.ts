@@ -19,9 +19,23 @@ import type { Journal } from './reader.ts'
 import { waitingOf } from './waiting.ts'
 
 const READS = {
-  ...{ followedKinds, listObjects, listNames, objectsNamed, objectOf, childrenOf, newestJobs, jobsOf },
-  ...{ eventsOf, runOf, writesOf, wakeOf, awaitedByAll, lastEventsIn, waitingOf },
-  ...{ exportedRows, eventsAt },
+  followedKinds,
+  listObjects,
+  listNames,
+  objectsNamed,
+  objectOf,
+  childrenOf,
+  newestJobs,
+  jobsOf,
+  eventsOf,
+  runOf,
+  writesOf,
+  wakeOf,
+  awaitedByAll,
+  lastEventsIn,
+  waitingOf,
+  exportedRows,
+  eventsAt,
 } as const
 
 type Asked<Read> = Read extends (journal: Journal, ...args: infer Args) => infer Answer

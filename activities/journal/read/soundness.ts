@@ -34,7 +34,9 @@ const OLD = sql`interval '10 minutes'`
 
 export const RULES: readonly SoundnessRule[] = [
   {
-    ...{ name: 'lost-event', verdict: 'bad', expected: 'each object to be there by an event' },
+    name: 'lost-event',
+    verdict: 'bad',
+    expected: 'each object to be there by an event',
     // Retention takes whole days of events, and leaves the object.
     question: (cluster) => sql`select ${OBJECT} || ': version ' || o.resource_version || ' of ' || o.updated_at as told
       from object o where o.cluster = ${cluster} and not o.deleted
@@ -42,7 +44,9 @@ export const RULES: readonly SoundnessRule[] = [
         and not exists (select from watch_event e where e.uid = o.uid and e.cluster = o.cluster)`,
   },
   {
-    ...{ name: 'undead', verdict: 'bad', expected: 'an object whose last event is its deletion to be deleted' },
+    name: 'undead',
+    verdict: 'bad',
+    expected: 'an object whose last event is its deletion to be deleted',
     question: (
       cluster,
     ) => sql`select ${OBJECT} || ': deleted at ' || e.at || ', lives in version ' || o.resource_version as told
@@ -52,7 +56,9 @@ export const RULES: readonly SoundnessRule[] = [
       where o.cluster = ${cluster} and not o.deleted and e.type = 'DELETED' and e.resource_version >= o.resource_version`,
   },
   {
-    ...{ name: 'object-behind', verdict: 'bad', expected: 'an object to be as new as its newest event' },
+    name: 'object-behind',
+    verdict: 'bad',
+    expected: 'an object to be as new as its newest event',
     question: (cluster) => sql`with ${NEWEST(cluster)},
       known as (select uid, max(resource_version) as version, max(at) as at from newest where outcome <> 'stale' group by uid)
       select ${OBJECT} || ': version ' || o.resource_version || ', its newest event has ' || k.version as told
@@ -60,11 +66,9 @@ export const RULES: readonly SoundnessRule[] = [
       where k.version > o.resource_version and k.at < now() - ${OLD} and not o.deleted`,
   },
   {
-    ...{
-      name: 'version-order',
-      verdict: 'warn',
-      expected: 'what is watched of an object to come with rising versions, unless the cluster was restored',
-    },
+    name: 'version-order',
+    verdict: 'warn',
+    expected: 'what is watched of an object to come with rising versions, unless the cluster was restored',
     question: (cluster) => sql`with ${NEWEST(cluster)},
       watched as (select *, max(resource_version) over (partition by uid order by seq rows between unbounded preceding and 1 preceding) as before
         from newest where source = 'watch' and outcome = 'wake')
@@ -72,27 +76,35 @@ export const RULES: readonly SoundnessRule[] = [
       from watched o where o.before > o.resource_version`,
   },
   {
-    ...{ name: 'sequence', verdict: 'bad', expected: 'no number beyond the last one that the sequence has given' },
+    name: 'sequence',
+    verdict: 'bad',
+    expected: 'no number beyond the last one that the sequence has given',
     question: (cluster) => sql`with ${NEWEST(cluster)}
       select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ', the sequence is at ' || s.last_value as told
       from newest o cross join watch_event_seq s where o.seq > s.last_value`,
   },
   {
-    ...{ name: 'future', verdict: 'warn', expected: 'no event of a time that is still to come' },
+    name: 'future',
+    verdict: 'warn',
+    expected: 'no event of a time that is still to come',
     question: (
       cluster,
     ) => sql`select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' at ' || o.at as told
       from watch_event o where o.cluster = ${cluster} and o.at > now() + interval '5 minutes'`,
   },
   {
-    ...{ name: 'job-ends', verdict: 'bad', expected: 'a job to have ended, with a time after its begin, or not' },
+    name: 'job-ends',
+    verdict: 'bad',
+    expected: 'a job to have ended, with a time after its begin, or not',
     question: (
       cluster,
     ) => sql`select ${SUBJECT} || ': outcome ' || coalesce(j.outcome, 'none') || ', from ' || j.started_at || ' to ' || coalesce(j.finished_at::text, 'now') as told
       from job j where j.cluster = ${cluster} and ((j.outcome is null) <> (j.finished_at is null) or j.finished_at < j.started_at - interval '1 minute')`,
   },
   {
-    ...{ name: 'two-jobs', verdict: 'bad', expected: 'one open job of an object' },
+    name: 'two-jobs',
+    verdict: 'bad',
+    expected: 'one open job of an object',
     question: (
       cluster,
     ) => sql`select min(j.controller || ' ' || j.namespace || '/' || j.name) || ': ' || count(*) || ' open jobs, ' || string_agg(j.job_id, ' ') as told
@@ -100,13 +112,17 @@ export const RULES: readonly SoundnessRule[] = [
       group by j.controller, j.uid having count(*) > 1`,
   },
   {
-    ...{ name: 'job-of-the-dead', verdict: 'warn', expected: 'the job of an object that is gone to have ended' },
+    name: 'job-of-the-dead',
+    verdict: 'warn',
+    expected: 'the job of an object that is gone to have ended',
     question: (cluster) => sql`select ${SUBJECT} || ': open, the object is gone since ' || o.updated_at as told
       from job j join object o on o.uid = j.uid and o.cluster = j.cluster
       where j.cluster = ${cluster} and j.outcome is null and o.deleted and o.updated_at < now() - ${OLD}`,
   },
   {
-    ...{ name: 'hosted-jobs', verdict: 'bad', expected: 'a hosted job to have a run, and to end with it' },
+    name: 'hosted-jobs',
+    verdict: 'bad',
+    expected: 'a hosted job to have a run, and to end with it',
     question: (
       cluster,
     ) => sql`select ${SUBJECT} || case when r.workflow_id is null then ': its run has no row' else ': open, its run is ' || r.outcome end as told
@@ -115,7 +131,9 @@ export const RULES: readonly SoundnessRule[] = [
         and (r.workflow_id is null or j.outcome is null and r.outcome is not null and r.outcome not in ('lost', 'Superseded') and r.finished_at < now() - ${OLD})`,
   },
   {
-    ...{ name: 'write-without-job', verdict: 'warn', expected: 'what was written to have the job of its run' },
+    name: 'write-without-job',
+    verdict: 'warn',
+    expected: 'what was written to have the job of its run',
     question: (
       cluster,
     ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass as told
@@ -124,7 +142,9 @@ export const RULES: readonly SoundnessRule[] = [
         and exists (select from object o where o.uid = split_part(a.workflow_id, '/', 4) and o.cluster = ${cluster})`,
   },
   {
-    ...{ name: 'write-without-answer', verdict: 'warn', expected: 'the answer of each write of a job that has ended' },
+    name: 'write-without-answer',
+    verdict: 'warn',
+    expected: 'the answer of each write of a job that has ended',
     question: (
       cluster,
     ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass || ', sent at ' || a.started_at as told
@@ -132,21 +152,27 @@ export const RULES: readonly SoundnessRule[] = [
       where j.cluster = ${cluster} and a.finished_at is null and j.finished_at < now() - ${OLD}`,
   },
   {
-    ...{ name: 'wake-of-nothing', verdict: 'bad', expected: 'a wake to tell of an event that there was' },
+    name: 'wake-of-nothing',
+    verdict: 'bad',
+    expected: 'a wake to tell of an event that there was',
     question: (
       cluster,
     ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': wake by event ' || j.seq || ', the sequence is at ' || s.last_value as told
       from wake j cross join watch_event_seq s where j.cluster = ${cluster} and j.seq > s.last_value`,
   },
   {
-    ...{ name: 'late-wake', verdict: 'warn', expected: 'a wake to be taken when it is due: does a worker run?' },
+    name: 'late-wake',
+    verdict: 'warn',
+    expected: 'a wake to be taken when it is due: does a worker run?',
     question: (
       cluster,
     ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': due since ' || j.due || ' (' || j.cause || ')' as told
       from wake j where j.cluster = ${cluster} and j.due < now() - ${OLD}`,
   },
   {
-    ...{ name: 'left-wait', verdict: 'warn', expected: 'who waits for an object to have an open job' },
+    name: 'left-wait',
+    verdict: 'warn',
+    expected: 'who waits for an object to have an open job',
     question: (
       cluster,
     ) => sql`select j.controller || ' ' || j.uid || ', job ' || j.job_id || ': waits for ' || j.kind || ' ' || j.namespace || '/' || j.name as told
@@ -154,11 +180,9 @@ export const RULES: readonly SoundnessRule[] = [
         and not exists (select from job o where o.controller = j.controller and o.uid = j.uid and o.job_id = j.job_id and o.outcome is null)`,
   },
   {
-    ...{
-      name: 'partitions',
-      verdict: 'bad',
-      expected: 'a partition for today and for the next days: does a bridge run?',
-    },
+    name: 'partitions',
+    verdict: 'bad',
+    expected: 'a partition for today and for the next days: does a bridge run?',
     question: () => sql`select 'no watch_event_' || day as told
       from (select to_char((now() at time zone 'UTC')::date + ahead, 'YYYYMMDD') as day from generate_series(0, 2) as ahead) d
       where to_regclass('watch_event_' || day) is null`,

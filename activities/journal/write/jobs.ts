@@ -153,10 +153,18 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
   const fresh: Job = {
     ...job,
     ...(ended === undefined ? { outcome: null, finished_at: null } : { outcome: ended, finished_at: job.started_at }),
-    ...{ phase: null, phases: [], last_error: null, attempt: 0, passes: 0, last_pass_at: null },
-    ...{ lookup_after: null, lookups: 0, serves: servesOf(job) },
+    phase: null,
+    phases: [],
+    last_error: null,
+    attempt: 0,
+    passes: 0,
+    last_pass_at: null,
+    lookup_after: null,
+    lookups: 0,
+    serves: servesOf(job),
     // Not written here: they count over all runs of the row.
-    ...{ restarts: known?.restarts ?? 0, restarted_at: known?.restarted_at ?? null },
+    restarts: known?.restarts ?? 0,
+    restarted_at: known?.restarted_at ?? null,
   }
   if (known === undefined) return fresh
   const change = news(job, known, ended === undefined, fresh)

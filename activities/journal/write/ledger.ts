@@ -72,8 +72,15 @@ export class Ledgers {
       .flatMap(({ told }) => told.flatMap(({ events }) => events))
       .filter(({ event }) => !event.unfollowed && (event.uid === owner.uid || isChildOf(event.projection, owner)))
       .map(({ event: { group, kind, uid, namespace, name, projection, resourceVersion, type } }) => ({
-        ...{ group, kind, uid, namespace, name, owner: ownerReferenceOf(projection) ?? null, version: resourceVersion },
-        ...{ deleted: type === 'DELETED', presumedDeleted: false },
+        group,
+        kind,
+        uid,
+        namespace,
+        name,
+        owner: ownerReferenceOf(projection) ?? null,
+        version: resourceVersion,
+        deleted: type === 'DELETED',
+        presumedDeleted: false,
       }))
   }
 

@@ -134,24 +134,29 @@ function endedTables(before: Date): readonly Ended[] {
           and (j.uid = o.uid or j.uid = o.owner_uid and j.namespace = o.namespace))`
   return [
     {
-      ...{ table: 'action', select: actions },
+      table: 'action',
+      select: actions,
       statement: sql`delete from action where seq = any(array(select a.seq ${actions} limit ${BATCH}))`,
     },
     {
-      ...{ table: 'subscription', select: subscriptions },
+      table: 'subscription',
+      select: subscriptions,
       statement: sql`delete from subscription where ctid = any(array(select s.ctid ${subscriptions} limit ${BATCH}))`,
     },
     {
-      ...{ table: 'job', select: jobs },
+      table: 'job',
+      select: jobs,
       statement: sql`delete from job where workflow_id = any(array(select workflow_id ${jobs} limit ${BATCH}))
         and outcome is not null and finished_at < ${before}`,
     },
     {
-      ...{ table: 'hosted_job', select: hostedThen },
+      table: 'hosted_job',
+      select: hostedThen,
       statement: sql`delete from hosted_job where ctid = any(array(select h.ctid ${hosted} limit ${BATCH}))`,
     },
     {
-      ...{ table: 'object', select: objects },
+      table: 'object',
+      select: objects,
       statement: sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
         select o.cluster, o.api_group, o.kind, o.uid ${objects} limit ${BATCH}) and updated_at < ${before}`,
     },

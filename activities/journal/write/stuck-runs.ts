@@ -126,7 +126,12 @@ export async function stuckRuns(
         and (s.build <> ${build} or exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at))))
     order by s.at`.execute(db)
   return rows.map(({ stuck_run, stuck_what, stuck_build, stuck_message, stuck_at, ...job }) => ({
-    ...{ job, runID: stuck_run, what: stuck_what, build: stuck_build, message: stuck_message, at: stuck_at },
+    job,
+    runID: stuck_run,
+    what: stuck_what,
+    build: stuck_build,
+    message: stuck_message,
+    at: stuck_at,
   }))
 }
 

@@ -41,7 +41,12 @@ export async function sweepWakes(db: Kysely<Database>, input: SweepInput): Promi
   for (const swept of controllers) {
     const found = await strandedSubjects(db, input, swept)
     const wakes = found.map((one): NewWake => ({
-      ...{ controller: swept.name, cluster, due: now, foreign_event: true, may_start: true, writer: null },
+      controller: swept.name,
+      cluster,
+      due: now,
+      foreign_event: true,
+      may_start: true,
+      writer: null,
       ...one,
     }))
     await upsertWakes(db, wakes, now)

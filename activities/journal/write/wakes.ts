@@ -233,7 +233,11 @@ export interface Postponed {
 /** Gives taken wakes back, due at `due`; what came meanwhile keeps its own time (W2). */
 export async function postponeWakes(db: Kysely<Database>, postponed: readonly Postponed[]): Promise<void> {
   const rows = postponed.map(({ wake: { controller, uid, job_id, lease_owner }, due }) => ({
-    ...{ controller, uid, job_id, lease_owner, due },
+    controller,
+    uid,
+    job_id,
+    lease_owner,
+    due,
   }))
   await sql`
     with freed as (

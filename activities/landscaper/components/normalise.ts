@@ -88,7 +88,8 @@ function resourceOf(one: Fields, version: string, digest: DigestSpec | undefined
 function elementOf(one: Fields, more: Fields): Element {
   const extraIdentity = fieldsOf(one['extraIdentity'])
   const element = {
-    ...{ name: textOf(one['name']), version: textOf(one['version']) },
+    name: textOf(one['name']),
+    version: textOf(one['version']),
     ...(Object.keys(extraIdentity).length > 0 && { extraIdentity }),
     ...more,
   }
@@ -115,7 +116,9 @@ function identityOf({ name, extraIdentity = {} }: Fields): string {
 function formV2({ names, creationTime, labels, provider, resources, sources, references }: Parts): string {
   return canonicalText({
     component: given({
-      ...{ ...names, creationTime, labels: signed(labels) },
+      ...names,
+      creationTime,
+      labels: signed(labels),
       provider: given({ name: provider.name, labels: signed(provider.labels) }),
       resources: resources.map(withSigned),
       sources: sources.map(withSigned),
@@ -134,7 +137,9 @@ function formV1OfV2({ names, creationTime, labels, provider, resources, referenc
   return {
     meta: { schemaVersion: SCHEMA_V2 },
     component: given({
-      ...{ ...names, creationTime, labels: signed(labels) },
+      ...names,
+      creationTime,
+      labels: signed(labels),
       provider:
         provider.labels.length === 0 ? provider.name : given({ name: provider.name, labels: signed(provider.labels) }),
       resources: resources.map(identified),
@@ -146,13 +151,17 @@ function formV1OfV2({ names, creationTime, labels, provider, resources, referenc
 function formV1OfV3({ names, creationTime, labels, provider, resources, sources, references }: Parts): Fields {
   const unlessEmpty = (list: readonly Element[]) => (list.length === 0 ? undefined : list.map(withSigned))
   return {
-    ...{ apiVersion: SCHEMA_V3, kind: 'ComponentVersion' },
+    apiVersion: SCHEMA_V3,
+    kind: 'ComponentVersion',
     metadata: given({
-      ...{ ...names, creationTime, labels: signed(labels) },
+      ...names,
+      creationTime,
+      labels: signed(labels),
       provider: given({ name: provider.name, labels: provider.labels.length === 0 ? undefined : provider.labels }),
     }),
     spec: given({
-      ...{ resources: unlessEmpty(resources), sources: unlessEmpty(sources) },
+      resources: unlessEmpty(resources),
+      sources: unlessEmpty(sources),
       references: unlessEmpty(references),
     }),
   }
@@ -170,7 +179,8 @@ function signed(labels: readonly Fields[]): readonly Fields[] | undefined {
 function labelsOf(labels: unknown): readonly Fields[] {
   return listOf(labels).map(({ name, value = null, version, signing, merge }) => {
     return given({
-      ...{ name: textOf(name), value },
+      name: textOf(name),
+      value,
       version: textOf(version) === '' ? undefined : version,
       signing: signing === true ? true : undefined,
       merge: isFields(merge) ? given({ algorithm: textOf(merge['algorithm']), config: merge['config'] }) : undefined,

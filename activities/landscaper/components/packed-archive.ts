@@ -23,9 +23,15 @@ export interface PackedLimits extends TarLimits {
 
 const MIB = 1024 * 1024
 export const PACKED_LIMITS: PackedLimits = {
-  ...{ bytes: 1024 * MIB, entries: 10_000, ratio: 200, free: 16 * MIB },
-  ...{ archives: 4, keptBytes: 16 * MIB, smallBytes: 256 * 1024 },
-  ...{ waitMs: 5000, passMs: 60_000 },
+  bytes: 1024 * MIB,
+  entries: 10_000,
+  ratio: 200,
+  free: 16 * MIB,
+  archives: 4,
+  keptBytes: 16 * MIB,
+  smallBytes: 256 * 1024,
+  waitMs: 5000,
+  passMs: 60_000,
 }
 const LONGEST_PATH = 256
 const GZIP = Buffer.from([0x1f, 0x8b])

@@ -49,7 +49,8 @@ export function createRegistries({ allow, now, limits = READ_LIMITS }: RegistryO
           title: titleOf({ repository, reference }),
           keepMs: isDigest(reference) ? KEEP_MS : KEEP_TAG_MS,
           read: (ends) => client.read({ ...asked, credential }, ends),
-          ...{ namespace, signal },
+          namespace,
+          signal,
         })
       }
       return {

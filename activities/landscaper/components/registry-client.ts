@@ -68,13 +68,11 @@ export class RegistryClient {
     const known = registryToken === undefined ? this.#permit(asked) : `Bearer ${registryToken}`
     const send = (authorization: string | undefined) =>
       this.#connections.send({
-        ...{
-          url: `${repository.origin}/v2/${repository.path}/${kind}/${reference}`,
-          authority,
-          authorization,
-          most,
-          signal,
-        },
+        url: `${repository.origin}/v2/${repository.path}/${kind}/${reference}`,
+        authority,
+        authorization,
+        most,
+        signal,
         accept: kind === 'manifests' ? MANIFEST_TYPES.join(', ') : '*/*',
       })
     const answer = await send(known)
@@ -160,7 +158,9 @@ function tokenRequest({ asked, realm, service, basic, signal }: TokenQuestion): 
   const url = new URL(realm)
   const isOwn = url.origin === repository.origin
   const common = {
-    ...{ accept: 'application/json', most: MOST_TOKEN_BYTES, signal },
+    accept: 'application/json',
+    most: MOST_TOKEN_BYTES,
+    signal,
     authority: isOwn ? credential?.authority : undefined,
   }
   // A2

@@ -82,12 +82,16 @@ export class RegistryConnections {
       const { statusCode, headers, body } = await request(url, {
         method: form === undefined ? 'GET' : 'POST',
         headers: {
-          ...{ accept, 'user-agent': 'pawl' },
+          accept,
+          'user-agent': 'pawl',
           ...(authorization !== undefined && { authorization }),
           ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
         },
         ...(form !== undefined && { body: form.toString() }),
-        ...{ dispatcher: this.#agentFor(asked), signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
+        dispatcher: this.#agentFor(asked),
+        signal,
+        headersTimeout: SILENCE_MS,
+        bodyTimeout: SILENCE_MS,
       })
       if (statusCode === 200) {
         const excess = () => strange(url, `found more than ${most} bytes, expected at most that`)
@@ -110,7 +114,9 @@ export class RegistryConnections {
     if (refusal !== undefined) throw new RefusedAddress(refusal)
     const key = `${origin} ${authority ?? ''}`
     const access = {
-      ...{ server: origin, isInsecure: false, credentials: {} },
+      server: origin,
+      isInsecure: false,
+      credentials: {},
       ...(authority !== undefined && { caData: Buffer.from(authority).toString('base64') }),
     }
     const agent =

@@ -108,7 +108,8 @@ function subjectOf(server: string): Omit<CredentialEntry, 'credential'> | undefi
   const { hostname, port } = new URL(`https://${address}`)
   const repository = path.replace(/\/+$/, '').replace(/^v[12](?:\/|$)/, '')
   return {
-    ...{ hostname: hostname.replace(/^wildcard\./, '*.'), path: repository },
+    hostname: hostname.replace(/^wildcard\./, '*.'),
+    path: repository,
     // Docker's names are whole: one without port is no registry on another port.
     port: port !== '' ? port : scheme === 'http' ? '80' : '443',
   }
@@ -118,8 +119,10 @@ function dockerCredential(entry: unknown, at: string): RegistryCredential | unde
   const fields = readFields(entry, [], (path, problem) => refuse(`${at}: ${printPath(path)}: ${problem}`), 'exact')
   const { username, password } = { ...basicIn(fields.text('auth'), at), ...namedIn(fields) }
   return credentialOf({
-    ...{ username, password },
-    ...{ identityToken: fields.text('identitytoken'), registryToken: fields.text('registrytoken') },
+    username,
+    password,
+    identityToken: fields.text('identitytoken'),
+    registryToken: fields.text('registrytoken'),
   })
 }
 
@@ -198,7 +201,8 @@ function consumerOf(identity: Readonly<Record<string, string>>, place: string): 
   const { hostname = '', port = '', scheme = '', pathprefix = '' } = identity
   if (hostname === '') throw invalid(`${place}.identity.hostname: found none, expected that of a registry`)
   return {
-    ...{ hostname: hostname.toLowerCase(), path: pathprefix.replace(/^\/+|\/+$/g, '') },
+    hostname: hostname.toLowerCase(),
+    path: pathprefix.replace(/^\/+|\/+$/g, ''),
     ...(port !== '' && { port }),
     ...(scheme !== '' && { scheme: scheme.replace('://', '') }),
   }

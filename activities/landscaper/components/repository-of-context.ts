@@ -35,7 +35,9 @@ const LOCAL_TYPES = ['local', 'ComponentArchive']
 const LOCAL_ACCESS = ['localBlob', 'localFilesystemBlob', 'localOciBlob']
 /** By type of access, the field that names an artefact or a repository. */
 const OCI_ACCESS: Readonly<Record<string, string>> = {
-  ...{ ociArtifact: 'imageReference', ociRegistry: 'imageReference', ociImage: 'imageReference' },
+  ociArtifact: 'imageReference',
+  ociRegistry: 'imageReference',
+  ociImage: 'imageReference',
   ociBlob: 'ref',
 }
 

@@ -187,7 +187,10 @@ class Walk {
     const found = (component: Component) =>
       placeOf.get(component) ?? refuse(`${titleOfComponent(component)} is unknown`)
     return {
-      ...{ source: definition, own: first, all: [first, ...rest], replaced: [...new Set(this.#replaced)] },
+      source: definition,
+      own: first,
+      all: [first, ...rest],
+      replaced: [...new Set(this.#replaced)],
       definitionOf: (component) => {
         const { isInline, repository, read } = found(component)
         // As it was written: what replaces its references counts there, too, and once.

@@ -21,8 +21,10 @@ export interface Signature {
 }
 
 export const HASHES: Readonly<Record<string, 'sha256' | 'sha512'>> = {
-  ...{ 'SHA-256': 'sha256', sha256: 'sha256' },
-  ...{ 'SHA-512': 'sha512', sha512: 'sha512' },
+  'SHA-256': 'sha256',
+  sha256: 'sha256',
+  'SHA-512': 'sha512',
+  sha512: 'sha512',
 }
 
 const PKCS1 = 'RSASSA-PKCS1-V1_5'

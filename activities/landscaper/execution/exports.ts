@@ -51,12 +51,10 @@ export const exportActivities = (all: LandscaperDeps) => ({
     await reportFurtherDocuments(deps, { subject, apiVersion, jobID })
     const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })
     await writeDataObjects(deps, writer, {
-      ...{
-        watched: dataObjectKind,
-        namespace: subject.namespace,
-        owner: ownerReference(executionKind, subject),
-        jobID,
-      },
+      watched: dataObjectKind,
+      namespace: subject.namespace,
+      owner: ownerReference(executionKind, subject),
+      jobID,
       objects: [{ name, labels, content: { data: Object.fromEntries(exports) } }],
     })
     return { name, namespace: subject.namespace }

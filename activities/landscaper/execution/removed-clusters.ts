@@ -64,10 +64,7 @@ export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGE
     const writes = removed.map((item) => releaseOf(subject, item))
     const released = await send(deps, { by, step: STEP }, writes, tell)
     const failures = failuresOf(those('unknown'), (item) => found.get(item)?.told ?? '')
-    return {
-      ...{ ...released, failures: [...released.failures, ...failures] },
-      there: those('there').map(({ name }) => name),
-    }
+    return { ...released, failures: [...released.failures, ...failures], there: those('there').map(({ name }) => name) }
   },
 })
 
@@ -205,7 +202,10 @@ async function tellRelease(
     deps,
     { apiVersion, kind, namespace, name, uid },
     {
-      ...{ type: 'Normal', reason: 'UninstallSkipped', source: 'pawl', identity: [uid, 'UninstallSkipped'] },
+      type: 'Normal',
+      reason: 'UninstallSkipped',
+      source: 'pawl',
+      identity: [uid, 'UninstallSkipped'],
       message: `not uninstalled, because its cluster was removed: ${told}`,
     },
   )

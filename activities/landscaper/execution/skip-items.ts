@@ -66,7 +66,12 @@ function skipped(
   const times = isTriggered ? {} : { triggerTime: null, initTime: null, waitTime: null }
   return {
     status: {
-      ...{ jobID, jobIDFinished: jobID, phase: SUCCEEDED, lastError: null, lastErrors: null, firstError: null },
+      jobID,
+      jobIDFinished: jobID,
+      phase: SUCCEEDED,
+      lastError: null,
+      lastErrors: null,
+      firstError: null,
       ...(!isDeployed && { observedGeneration: null }),
       // A deployer of others would never take them back.
       ...(isTypeBuiltIn(object.spec.type) && { conditions: nextConditions(object.status?.conditions, news, now) }),

@@ -93,7 +93,8 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       await checkImports(deps, installation, imports)
       const replaced = replacedText(rendered.replaced)
       return {
-        ...{ ...written, ...applied },
+        ...written,
+        ...applied,
         ...(replaced !== undefined && { replaced }),
         ...(imports.hash !== undefined && { importsHash: imports.hash }),
       }
@@ -126,7 +127,8 @@ async function awaitPredecessors(
   const { unfinished, failed } = await predecessorsOf(deps, input, installation)
   if (unfinished.length > 0)
     return {
-      ...{ result: 'waiting', of: 'siblings' },
+      result: 'waiting',
+      of: 'siblings',
       reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}`,
     }
   if (failed.length === 0) return undefined
@@ -154,7 +156,9 @@ async function standing(
   const execution = await childExecution(deps, existing, subject)
   const { generation, importsHash } = execution?.renderedFrom ?? {}
   return {
-    ...{ result: 'applied', execution, subInstallations: subs.map(subInstallationView) },
+    result: 'applied',
+    execution,
+    subInstallations: subs.map(subInstallationView),
     ...(generation !== undefined && { generation }),
     ...(importsHash !== undefined && { importsHash }),
   }

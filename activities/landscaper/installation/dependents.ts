@@ -74,8 +74,12 @@ async function askLeft(
   const patch = { status: { dependentsToTrigger: null } }
   const [answer] = await writeAll(deps, { ...by, step: 'askLeftDependents', fieldManager: FIELD_MANAGER }, [
     {
-      ...{ verb: 'patchStatus', watched: installationKind, namespace: subject.namespace, name: subject.name },
-      ...{ version: installation.metadata.resourceVersion, patch },
+      verb: 'patchStatus',
+      watched: installationKind,
+      namespace: subject.namespace,
+      name: subject.name,
+      version: installation.metadata.resourceVersion,
+      patch,
       reapply(current) {
         if (current.metadata.uid !== subject.uid) return 'superseded'
         if (!hasLeftDependents(current)) return 'done'

@@ -182,12 +182,14 @@ async function publish(
     stateSecrets(subject, jobID, 'export', states),
     {
       ...common,
-      ...{ watched: dataObjectKind, condition: DATA_REFUSED },
+      watched: dataObjectKind,
+      condition: DATA_REFUSED,
       objects: data.map(({ name, dataRef }) => ({ ...place(dataRef), content: { data: exports[name] } })),
     },
     {
       ...common,
-      ...{ watched: targetKind, condition: TARGETS_REFUSED },
+      watched: targetKind,
+      condition: TARGETS_REFUSED,
       objects: targets.map(({ name, target = '' }) =>
         withTarget(place(target), targetContent(deps, name, exports[name])),
       ),

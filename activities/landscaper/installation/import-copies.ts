@@ -37,8 +37,11 @@ export function importCopies(subject: Subject, jobID: string, imports: Copied): 
     throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import ${outside}: found #, expected a name that begins otherwise`)
   }
   const common = {
-    ...{ namespace: subject.namespace, owner: ownerReference(installationKind, subject), jobID },
-    ...{ keepsJobID: true, takenCode: 'NameTaken' as const },
+    namespace: subject.namespace,
+    owner: ownerReference(installationKind, subject),
+    jobID,
+    keepsJobID: true,
+    takenCode: 'NameTaken' as const,
   }
   return [
     { ...common, ...refusedAs('CreateDataObjects', dataObjectKind), objects: dataCopies(subject.name, jobID, imports) },

@@ -52,7 +52,10 @@ async function sourceOf(deps: LandscaperDeps, installation: Installation, { defi
   const { context = DEFAULT } = installation.spec
   const { registryFolder } = deps.landscaper.components
   return {
-    ...{ definition, context, registryFolder, repositoryContext: found?.repositoryContext },
+    definition,
+    context,
+    registryFolder,
+    repositoryContext: found?.repositoryContext,
     verification: await verificationOf(deps, installation, { found, depth }),
     overwrites: await overwritesOf(deps, namespace, { found, context }),
     registries: registriesOf(deps, namespace, found),
@@ -78,7 +81,8 @@ async function verificationOf(
   const parent = parentOf(installation)
   const isTooDeep = depth > DEEPEST
   return {
-    ...{ signatureName, keys },
+    signatureName,
+    keys,
     ...(parent !== undefined && !isTooDeep && { ofParent: () => verifiedOf(deps, installation, parent, depth + 1) }),
   }
 }

@@ -72,13 +72,12 @@ export function stateSecrets(
     ([executor, state]) => !Object.hasOwn(loaded, executor) || canonicalJson(loaded[executor]) !== canonicalJson(state),
   )
   return {
-    ...{
-      watched: secretResource,
-      namespace: subject.namespace,
-      owner: ownerReference(installationKind, subject),
-      jobID,
-    },
-    ...{ keepsJobID: true, takenCode: 'NameTaken' },
+    watched: secretResource,
+    namespace: subject.namespace,
+    owner: ownerReference(installationKind, subject),
+    jobID,
+    keepsJobID: true,
+    takenCode: 'NameTaken',
     objects: changed.map(([executor, state]) => ({
       name: stateSecretName(subject.name, use, executor),
       labels: { [JOB_ID_LABEL]: jobID },

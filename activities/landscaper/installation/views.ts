@@ -83,7 +83,8 @@ export function installationView(object: Installation, trust = NO_TRUST): Instal
   const { spec, status, metadata } = object
   return {
     ...targetView(object),
-    ...{ uid: metadata.uid, name: metadata.name },
+    uid: metadata.uid,
+    name: metadata.name,
     trigger: installationTrigger(object),
     reconcileRequested: metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
     interruptRequested: interruptRequested(object),

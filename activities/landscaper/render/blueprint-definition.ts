@@ -119,7 +119,8 @@ function readExecutors(blueprint: FieldReader, key: string, report: ReportProble
       )
     }
     return {
-      ...{ name, type },
+      name,
+      type,
       ...(name === '' && { place: printPath(path) }),
       ...(file !== undefined && { file }),
       ...(template !== undefined && { template }),

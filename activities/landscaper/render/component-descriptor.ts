@@ -95,7 +95,8 @@ function readV2(top: FieldReader, place: string, report: ReportProblem): Read {
   const path = ['component']
   const fields = readFields(top.fields('component'), path, report, 'exact')
   return {
-    ...{ path, ...namesOf(fields) },
+    path,
+    ...namesOf(fields),
     repositoryContexts: contextsOf(fields, path, report),
     resources: resourcesOf(fields, path, place, report),
     references: referencesOf(fields, [...path, 'componentReferences'], place, report),
@@ -109,7 +110,8 @@ function readV3(top: FieldReader, place: string, report: ReportProblem): Read {
   const metadata = readFields(top.fields('metadata'), ['metadata'], report, 'exact')
   const spec = readFields(top.fields('spec'), ['spec'], report, 'exact')
   return {
-    ...{ path: ['metadata'], ...namesOf(metadata) },
+    path: ['metadata'],
+    ...namesOf(metadata),
     repositoryContexts: contextsOf(top, [], report),
     resources: resourcesOf(spec, ['spec'], place, report),
     references: referencesOf(spec, ['spec', 'references'], place, report),

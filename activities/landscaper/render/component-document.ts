@@ -29,7 +29,9 @@ function toV2({ metadata, repositoryContexts, spec, signatures, nestedDigests }:
       // As the OCM library writes it: a provider with labels is JSON in a text.
       provider: Object.keys(more).length === 0 ? (providerName ?? '') : writeJson(provider),
       repositoryContexts: repositoryContexts ?? [],
-      ...{ resources: resources ?? [], sources: sources ?? [], componentReferences: references ?? [] },
+      resources: resources ?? [],
+      sources: sources ?? [],
+      componentReferences: references ?? [],
     },
     ...given({ signatures, nestedDigests }),
   }

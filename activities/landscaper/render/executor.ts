@@ -77,7 +77,9 @@ export async function renderInTurn(
   for (const executor of executors) {
     const states = { ...loaded, ...Object.fromEntries(kept) }
     const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, {
-      ...{ binding, states, mayMissValues: false },
+      binding,
+      states,
+      mayMissValues: false,
     })
     if ('state' in rendered) kept.set(executor.name, rendered.state)
     if (!take(document, executor)) break

@@ -34,8 +34,13 @@ export async function rotateToken(
   const after = Buffer.from(JSON.stringify(kubeconfig)).toString('base64')
   const [answer] = await writeAll(deps, writer, [
     {
-      ...{ verb: 'patch', watched: secretResource, namespace, name, conceals: [after, token] },
-      ...{ version: secret?.metadata.resourceVersion ?? '', patch: { data: { [key]: after } } },
+      verb: 'patch',
+      watched: secretResource,
+      namespace,
+      name,
+      conceals: [after, token],
+      version: secret?.metadata.resourceVersion ?? '',
+      patch: { data: { [key]: after } },
       // Whoever has written another kubeconfig meanwhile knows better.
       reapply: (current) => (entriesOf(current)?.[key] === before ? { data: { [key]: after } } : 'superseded'),
     },

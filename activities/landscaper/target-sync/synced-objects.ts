@@ -143,7 +143,10 @@ async function write(
   if (patch === undefined) return false
   const { uid, resourceVersion = '' } = existing.metadata
   await send(deps, writer, {
-    ...{ ...at, verb: 'patch', version: resourceVersion, patch },
+    ...at,
+    verb: 'patch',
+    version: resourceVersion,
+    patch,
     reapply: (current) =>
       current.metadata.uid === uid && isSynced(current)
         ? (difference(subject, current, wanted) ?? 'done')

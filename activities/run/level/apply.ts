@@ -176,8 +176,14 @@ async function patchObject(
     (found.uid === expected.metadata.uid && found.resourceVersion === expected.metadata.resourceVersion)
   if (!isExpected(current.metadata)) return 'changed'
   const answer = await send(deps, writerOf(input.by, 'apply'), {
-    ...{ watched, namespace, name, isStrict: true, ...concealedFields(input) },
-    ...{ verb: 'patch', version: resourceVersion, patch },
+    watched,
+    namespace,
+    name,
+    isStrict: true,
+    ...concealedFields(input),
+    verb: 'patch',
+    version: resourceVersion,
+    patch,
     reapply: (found) => {
       const left = found.metadata.uid === uid ? applyPatch(input, found) : patch
       if (left === undefined) return 'done'

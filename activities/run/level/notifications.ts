@@ -51,8 +51,15 @@ export async function startNotifications(
   for (const notifier of notifiers.all)
     for (const { name: receiver, payload } of receiversOf(deps, notifier, told))
       await deps.notices.start({
-        ...{ id: idOf(hash, notifier.name, receiver), controller, notifier: notifier.name, receiver },
-        ...{ subject, apiVersion: target.apiVersion, reason: event.reason, payload, tries: notifiers.tries },
+        id: idOf(hash, notifier.name, receiver),
+        controller,
+        notifier: notifier.name,
+        receiver,
+        subject,
+        apiVersion: target.apiVersion,
+        reason: event.reason,
+        payload,
+        tries: notifiers.tries,
       })
   remember(known, hash)
 }

@@ -158,7 +158,8 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   return dropLargeStates(subject, {
     ...(wing !== undefined && { wing }),
     ...(deps.clocks && { clocks: deps.clocks() }),
-    ...{ target, states: Object.fromEntries(states) },
+    target,
+    states: Object.fromEntries(states),
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   })
 }

@@ -95,7 +95,10 @@ function contextOf(
   const context: ActivityContext = {
     ...(flags !== undefined && { flags }),
     ...(parts !== undefined && { parts }),
-    ...{ subject, attempt, progress, signal: temporal.cancellationSignal },
+    subject,
+    attempt,
+    progress,
+    signal: temporal.cancellationSignal,
     log: logOf({ object: nameOf(subject.kind, subject), activity: name, tried: attempt }),
     callID: [workflowExecution?.workflowId, workflowExecution?.runId, activityId].join('/'),
     heartbeat(messageOf) {
@@ -127,7 +130,10 @@ export function toFailure(error: unknown, conceals: readonly string[]): unknown 
   if (isActivityError(error)) {
     const { code, message, retryable, retryMs } = error
     return ApplicationFailure.create({
-      ...{ type: code, message, nonRetryable: !retryable, cause: error },
+      type: code,
+      message,
+      nonRetryable: !retryable,
+      cause: error,
       ...(retryMs !== undefined && { nextRetryDelay: retryMs }),
     })
   }

@@ -63,7 +63,11 @@ async function write(
   { verb, found, wanted, patch }: Part,
 ) {
   const answer = await send(deps, writerOf(by, 'patch'), {
-    ...{ ...at, isStrict: true, verb, patch, version: found.metadata.resourceVersion ?? '' },
+    ...at,
+    isStrict: true,
+    verb,
+    patch,
+    version: found.metadata.resourceVersion ?? '',
     reapply: (now) => {
       const left = now.metadata.uid === object.metadata.uid ? mergePatchTo(now, wanted) : patch
       if (left === undefined) return 'done'
@@ -102,7 +106,11 @@ export async function release(
   const patch = next(current)
   if (patch === 'done') return 'released'
   const answer = await send(deps, writerOf(by, 'release'), {
-    ...{ ...at, verb: 'patch', patch, version: current.metadata.resourceVersion ?? '', reapply: next },
+    ...at,
+    verb: 'patch',
+    patch,
+    version: current.metadata.resourceVersion ?? '',
+    reapply: next,
   })
   if (answer.result === 'failed') throw withObject(nameOf(object.kind, object.metadata), answer.error)
   return answer.result === 'gone' || (answer.result === 'ok' && isGone(answer.object)) ? 'gone' : 'released'

@@ -59,7 +59,13 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
     const watched = followedKind(deps, resource)
     const { name, namespace = '', uid, resourceVersion: version } = metadata
     const answer = await send(deps, writerOf(by, 'remove'), {
-      ...{ verb: 'delete', watched, namespace, name, uid, version, isFenced: true },
+      verb: 'delete',
+      watched,
+      namespace,
+      name,
+      uid,
+      version,
+      isFenced: true,
     })
     if (answer.result !== 'failed') return 'removed'
     const { error } = answer
@@ -106,7 +112,11 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
   const patch = current?.metadata.uid === subject.uid ? statusPatch(input, current) : undefined
   if (current === undefined || patch === undefined) return current?.metadata.resourceVersion
   const answer = await send(deps, writerOf(by, 'status'), {
-    ...{ verb: target.statusSubresource === false ? 'patch' : 'patchStatus', watched, namespace, name, patch },
+    verb: target.statusSubresource === false ? 'patch' : 'patchStatus',
+    watched,
+    namespace,
+    name,
+    patch,
     isStrict: true,
     version: current.metadata.resourceVersion ?? version,
     reapply: (found) => (found.metadata.uid === subject.uid ? (statusPatch(input, found) ?? 'done') : 'superseded'),

@@ -68,8 +68,14 @@ async function told(
   const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting(spec) }
   return fields(
     await rulesBy(config).validate({
-      ...{ kind: disruptionKind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
-      ...{ user: { name: 'alice', groups: ['dev'] }, object, ...request },
+      kind: disruptionKind,
+      namespace: 'shop',
+      signal: NEVER,
+      operation: 'CREATE',
+      old: undefined,
+      user: { name: 'alice', groups: ['dev'] },
+      object,
+      ...request,
     }),
   )
 }
@@ -146,8 +152,13 @@ describe('safety nets', () => {
       const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting({ ...HOSTS, ...ALL_NODES }) }
       return fields(
         await rulesBy({ controller }, nodeName).validate({
-          ...{ kind: disruptionKind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
-          ...{ user: { name: 'alice', groups: ['dev'] }, object },
+          kind: disruptionKind,
+          namespace: 'shop',
+          signal: NEVER,
+          operation: 'CREATE',
+          old: undefined,
+          user: { name: 'alice', groups: ['dev'] },
+          object,
         }),
       )
     }
@@ -190,8 +201,13 @@ describe('safety nets', () => {
 describe('what operators have switched off', () => {
   const warningsOf = async (kind: Kind, config?: object) =>
     await rulesBy(config).warnings?.({
-      ...{ kind, namespace: 'shop', signal: NEVER, operation: 'CREATE', old: undefined },
-      ...{ user: { name: 'alice', groups: ['dev'] }, object: {} },
+      kind,
+      namespace: 'shop',
+      signal: NEVER,
+      operation: 'CREATE',
+      old: undefined,
+      user: { name: 'alice', groups: ['dev'] },
+      object: {},
     })
 
   it('is taken with a warning', async () => {
@@ -212,7 +228,12 @@ describe('the finalizer of a Disruption', () => {
   const off = async (object: object, kind: Kind = disruptionKind, old: object = HELD) =>
     fields(
       (await rulesBy().metadata?.({
-        ...{ kind, namespace: 'shop', signal: NEVER, operation: 'UPDATE', old, object },
+        kind,
+        namespace: 'shop',
+        signal: NEVER,
+        operation: 'UPDATE',
+        old,
+        object,
         user: { name: 'alice', groups: [] },
       })) ?? [],
     )
@@ -280,7 +301,9 @@ describe('the operators’ configuration', () => {
   it('keeps it from starting where metrics are to be sent and nobody says where', () => {
     const open = (flags: object, statsd: object) =>
       openFurtherRules({
-        ...{ kube, warn: () => undefined, flags: { 'chaos-config': undefined, ...flags } },
+        kube,
+        warn: () => undefined,
+        flags: { 'chaos-config': undefined, ...flags },
         metrics: { source: { hear: () => undefined }, statsd },
       })
     const sink = { 'metrics-sink': 'datadog' }
@@ -296,14 +319,18 @@ function fields(problems: readonly Problem[]): readonly string[] {
 
 function pods(count: number): readonly object[] {
   return Array.from({ length: count }, (_, index) => ({
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${index}`, uid: `u-${index}`, resourceVersion: '1' } },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `pod-${index}`, uid: `u-${index}`, resourceVersion: '1' },
     status: { phase: 'Running' },
   }))
 }
 
 function nodes(count: number): readonly object[] {
   return Array.from({ length: count }, (_, index) => ({
-    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name: `node-${index}`, uid: `n-${index}`, resourceVersion: '1' } },
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `node-${index}`, uid: `n-${index}`, resourceVersion: '1' },
     status: { conditions: [{ type: 'Ready', status: 'True' }] },
   }))
 }

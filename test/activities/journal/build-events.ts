@@ -61,7 +61,11 @@ export function task({
     apiVersion: taskKind.apiVersion,
     kind: taskKind.kind,
     metadata: {
-      ...{ name, namespace, uid, resourceVersion: String(version), generation },
+      name,
+      namespace,
+      uid,
+      resourceVersion: String(version),
+      generation,
       ...(deleting && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       ...(finalizers && { finalizers }),
       ...(annotations && { annotations }),

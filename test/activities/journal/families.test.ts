@@ -4,8 +4,15 @@ import type { KnownFamily, KnownObject } from '../../../activities/journal/read/
 
 const RUN = 'installation/ns/shop/u1/job'
 const object = (uid: string): KnownObject => ({
-  ...{ group: 'g', kind: 'Task', uid, namespace: 'ns', name: uid, owner: null, version: 1 },
-  ...{ deleted: false, presumedDeleted: false },
+  group: 'g',
+  kind: 'Task',
+  uid,
+  namespace: 'ns',
+  name: uid,
+  owner: null,
+  version: 1,
+  deleted: false,
+  presumedDeleted: false,
 })
 
 let asked: string[]

@@ -4,8 +4,15 @@ import type { NewAction } from '../../../activities/journal/write/actions.ts'
 import { later, NOW } from './build-events.ts'
 
 const action = (step: string, options: Partial<NewAction> = {}): NewAction => ({
-  ...{ workflow_id: 'w', run_id: 'r', pass: 1, step, object: 'Task/ns/a', verb: 'patch', field_manager: 'f' },
-  ...{ started_at: NOW, ...options },
+  workflow_id: 'w',
+  run_id: 'r',
+  pass: 1,
+  step,
+  object: 'Task/ns/a',
+  verb: 'patch',
+  field_manager: 'f',
+  started_at: NOW,
+  ...options,
 })
 
 let holds: Holds

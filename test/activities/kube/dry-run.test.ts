@@ -6,7 +6,8 @@ import { KubeError } from '../../../activities/kube/errors.ts'
 
 const ITEMS = '/api/v1/namespaces/n/items'
 const item = (name: string, more: object = {}) => ({
-  ...{ kind: 'Item', metadata: { name, uid: `uid-${name}`, resourceVersion: '7', labels: { tier: 'a' } } },
+  kind: 'Item',
+  metadata: { name, uid: `uid-${name}`, resourceVersion: '7', labels: { tier: 'a' } },
   ...more,
 })
 

@@ -22,7 +22,10 @@ beforeEach(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   kube = createKubeClient({
     kubeconfig: JSON.stringify({
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c', users: [{ name: 'u', user: {} }] },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'c',
+      users: [{ name: 'u', user: {} }],
       clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
       contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
     }),

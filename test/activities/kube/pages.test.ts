@@ -47,7 +47,10 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const kubeconfig = JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c', users: [{ name: 'c', user: {} }] },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    users: [{ name: 'c', user: {} }],
     clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
   })
@@ -99,7 +102,8 @@ describe('a page that is too large', () => {
     refusal = how
     sizes = [KIB, KIB, KIB, 70 * KIB, KIB]
     await expect(namesOf({ limit: 4 })).rejects.toMatchObject({
-      ...{ status: 413, reason: 'RequestEntityTooLarge' },
+      status: 413,
+      reason: 'RequestEntityTooLarge',
       message: `GET ${PATH}: object n/object-3 alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
     })
     expect(asked).toEqual(['4 from 0', '2 from 0', '2 from 2', '1 from 2', '1 from 3', '1 from 3, metadata'])
@@ -124,10 +128,8 @@ describe('a page that is too large', () => {
     async (answer) => {
       ;[bare, sizes] = [answer, [70 * KIB]]
       await expect(namesOf({ limit: 1 })).rejects.toMatchObject({
-        ...{
-          status: 413,
-          message: `GET ${PATH}: an object alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
-        },
+        status: 413,
+        message: `GET ${PATH}: an object alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
       })
     },
   )

@@ -12,7 +12,9 @@ const SERVER = { server: 'https://api.example:6443' }
 
 function kubeconfig(cluster: unknown, user: unknown, more: object = {}): string {
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'here' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'here',
     contexts: [
       { name: 'there', context: { cluster: 'other', user: 'other' } },
       { name: 'here', context: { cluster: 'one', user: 'one', namespace: 'team-a' } },

@@ -42,7 +42,10 @@ export class TinyApi {
   get kubeconfig(): string {
     const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
     return JSON.stringify({
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'tiny', users: [{ name: 'tiny', user: {} }] },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'tiny',
+      users: [{ name: 'tiny', user: {} }],
       clusters: [{ name: 'tiny', cluster: { server, 'insecure-skip-tls-verify': true } }],
       contexts: [{ name: 'tiny', context: { cluster: 'tiny', user: 'tiny' } }],
     })
@@ -66,7 +69,9 @@ export class TinyApi {
     const text = Buffer.concat(chunks).toString('utf8')
     const { pathname: path, searchParams } = new URL(incoming.url ?? '', 'http://localhost')
     const request: Request = {
-      ...{ method: incoming.method ?? '', path, query: Object.fromEntries(searchParams) },
+      method: incoming.method ?? '',
+      path,
+      query: Object.fromEntries(searchParams),
       body: (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, unknown>>,
     }
     this.requests.push(`${request.method} ${path.split('/').slice(-2).join('/')}`)

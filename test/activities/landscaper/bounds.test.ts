@@ -127,8 +127,12 @@ describe('a deploy item', () => {
     }
     const exports = (...paths: string[]) =>
       paths.map((text, index) => ({
-        ...{ key: `k${index}`, path: compileJsonPath(text), pathText: text, from: resource },
-        ...{ objectRef: undefined, targetName: undefined },
+        key: `k${index}`,
+        path: compileJsonPath(text),
+        pathText: text,
+        from: resource,
+        objectRef: undefined,
+        targetName: undefined,
       }))
     const signal = new AbortController().signal
     const work = { target, openTarget: () => Promise.resolve(target), data, signal } as unknown as Parameters<

@@ -10,7 +10,11 @@ const item = (type: string, status: NonNullable<DeployItem['status']>): DeployIt
   apiVersion: 'landscaper.gardener.cloud/v1alpha1',
   kind: 'DeployItem',
   metadata: {
-    ...{ name: 'one', namespace: 'default', uid: 'uid', resourceVersion: '1', generation: 1 },
+    name: 'one',
+    namespace: 'default',
+    uid: 'uid',
+    resourceVersion: '1',
+    generation: 1,
     creationTimestamp: '2026-01-01T00:00:00Z',
   },
   spec: { type },
@@ -52,13 +56,11 @@ describe('an item with a new job ID is taken up', () => {
 describe('an item that has failed', () => {
   it('tells the codes of its error, and nothing else that a deployer calls one', () => {
     const lastError = {
-      ...{
-        operation: 'Reconcile',
-        reason: 'Bad',
-        message: 'no',
-        lastTransitionTime: TRIGGERED,
-        lastUpdateTime: TRIGGERED,
-      },
+      operation: 'Reconcile',
+      reason: 'Bad',
+      message: 'no',
+      lastTransitionTime: TRIGGERED,
+      lastUpdateTime: TRIGGERED,
       codes: ['ERR_TIMEOUT', 'canary: a text', 'ERR_UNAUTHORIZED'],
     }
     const view = deployItemView(item('example.org/any', { phase: 'Failed', lastError }), {})

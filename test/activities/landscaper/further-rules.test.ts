@@ -65,7 +65,8 @@ describe('the compressed items of an Execution', () => {
 
 describe('the blueprint of an Installation', () => {
   const sub = (name: string, imported: string, exported: string, more: object = {}) => ({
-    ...{ name, blueprint: { filesystem: { 'blueprint.yaml': '{}' } } },
+    name,
+    blueprint: { filesystem: { 'blueprint.yaml': '{}' } },
     imports: { data: [{ name: 'x', dataRef: imported }] },
     exports: { data: [{ name: 'y', dataRef: exported }] },
     ...more,

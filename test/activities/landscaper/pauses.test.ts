@@ -34,7 +34,9 @@ function by(object: KubeObject, trust?: Trust): string | undefined {
 describe('a name that the webhook has recorded', () => {
   it('is told as it is by a worker that is to believe it', () => {
     expect(pausableView(paused('a freeze', 'alice@example.com'), VOUCHED).paused).toEqual({
-      ...{ by: 'alice@example.com', since: '2026-01-01T00:00:00Z', reason: 'a freeze' },
+      by: 'alice@example.com',
+      since: '2026-01-01T00:00:00Z',
+      reason: 'a freeze',
     })
   })
 

@@ -98,8 +98,12 @@ describe('a child that is let go', () => {
 
   it('is deleted by uid and version', () => {
     expect(deleteChild(PART)).toMatchObject({
-      ...{ verb: 'delete', watched, namespace: 'n', name: 'p' },
-      ...{ uid: 'uid-p', version: '7' },
+      verb: 'delete',
+      watched,
+      namespace: 'n',
+      name: 'p',
+      uid: 'uid-p',
+      version: '7',
     })
   })
 })

@@ -14,7 +14,11 @@ const STACK = [
 ].join('\n')
 const thrown = {
   subject: { group: 'example.com', kind: 'Shop', uid: 'u', namespace: 'n', name: 'shop' },
-  ...{ jobID: '', isReplaying: false, name: 'TypeError', message: "reading 'found'", stack: STACK },
+  jobID: '',
+  isReplaying: false,
+  name: 'TypeError',
+  message: "reading 'found'",
+  stack: STACK,
 }
 
 describe('the place of a bug', () => {
@@ -48,7 +52,8 @@ describe('a bug in the list of those', () => {
 describe('the report of a bug', () => {
   it('has the error, what it says, and its place', () => {
     expect(bugReport(thrown, FOLDER)).toEqual({
-      ...{ operation: 'Reconcile', reason: 'Bug' },
+      operation: 'Reconcile',
+      reason: 'Bug',
       message: "TypeError: reading 'found' (actions/open-shop.ts:98:16)",
     })
   })

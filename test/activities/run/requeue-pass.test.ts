@@ -7,8 +7,16 @@ import { shouldRequeue } from '../../../activities/run/requeue-pass.ts'
 import { SHORT_TRIES } from '../../../workflows/kit/index.ts'
 
 const INPUT = {
-  ...{ workflowID: 'w', runID: 'r', pass: 1, jobID: 'job', change: undefined, againMs: undefined, attempt: 0 },
-  ...{ fault: undefined, cause: 'test', subject: { kind: 'K', uid: 'u', namespace: 'n', name: 'x' } },
+  workflowID: 'w',
+  runID: 'r',
+  pass: 1,
+  jobID: 'job',
+  change: undefined,
+  againMs: undefined,
+  attempt: 0,
+  fault: undefined,
+  cause: 'test',
+  subject: { kind: 'K', uid: 'u', namespace: 'n', name: 'x' },
 }
 
 /** As the `attempt`th try of a call sees it. */

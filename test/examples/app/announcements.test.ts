@@ -30,8 +30,12 @@ afterEach(async () => {
 })
 
 const context = {
-  ...{ subject: { kind: 'App', namespace: 'default', name: 'shop', uid: 'u' }, callID: 'w/r/1', attempt: 1 },
-  ...{ signal: new AbortController().signal, heartbeat: () => undefined, progress: undefined },
+  subject: { kind: 'App', namespace: 'default', name: 'shop', uid: 'u' },
+  callID: 'w/r/1',
+  attempt: 1,
+  signal: new AbortController().signal,
+  heartbeat: () => undefined,
+  progress: undefined,
   log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
 }
 
@@ -54,7 +58,9 @@ describe('an announcement', () => {
   ])('that is answered %i may pass: %s', async (status, retryable) => {
     answer = status
     await expect(announce(news, context)).rejects.toMatchObject({
-      ...{ code: 'NotAnnounced', message: `the platform answers ${status}`, retryable },
+      code: 'NotAnnounced',
+      message: `the platform answers ${status}`,
+      retryable,
     })
   })
 })

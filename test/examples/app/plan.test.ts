@@ -43,7 +43,8 @@ describe('an App that is new', () => {
     expect(outcome).toEqual(done)
     expect(written).toEqual(['apply ConfigMap shop', 'apply Deployment shop', 'apply Service shop'])
     expect(status).toMatchObject({
-      ...{ paused: false, readyReplicas: 0 },
+      paused: false,
+      readyReplicas: 0,
       conditions: [
         { type: 'Ready', status: 'False', reason: 'RollingOut', message: expect.stringMatching(/^0 of 2/) as string },
       ],
@@ -166,7 +167,9 @@ describe('an App with a pause', () => {
 
   it('has its Pods by day, and comes again when the pause begins', async () => {
     expect(await replicasAt('2026-03-02T11:00:00Z')).toEqual({
-      ...{ replicas: 2, outcome: again(8 * HOUR_MS), changesAt: '2026-03-02T19:00:00Z' },
+      replicas: 2,
+      outcome: again(8 * HOUR_MS),
+      changesAt: '2026-03-02T19:00:00Z',
     })
   })
 
@@ -245,7 +248,8 @@ describe('what is made of an App', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'x', controller: true }]
     const metadata = { name: 'shop', namespace: 'default', uid: 'm', resourceVersion: '1', generation: 1 }
     const settings: ConfigMap = {
-      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
       metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', ownerReferences },
     }
     const { outcome, events } = await runPass(appController, { target: shop(), state: { settings } })

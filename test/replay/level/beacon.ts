@@ -25,8 +25,13 @@ import {
 const GROUP = { group: 'replay.test.pawl.dev', version: 'v1', shortNames: [], printerColumns: [] }
 
 export const beaconKind = defineKind({
-  ...{ ...GROUP, kind: 'Beacon', plural: 'beacons', singular: 'beacon', statusSubresource: true },
-  ...{ description: 'For recordings.', workerVerbs: ['patch'] },
+  ...GROUP,
+  kind: 'Beacon',
+  plural: 'beacons',
+  singular: 'beacon',
+  statusSubresource: true,
+  description: 'For recordings.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -47,8 +52,13 @@ export const beaconKind = defineKind({
 
 /** Installed only by the scenario that waits for it. */
 export const bulbKind = defineKind({
-  ...{ ...GROUP, kind: 'Bulb', plural: 'bulbs', singular: 'bulb', statusSubresource: false },
-  ...{ description: 'For recordings.', workerVerbs: [] },
+  ...GROUP,
+  kind: 'Bulb',
+  plural: 'bulbs',
+  singular: 'bulb',
+  statusSubresource: false,
+  description: 'For recordings.',
+  workerVerbs: [],
   schema: { spec: record('What is wanted.', { watts: integer('Its power.') }) },
   projection: [path('spec.watts')],
 })
@@ -117,7 +127,10 @@ const removeMessage = action<Pass>('removeMessage', async ({ state, act }) => {
 export const steps = { applyMessage, applyBulb, readLamp, countRounds }
 
 export const beacon = {
-  ...{ name: 'beacon', target: beaconKind, queries: beaconQueries, finalizer: 'replay.test.pawl.dev/message' },
+  name: 'beacon',
+  target: beaconKind,
+  queries: beaconQueries,
+  finalizer: 'replay.test.pawl.dev/message',
   plurals: { [`${bulbKind.apiVersion}/${bulbKind.kind}`]: bulbKind.plural },
   plan: sequential(parallelJoin(applyMessage, applyBulb), readLamp, countRounds),
   onDelete: removeMessage,

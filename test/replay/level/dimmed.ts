@@ -9,10 +9,7 @@ const { applyBulb, readLamp, countRounds } = steps
 const applyMessage = action<LevelPass<BeaconState, Beacon>>('applyMessage', async ({ target, act, status }) => {
   const { message } = target.spec
   // The number of keys is gone.
-  await act.apply({
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: target.metadata.name } },
-    data: { message },
-  })
+  await act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: target.metadata.name }, data: { message } })
   status['message'] = message
   return done
 })

@@ -107,7 +107,8 @@ export const continuedScenarios: Scenarios = {
 async function continued({ cluster, client }: Recorder, name: string): Promise<LsObject> {
   // A level is an event.
   const quick = Array.from({ length: 30 }, (_, index) => ({
-    ...{ name: `q${index}`, manifests: [configMap(`${name}-q${index}`, cluster.namespace)] },
+    name: `q${index}`,
+    manifests: [configMap(`${name}-q${index}`, cluster.namespace)],
     ...(index > 0 && { dependsOn: [`q${index - 1}`] }),
   }))
   await start(cluster, name, [{ ...item([never(name, cluster)]), timeout: '20s' }, ...quick])

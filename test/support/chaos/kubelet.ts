@@ -137,7 +137,11 @@ export function keyOf({ metadata: { labels = {} } }: KubeObject): string {
 
 function container(state: object): object {
   return {
-    ...{ name: INJECTOR_CONTAINER, image: 'chaos-injector', imageID: '', restartCount: 0, ready: 'running' in state },
+    name: INJECTOR_CONTAINER,
+    image: 'chaos-injector',
+    imageID: '',
+    restartCount: 0,
+    ready: 'running' in state,
     state,
   }
 }

@@ -161,7 +161,8 @@ export class ChaosCluster {
     const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString() }]
     // By their types: what a test says of the node beside this stays.
     await this.cluster.kube.request('PATCH', `/api/v1/nodes/${name}/status`, {
-      ...{ body: { status: { conditions } }, contentType: 'application/strategic-merge-patch+json' },
+      body: { status: { conditions } },
+      contentType: 'application/strategic-merge-patch+json',
     })
   }
 

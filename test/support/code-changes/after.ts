@@ -36,7 +36,9 @@ export const changed = (code: string): LevelController[] => {
 export const controllers = [
   ...changed('after'),
   defineLevel({
-    ...{ name: 'buggy', target: roverKind, queries: queriesOf('buggy') },
+    name: 'buggy',
+    target: roverKind,
+    queries: queriesOf('buggy'),
     plan: sequential(callByName, applyMap('buggy', 'after'), readMap, waitToGo),
   }),
 ]

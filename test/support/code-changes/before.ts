@@ -6,7 +6,9 @@ import { applyMap, CONTROLLERS, type Name, queriesOf, readMap, roverKind, waitTo
 
 const controllerOf = (name: Name): LevelController =>
   defineLevel({
-    ...{ name, target: roverKind, queries: queriesOf(name) },
+    name,
+    target: roverKind,
+    queries: queriesOf(name),
     plan: sequential(applyMap(name, 'before'), readMap, waitToGo),
   })
 

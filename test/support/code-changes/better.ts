@@ -8,7 +8,9 @@ import { applyMap, queriesOf, readMap, roverKind, waitToGo } from './rover.ts'
 export const controllers = [
   ...changed('after'),
   defineLevel({
-    ...{ name: 'buggy', target: roverKind, queries: queriesOf('buggy') },
+    name: 'buggy',
+    target: roverKind,
+    queries: queriesOf('buggy'),
     plan: sequential(applyMap('buggy', 'better'), readMap, waitToGo),
   }),
 ]

@@ -18,8 +18,16 @@ import {
 } from 'pawl/kit'
 
 export const roverKind = defineKind({
-  ...{ group: 'changes.test.pawl.dev', version: 'v1', kind: 'Rover', plural: 'rovers', singular: 'rover' },
-  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  group: 'changes.test.pawl.dev',
+  version: 'v1',
+  kind: 'Rover',
+  plural: 'rovers',
+  singular: 'rover',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(record('What is wanted.', { go: flag('Whether it may go.'), nickname: text('For the bug.') })),
     status: record('What is there.', { nickname: text('For the bug.') }),

@@ -33,7 +33,8 @@ export async function withCrash<T>(
   const killed = new Promise<void>((resolve) =>
     proxy.arm(
       {
-        ...{ at, when },
+        at,
+        when,
         async act() {
           await pawl.kill(part)
           resolve()

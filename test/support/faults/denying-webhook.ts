@@ -50,9 +50,12 @@ export async function startDenyingWebhook(
   const caBundle = Buffer.from(authority.cert).toString('base64')
   const name = `${namespace}.example.com`
   const webhook = {
-    ...{ name, clientConfig: { url: `https://localhost:${port}/`, caBundle } },
+    name,
+    clientConfig: { url: `https://localhost:${port}/`, caBundle },
     rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps'] }],
-    ...{ failurePolicy: 'Fail', sideEffects: 'None', admissionReviewVersions: ['v1'] },
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
   }
   await kube.request('POST', CONFIGURATIONS, { body: { metadata: { name }, webhooks: [webhook] } })

@@ -56,7 +56,9 @@ function serverConfig(ports: Ports, settingsPath: string, faults: StoreFaults, s
     connectProtocol: 'tcp',
     // F2
     connectAttributes: { mode: 'memory', cache: 'private' },
-    ...{ maxConns: 1, maxIdleConns: 1, maxConnLifetime: '24h' },
+    maxConns: 1,
+    maxIdleConns: 1,
+    maxConnLifetime: '24h',
   }
   const service = (grpcPort: number, membershipPort: number) => ({
     rpc: { grpcPort, membershipPort, bindOnLocalHost: true },
@@ -67,7 +69,9 @@ function serverConfig(ports: Ports, settingsPath: string, faults: StoreFaults, s
   return {
     log: { stdout: true, format: 'json', level: 'warn' },
     persistence: {
-      ...{ defaultStore: 'main', visibilityStore: 'visibility', numHistoryShards: 1 },
+      defaultStore: 'main',
+      visibilityStore: 'visibility',
+      numHistoryShards: 1,
       datastores: {
         main: { sql: store, faultInjection: { targets: { dataStores: { ExecutionStore: { methods } } } } },
         visibility: { sql: store },
@@ -82,8 +86,11 @@ function serverConfig(ports: Ports, settingsPath: string, faults: StoreFaults, s
     },
     publicClient: { hostPort: frontend },
     clusterMetadata: {
-      ...{ enableGlobalNamespace: false, failoverVersionIncrement: 10 },
-      ...{ masterClusterName: 'active', currentClusterName: 'active', clusterInformation: { active: cluster } },
+      enableGlobalNamespace: false,
+      failoverVersionIncrement: 10,
+      masterClusterName: 'active',
+      currentClusterName: 'active',
+      clusterInformation: { active: cluster },
     },
     dcRedirectionPolicy: { policy: 'noop' },
     archival: off,

@@ -34,7 +34,11 @@ export async function openLane(name: string, servers: TestServers, options: Part
     cluster.createNamespace(),
   ])
   const pawl = await Pawl.start({
-    ...{ name: namespace, servers, accounts, namespace, workerKubeconfig: proxy.kubeconfigPath },
+    name: namespace,
+    servers,
+    accounts,
+    namespace,
+    workerKubeconfig: proxy.kubeconfigPath,
     bridgeKubeconfig: bridgeProxy.kubeconfigPath,
     ...options,
   })

@@ -167,7 +167,8 @@ function installationSpec(name: string): JsonObject {
     deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
     exportExecutions: [
       {
-        ...{ name: 'out', type: 'GoTemplate' },
+        name: 'out',
+        type: 'GoTemplate',
         template: `exports: { out: {{ toJson .values.deployitems }}, behind: { type: ${TARGET_TYPE}, config: { token: ${PLANTED} } } }`,
       },
     ],

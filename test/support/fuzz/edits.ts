@@ -145,14 +145,16 @@ const edit: fc.Arbitrary<Edit> = fc
       {
         weight: 2,
         arbitrary: fc.record({
-          ...{ do: fc.constant('annotate' as const), operation },
+          do: fc.constant('annotate' as const),
+          operation,
           plural: fc.constantFrom('installations' as const, 'executions' as const),
         }),
       },
       {
         weight: 2,
         arbitrary: fc.record({
-          ...{ do: fc.constant('delete' as const), name },
+          do: fc.constant('delete' as const),
+          name,
           plural: fc.constantFrom('installations' as const, 'executions' as const, 'deployitems' as const),
         }),
       },

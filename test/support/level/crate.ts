@@ -16,8 +16,16 @@ import {
 } from 'pawl/kit'
 
 export const crateKind = defineKind({
-  ...{ group: 'settings.test.pawl.dev', version: 'v1', kind: 'Crate', plural: 'crates', singular: 'crate' },
-  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: [] },
+  group: 'settings.test.pawl.dev',
+  version: 'v1',
+  kind: 'Crate',
+  plural: 'crates',
+  singular: 'crate',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  workerVerbs: [],
   schema: {
     spec: required(record('What is wanted.', { url: required(text('Of the program that is called.')) })),
     status: record('What is there.', {
@@ -39,7 +47,11 @@ function calling(name: 'slow' | 'quick' | 'apart', settings?: LevelSettings) {
     return done
   })
   return defineLevel<object, ObjectOf<typeof crateKind>>({
-    ...{ name, target: crateKind, queries: {}, plan: ask, activities: calls },
+    name,
+    target: crateKind,
+    queries: {},
+    plan: ask,
+    activities: calls,
     ...(settings !== undefined && { settings }),
   })
 }
@@ -54,7 +66,11 @@ export const controllers = [
   calling('quick'),
   calling('apart', { queue: 'apart' }),
   defineLevel<object, ObjectOf<typeof crateKind>>({
-    ...{ name: 'failing', target: crateKind, queries: {}, plan: fail, activities: calls },
+    name: 'failing',
+    target: crateKind,
+    queries: {},
+    plan: fail,
+    activities: calls,
     settings: { retries: { firstMs: 400, mostMs: 1600 } },
   }),
 ]

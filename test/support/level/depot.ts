@@ -21,8 +21,16 @@ import {
 import type { ConfigMap, Secret } from 'pawl/kit/v1'
 
 export const depotKind = defineKind({
-  ...{ group: 'depots.test.pawl.dev', version: 'v1', kind: 'Depot', plural: 'depots', singular: 'depot' },
-  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  group: 'depots.test.pawl.dev',
+  version: 'v1',
+  kind: 'Depot',
+  plural: 'depots',
+  singular: 'depot',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(record('What is wanted.', { token: required(text('Name of a Secret.')) })),
     status: record('What is there.', {
@@ -71,7 +79,11 @@ const removeMap = action<Pass>('removeMap', async ({ state, act }) => {
 
 export const controllers = [
   defineLevel({
-    ...{ name: 'depot', target: depotKind, queries, finalizer: 'depots.test.pawl.dev/map', writes: ['v1/ConfigMap'] },
+    name: 'depot',
+    target: depotKind,
+    queries,
+    finalizer: 'depots.test.pawl.dev/map',
+    writes: ['v1/ConfigMap'],
     plan: always(join(applyMap, readToken, countOthers), reportFaults({ type: 'Ready' })),
     onDelete: removeMap,
   }),

@@ -9,8 +9,11 @@ export async function run(
 ): Promise<string> {
   const beats = setInterval(() => context.heartbeat({ askedBy: process.pid }), 200)
   const headers = {
-    ...{ 'idempotency-key': context.callID, attempt: String(context.attempt), errand: context.subject.name },
-    ...{ 'asked-by': String(process.pid), progress: JSON.stringify(context.progress ?? null) },
+    'idempotency-key': context.callID,
+    attempt: String(context.attempt),
+    errand: context.subject.name,
+    'asked-by': String(process.pid),
+    progress: JSON.stringify(context.progress ?? null),
   }
   try {
     const answer = await fetch(url, { headers, ...(!isDeaf && { signal: context.signal }) })

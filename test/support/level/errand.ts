@@ -18,8 +18,16 @@ import {
 import type { ConfigMap } from 'pawl/kit/v1'
 
 export const errandKind = defineKind({
-  ...{ group: 'errands.test.pawl.dev', version: 'v1', kind: 'Errand', plural: 'errands', singular: 'errand' },
-  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  group: 'errands.test.pawl.dev',
+  version: 'v1',
+  kind: 'Errand',
+  plural: 'errands',
+  singular: 'errand',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -51,7 +59,9 @@ const runErrand = action<ErrandPass>('runErrand', async ({ target, call, status 
 const keepNote = action<ErrandPass>('keepNote', async ({ target, act, status }) => {
   const { name } = target.metadata
   await act.apply<ConfigMap>({
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name },
     data: { answer: status.answer ?? '' },
   })
   return done
@@ -59,7 +69,10 @@ const keepNote = action<ErrandPass>('keepNote', async ({ target, act, status }) 
 
 export const errandController = (...before: readonly Step<ErrandPass>[]) =>
   defineLevel({
-    ...{ name: 'errand', target: errandKind, activities: errands, writes: ['v1/ConfigMap'] },
+    name: 'errand',
+    target: errandKind,
+    activities: errands,
+    writes: ['v1/ConfigMap'],
     queries: { note: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true } },
     plan: sequential(...before, runErrand, keepNote),
   })

@@ -20,8 +20,16 @@ import {
 import type { ConfigMap } from 'pawl/kit/v1'
 
 export const keeperKind = defineKind({
-  ...{ group: 'keepers.test.pawl.dev', version: 'v1', kind: 'Keeper', plural: 'keepers', singular: 'keeper' },
-  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  group: 'keepers.test.pawl.dev',
+  version: 'v1',
+  kind: 'Keeper',
+  plural: 'keepers',
+  singular: 'keeper',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(record('What is wanted.', { copy: required(oneOf('Of the kept.', ['needed', 'wanted'])) })),
   },
@@ -59,13 +67,11 @@ const needsCopy = ({ target }: Pass) => target.spec.copy === 'needed'
 
 export const controllers = [
   defineLevel({
-    ...{
-      name: 'keeper',
-      target: keeperKind,
-      queries,
-      finalizer: 'keepers.test.pawl.dev/map',
-      writes: ['v1/ConfigMap'],
-    },
+    name: 'keeper',
+    target: keeperKind,
+    queries,
+    finalizer: 'keepers.test.pawl.dev/map',
+    writes: ['v1/ConfigMap'],
     plan: keep,
     onDelete: sequential(when(needsCopy, copy, orElse(copy, nop)), remove),
   }),

@@ -31,8 +31,13 @@ const GROUP = { group: 'writes.test.pawl.dev', version: 'v1', shortNames: [], pr
 export const SHARED = 'level-writes-shared'
 
 export const parcelKind = defineKind({
-  ...{ ...GROUP, kind: 'Parcel', plural: 'parcels', singular: 'parcel', statusSubresource: true },
-  ...{ description: 'For tests.', workerVerbs: ['patch'] },
+  ...GROUP,
+  kind: 'Parcel',
+  plural: 'parcels',
+  singular: 'parcel',
+  statusSubresource: true,
+  description: 'For tests.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -57,8 +62,13 @@ export const parcelKind = defineKind({
 })
 
 export const rackKind = defineKind({
-  ...{ ...GROUP, kind: 'Rack', plural: 'racks', singular: 'rack', statusSubresource: true },
-  ...{ description: 'For tests; in no namespace.', workerVerbs: ['patch'] },
+  ...GROUP,
+  kind: 'Rack',
+  plural: 'racks',
+  singular: 'rack',
+  statusSubresource: true,
+  description: 'For tests; in no namespace.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -87,7 +97,9 @@ const parcelQueries = {
   foreign: { kind: 'v1/ConfigMap', name: '${target.spec.foreign}' },
   secret: { kind: 'v1/Secret', name: '${target.spec.secret}' },
   crowd: {
-    ...{ kind: 'v1/ConfigMap', many: true, labels: { crowd: '${target.spec.crowd}' } },
+    kind: 'v1/ConfigMap',
+    many: true,
+    labels: { crowd: '${target.spec.crowd}' },
     view: ({ metadata }: ConfigMap) => metadata.name,
   },
   picked: { kind: 'v1/ConfigMap', many: true, labels: { crowd: '${target.spec.crowd}' }, pick: ['data.small'] },
@@ -191,7 +203,10 @@ const fillRack = action<LevelPass<{ readonly box: ConfigMap | undefined }, Rack>
 
 export const controllers = [
   defineLevel<ParcelState, Parcel>({
-    ...{ name: 'parcel', target: parcelKind, queries: parcelQueries, finalizer: 'writes.test.pawl.dev/parcel' },
+    name: 'parcel',
+    target: parcelKind,
+    queries: parcelQueries,
+    finalizer: 'writes.test.pawl.dev/parcel',
     writes: [{ kind: 'v1/ConfigMap', namespaces: [SHARED] }, 'v1/Secret'],
     plan: sequential(applyBox, keepNote, markOthers, writeURL, stampForeign, report),
     onDelete: clearUp,
@@ -199,10 +214,14 @@ export const controllers = [
   }),
   defineLevel<object, Parcel>({ name: 'inspector', target: parcelKind, queries: {}, plan: inspect }),
   defineLevel<{ readonly box: ConfigMap | undefined }, Rack>({
-    ...{ name: 'rack', target: { ...rackKind, withoutNamespace: true }, finalizer: 'writes.test.pawl.dev/rack' },
+    name: 'rack',
+    target: { ...rackKind, withoutNamespace: true },
+    finalizer: 'writes.test.pawl.dev/rack',
     queries: {
       box: {
-        ...{ kind: 'v1/ConfigMap', name: '${target.metadata.name}', namespace: '${target.spec.namespace}' },
+        kind: 'v1/ConfigMap',
+        name: '${target.metadata.name}',
+        namespace: '${target.spec.namespace}',
         owned: true,
       },
     },

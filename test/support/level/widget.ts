@@ -29,15 +29,16 @@ import {
 } from 'pawl/kit'
 
 export const widgetKind = defineKind({
-  ...{
-    group: 'level.test.pawl.dev',
-    version: 'v1',
-    kind: 'Widget',
-    plural: 'widgets',
-    singular: 'widget',
-    shortNames: [],
-  },
-  ...{ statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  group: 'level.test.pawl.dev',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  singular: 'widget',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'For tests.',
+  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -155,7 +156,10 @@ const applyStamp = action<LevelPass<{ readonly own: ConfigMap | undefined }, Wid
 
 export const controllers = [
   defineLevel<WidgetState, Widget>({
-    ...{ name: 'widget', target: widgetKind, queries: widgetQueries, finalizer: 'level.test.pawl.dev/message' },
+    name: 'widget',
+    target: widgetKind,
+    queries: widgetQueries,
+    finalizer: 'level.test.pawl.dev/message',
     activities: prices,
     plan: always(
       join(
@@ -173,7 +177,8 @@ export const controllers = [
     onDelete: removeMessage,
   }),
   defineLevel<{ readonly own: ConfigMap | undefined }, Widget>({
-    ...{ name: 'stamper', target: widgetKind },
+    name: 'stamper',
+    target: widgetKind,
     queries: { own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true } },
     plan: sequential(applyStamp),
   }),

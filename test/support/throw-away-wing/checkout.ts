@@ -35,7 +35,9 @@ export class Checkout {
   /** Runs a command of `pawl` in the copy. @throws with what it said when it fails. */
   pawl(...args: readonly string[]): string {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['worker/pawl.js', ...args], {
-      ...{ cwd: this.folder, encoding: 'utf8', timeout: 60_000 },
+      cwd: this.folder,
+      encoding: 'utf8',
+      timeout: 60_000,
     })
     if (status !== 0) throw new Error(`pawl ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`)
     return stdout

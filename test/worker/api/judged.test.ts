@@ -20,9 +20,7 @@ const RUNS: Readonly<Record<string, PlacedObject>> = {
   'installation/team-a/own/uid-own/j1': own,
   [`installation/${CANARY}-ns/theirs/u/j9`]: theirs,
 }
-const NO_ROWS = {
-  ...{ job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] },
-}
+const NO_ROWS = { job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] }
 const [OWN_RUN = '', THEIR_RUN = ''] = Object.keys(RUNS)
 
 describe('who may see the installations of one namespace', () => {
@@ -214,22 +212,44 @@ function rightsTo(...texts: readonly string[]): Rights {
 
 function event(writer: string | null = null): AskedEvent {
   return {
-    ...{ seq: 1, at: BEGIN, uid: own.uid, version: 1, type: 'MODIFIED', source: 'watch', writer, projection: {} },
-    ...{ outcome: 'wake', reason: `Secret ${CANARY} modified` },
+    seq: 1,
+    at: BEGIN,
+    uid: own.uid,
+    version: 1,
+    type: 'MODIFIED',
+    source: 'watch',
+    writer,
+    projection: {},
+    outcome: 'wake',
+    reason: `Secret ${CANARY} modified`,
   }
 }
 
 function write(of = `Secret/team-a/${CANARY}`): AskedWrite {
   return {
-    ...{ pass: 1, step: 's', object: of, verb: 'patch', version: 3, error: { message: `about ${CANARY}` } },
-    ...{ at: BEGIN, answeredAt: BEGIN },
+    pass: 1,
+    step: 's',
+    object: of,
+    verb: 'patch',
+    version: 3,
+    error: { message: `about ${CANARY}` },
+    at: BEGIN,
+    answeredAt: BEGIN,
   }
 }
 
 function run() {
   return {
-    ...{ workflowID: THEIR_RUN, controller: 'installation', namespace: 'x', name: CANARY, jobID: 'j', cause: 'c' },
-    ...{ startedAt: BEGIN, passes: 1, attempt: 0, runID: 'r' },
+    workflowID: THEIR_RUN,
+    controller: 'installation',
+    namespace: 'x',
+    name: CANARY,
+    jobID: 'j',
+    cause: 'c',
+    startedAt: BEGIN,
+    passes: 1,
+    attempt: 0,
+    runID: 'r',
   }
 }
 

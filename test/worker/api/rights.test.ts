@@ -42,10 +42,16 @@ describe('rights', () => {
     )
     expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(true)
     expect(bodies[0]?.spec).toEqual({
-      ...{ user: 'alice', uid: 'u', groups: ['g'], extra: { key: ['value'] } },
+      user: 'alice',
+      uid: 'u',
+      groups: ['g'],
+      extra: { key: ['value'] },
       resourceAttributes: {
-        ...{ verb: 'get', group: 'landscaper.gardener.cloud', version: '*' },
-        ...{ resource: 'installations', namespace: 'team-a' },
+        verb: 'get',
+        group: 'landscaper.gardener.cloud',
+        version: '*',
+        resource: 'installations',
+        namespace: 'team-a',
       },
     })
     expect(await rights.may('get', INSTALLATION, 'team-b')).toBe(false)

@@ -74,7 +74,8 @@ function stage() {
   }
   const users: Users = createUsers(kube, { audiences: [], keptMs: 10_000, reviewsPerSecond: 10, now: () => now })
   return {
-    ...{ users, reviewed },
+    users,
+    reviewed,
     wait: (ms: number) => void (now += ms),
     refuse: (token: string) => void refused.add(token),
     fail: (error: Error | undefined) => void (failure = error),

@@ -11,7 +11,8 @@ const streams = fc.array(fc.option(fc.constantFrom(...NAMES), { nil: undefined }
   uids.map((uid, index): PendingItem => {
     const resourceVersion = 100 + index
     return {
-      ...{ resourceVersion, at: index },
+      resourceVersion,
+      at: index,
       event: uid === undefined ? undefined : seen('MODIFIED', { uid, version: resourceVersion }),
     }
   }),

@@ -25,8 +25,13 @@ async function runningDev(context: string): Promise<string> {
   )
   const part = (name: string, address: string) => ({ name, process: self, address, logFile: null })
   await writeState({
-    ...{ dataDir, supervisor: self, startedAt: '2026-01-01T00:00:00.000Z', ephemeral: false },
-    ...{ kubeconfig, kubectl: 'k', temporalUi: null },
+    dataDir,
+    supervisor: self,
+    startedAt: '2026-01-01T00:00:00.000Z',
+    ephemeral: false,
+    kubeconfig,
+    kubectl: 'k',
+    temporalUi: null,
     parts: [part('postgresql', `postgresql://127.0.0.1:5433/${context}`), part('temporal', '127.0.0.1:7233')],
   })
   return dataDir

@@ -3,7 +3,9 @@ import { handWriteAt } from '../../../worker/cli/hand-write.ts'
 
 const at = new Date('2026-02-03T04:05:06.700Z')
 const entry = (manager: string, time: string, fieldsV1: Record<string, Record<string, unknown>> = {}) => ({
-  ...{ manager, time, fieldsV1 },
+  manager,
+  time,
+  fieldsV1,
 })
 
 describe('who beside Pawl has written an object', () => {
@@ -15,7 +17,8 @@ describe('who beside Pawl has written an object', () => {
       entry('kubectl-edit', '2026-02-03T04:05:06Z', fields),
     ]
     expect(handWriteAt({ managedFields }, at)).toEqual({
-      ...{ manager: 'kubectl-edit', fields: ['metadata.annotations', 'spec.blueprint', 'spec.imports'] },
+      manager: 'kubectl-edit',
+      fields: ['metadata.annotations', 'spec.blueprint', 'spec.imports'],
     })
   })
 

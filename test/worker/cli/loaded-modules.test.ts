@@ -120,7 +120,10 @@ async function overApi(user: object): Promise<readonly string[]> {
 async function kubeconfig(user: object): Promise<string> {
   const file = join(await scratchFolder(), 'kubeconfig')
   const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'here', users: [{ name: 'me', user }] },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'here',
+    users: [{ name: 'me', user }],
     clusters: [{ name: 'here', cluster: { server: 'https://127.0.0.1:1' } }],
     contexts: [{ name: 'here', context: { cluster: 'here', user: 'me' } }],
   }

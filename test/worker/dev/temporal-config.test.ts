@@ -11,8 +11,14 @@ import {
 } from '../../../worker/dev/temporal-config.ts'
 
 const PORTS: TemporalPorts = {
-  ...{ temporal: 1, temporalHistory: 2, temporalMatching: 3, temporalInternal: 4 },
-  ...{ temporalFrontendRing: 5, temporalHistoryRing: 6, temporalMatchingRing: 7, temporalInternalRing: 8 },
+  temporal: 1,
+  temporalHistory: 2,
+  temporalMatching: 3,
+  temporalInternal: 4,
+  temporalFrontendRing: 5,
+  temporalHistoryRing: 6,
+  temporalMatchingRing: 7,
+  temporalInternalRing: 8,
 }
 
 interface ServerConfig {

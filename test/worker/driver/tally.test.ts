@@ -33,7 +33,8 @@ describe('the closing line of npm test', () => {
 
   it('counts a skipped test as a failure where all have to run, unless the machine cannot run it', () => {
     const skipped = (name: string, ...titles: readonly string[]) => ({
-      ...{ name, status: 'passed' },
+      name,
+      status: 'passed',
       assertionResults: titles.map((fullName) => ({ status: 'skipped', fullName })),
     })
     const left = skipped('/x/test/e2e/temporal-store.test.ts', 'a Temporal whose store lies')

@@ -91,7 +91,10 @@ async function run(options: { crd?: string; out?: string; version?: string; chec
   let printed = ''
   const complaints: string[] = []
   const code = await genTypes({
-    ...{ crd, out, version, check },
+    crd,
+    out,
+    version,
+    check,
     print: (text) => (printed += text),
     complain: (line) => complaints.push(line),
   })

@@ -30,8 +30,17 @@ interface Role {
 }
 
 const shopKind = defineKind({
-  ...{ group: 'example.com', version: 'v1', kind: 'Shop', plural: 'shops', singular: 'shop', shortNames: [] },
-  ...{ statusSubresource: true, printerColumns: [], description: 'Sells.', projection: [], workerVerbs: [] },
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Shop',
+  plural: 'shops',
+  singular: 'shop',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'Sells.',
+  projection: [],
+  workerVerbs: [],
   schema: { spec: record('What it is.', {}) },
 })
 

@@ -21,7 +21,9 @@ async function file(content: string): Promise<string> {
 }
 
 const TRACE = {
-  ...{ name: 'sequential', mark: 'fault', said: 'Forbidden: no (tried again)' },
+  name: 'sequential',
+  mark: 'fault',
+  said: 'Forbidden: no (tried again)',
   children: [
     { name: 'first', mark: 'fault', said: 'Forbidden: no (tried again)', children: [] },
     { name: 'second', mark: 'skipped', children: [] },

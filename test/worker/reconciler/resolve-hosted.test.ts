@@ -152,8 +152,20 @@ function runningOf(status: { readonly jobID?: string; readonly jobIDFinished?: s
 }
 
 const WAKE = {
-  ...{ controller: '', uid: '', job_id: '', cluster: 'c', namespace: 'n', name: 'root', seq: 1, due: NOW },
-  ...{ foreign_event: true, may_start: false, writer: null, cause: 'test', version: 1, lease_owner: null },
+  controller: '',
+  uid: '',
+  job_id: '',
+  cluster: 'c',
+  namespace: 'n',
+  name: 'root',
+  seq: 1,
+  due: NOW,
+  foreign_event: true,
+  may_start: false,
+  writer: null,
+  cause: 'test',
+  version: 1,
+  lease_owner: null,
 } as unknown as Wake
 
 function subject(uid: string, owner_uid: string | null, status: object, above: SubjectState['above']): SubjectState {

@@ -11,22 +11,21 @@ const settings = (flags: Readonly<Record<string, string>>, env: Readonly<Record<
 describe('the settings of a worker', () => {
   it('have defaults for all but journal and Temporal', () => {
     expect(settings(NEEDED)).toMatchObject({
-      ...{ databaseUrl: 'postgresql://db', temporal: { address: 'localhost:7233', namespace: 'default' } },
-      ...{
-        kubeconfigPath: undefined,
-        taskQueues: ['pawl-2'],
-        cluster: 'local',
-        healthHost: '127.0.0.1',
-        healthPort: 0,
-        sweepMs: 60_000,
-        wings: ['landscaper'],
-        wingFlags: new Map([
-          [
-            'landscaper',
-            { 'pickup-timeout': 300_000, deployers: undefined, 'strict-tenancy': false, 'target-allow': [] },
-          ],
-        ]),
-      },
+      databaseUrl: 'postgresql://db',
+      temporal: { address: 'localhost:7233', namespace: 'default' },
+      kubeconfigPath: undefined,
+      taskQueues: ['pawl-2'],
+      cluster: 'local',
+      healthHost: '127.0.0.1',
+      healthPort: 0,
+      sweepMs: 60_000,
+      wings: ['landscaper'],
+      wingFlags: new Map([
+        [
+          'landscaper',
+          { 'pickup-timeout': 300_000, deployers: undefined, 'strict-tenancy': false, 'target-allow': [] },
+        ],
+      ]),
       dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 12, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
   })

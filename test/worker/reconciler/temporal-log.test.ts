@@ -17,7 +17,8 @@ describe('the fields of a log line of Temporal', () => {
     const error = ApplicationFailure.nonRetryable('ConfigMap default/a is owned by nobody', 'StateNotOwned')
     const told = { type: 'StateNotOwned', message: 'ConfigMap default/a is owned by nobody' }
     expect(temporalFields({ activityType: 'observeLevel', error })).toEqual({
-      ...{ activityType: 'observeLevel', part: 'temporal' },
+      activityType: 'observeLevel',
+      part: 'temporal',
       error: told,
     })
   })

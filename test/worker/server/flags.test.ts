@@ -9,8 +9,11 @@ const TABLE = {
   'every-ms': { takes: '<ms>', reads: 'number', least: 100, text: 'how often', otherwise: 250 },
   limit: { takes: '<duration>', reads: 'duration', text: 'how long', otherwise: '5m' },
   guests: {
-    ...{ takes: '<names>', reads: 'list', text: 'who may come' },
-    ...{ accepts: (entry: string) => /^[a-z]+$/.test(entry), expected: 'names' },
+    takes: '<names>',
+    reads: 'list',
+    text: 'who may come',
+    accepts: (entry: string) => /^[a-z]+$/.test(entry),
+    expected: 'names',
   },
   loud: { takes: '<yes-or-no>', reads: 'yes-or-no', text: 'whether it is heard', otherwise: 'no' },
 } as const satisfies FlagTable
@@ -18,16 +21,31 @@ const TABLE = {
 describe('the flags of a table', () => {
   it('have defaults', () => {
     expect(readFlags(TABLE, {})).toEqual({
-      ...{ name: 'local', file: undefined, 'every-ms': 250, limit: 300_000, guests: [], loud: false },
+      name: 'local',
+      file: undefined,
+      'every-ms': 250,
+      limit: 300_000,
+      guests: [],
+      loud: false,
     })
   })
 
   it('are read as what they take', () => {
     const values = readFlags(TABLE, {
-      ...{ name: 'a', file: 'b', 'every-ms': '100', limit: 'none', guests: 'ann, bob', loud: 'yes' },
+      name: 'a',
+      file: 'b',
+      'every-ms': '100',
+      limit: 'none',
+      guests: 'ann, bob',
+      loud: 'yes',
     })
     expect(values).toEqual({
-      ...{ name: 'a', file: 'b', 'every-ms': 100, limit: undefined, guests: ['ann', 'bob'], loud: true },
+      name: 'a',
+      file: 'b',
+      'every-ms': 100,
+      limit: undefined,
+      guests: ['ann', 'bob'],
+      loud: true,
     })
     const typed: { readonly name: string; readonly guests: readonly string[]; readonly loud: boolean } = values
     expect(typed).toBe(values)

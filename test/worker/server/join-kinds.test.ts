@@ -5,7 +5,9 @@ import { defineLevel, nop, type StateQuery } from '../../../workflows/kit/index.
 
 const level = (name: string, queries: Readonly<Record<string, StateQuery>>) =>
   defineLevel({
-    ...{ name, queries, plan: nop },
+    name,
+    queries,
+    plan: nop,
     target: { apiVersion: 'example.com/v1', kind: `S${name.slice(1)}`, plural: `${name}s`.toLowerCase() },
   })
 const traits = (...all: readonly Readonly<Record<string, StateQuery>>[]) =>

@@ -7,8 +7,11 @@ const fetchQuote = () => Promise.resolve(1)
 const options = { timeoutMs: 1000 }
 const define = (activities?: OwnActivities) =>
   defineLevel({
-    ...{ name: 'shop', target: { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }, queries: {} },
-    ...{ plan: nop, ...(activities && { activities }) },
+    name: 'shop',
+    target: { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' },
+    queries: {},
+    plan: nop,
+    ...(activities && { activities }),
   })
 const load = async (module: object, declared: object) =>
   await loadOwnActivities([define({ load: () => Promise.resolve(module), options: declared } as OwnActivities)])

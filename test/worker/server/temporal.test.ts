@@ -35,7 +35,8 @@ describe('the way to Temporal', () => {
     const expected = {
       address: 't:7233',
       tls: {
-        ...{ serverNameOverride: 'temporal.example', serverRootCACertificate: Buffer.from('pem of ca') },
+        serverNameOverride: 'temporal.example',
+        serverRootCACertificate: Buffer.from('pem of ca'),
         clientCertPair: { crt: Buffer.from('pem of cert'), key: Buffer.from('pem of key') },
       },
     }

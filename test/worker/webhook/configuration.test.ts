@@ -7,7 +7,11 @@ import { WINGS } from '../../../workflows/wings.gen.ts'
 
 const ASKED: AskedBy = {
   reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
-  ...{ failurePolicy: 'Fail', recordPolicy: 'Ignore', timeoutSeconds: 10, namespace: undefined, bundle: 'PEM' },
+  failurePolicy: 'Fail',
+  recordPolicy: 'Ignore',
+  timeoutSeconds: 10,
+  namespace: undefined,
+  bundle: 'PEM',
 }
 
 function wanted(asked: Partial<AskedBy> = {}) {
@@ -43,7 +47,9 @@ describe('the configuration of the webhook', () => {
             'oldObject == null || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)',
         },
       ],
-      ...{ failurePolicy: 'Fail', sideEffects: 'None', timeoutSeconds: 10 },
+      failurePolicy: 'Fail',
+      sideEffects: 'None',
+      timeoutSeconds: 10,
     })
   })
 
@@ -75,7 +81,8 @@ describe('the configuration of the webhook', () => {
       service: { namespace: 'pawl', name: 'pawl-webhook', path: '/validate', port: 443 },
     })
     expect(wanted({ reached: { url: 'https://127.0.0.1:9443' } }).webhooks[0]?.['clientConfig']).toEqual({
-      ...{ caBundle: 'UEVN', url: 'https://127.0.0.1:9443/validate' },
+      caBundle: 'UEVN',
+      url: 'https://127.0.0.1:9443/validate',
     })
   })
 
@@ -102,7 +109,9 @@ describe('the configuration of what is changed', () => {
       ),
     )
     expect(webhooks[0]).toMatchObject({
-      ...{ sideEffects: 'None', reinvocationPolicy: 'IfNeeded', objectSelector: {} },
+      sideEffects: 'None',
+      reinvocationPolicy: 'IfNeeded',
+      objectSelector: {},
       clientConfig: { service: { path: '/mutate' } },
     })
   })
@@ -157,7 +166,9 @@ describe('an entry for deletions', () => {
         name: 'disruptions.deleted.validation.chaos.datadoghq.com',
         rules: [{ operations: ['DELETE'], resources: ['disruptions'] }],
         matchConditions: [{ expression: '!has(oldObject.metadata.deletionTimestamp)' }],
-        ...{ failurePolicy: 'Ignore', timeoutSeconds: 1, sideEffects: 'None' },
+        failurePolicy: 'Ignore',
+        timeoutSeconds: 1,
+        sideEffects: 'None',
       },
     ])
     expect(wanted().webhooks.filter(({ rules }) => JSON.stringify(rules).includes('DELETE'))).toEqual([])
@@ -171,7 +182,8 @@ describe('an entry for defaults', () => {
     const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }
     const [entry] = wantedMutation(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
     expect(entry).toMatchObject({
-      ...{ name: 'deployitems.label.mutation.landscaper.gardener.cloud', failurePolicy: 'Fail' },
+      name: 'deployitems.label.mutation.landscaper.gardener.cloud',
+      failurePolicy: 'Fail',
       matchConditions: [
         {
           expression:

@@ -11,7 +11,11 @@ describe('the settings of the webhook', () => {
     expect(webhookSettings(SERVICE, config)).toMatchObject({
       reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
       certificates: { secret: { namespace: 'pawl', name: 'pawl-webhook-certificates' } },
-      ...{ failurePolicy: 'Fail', recordPolicy: 'Ignore', timeoutSeconds: 10, namespace: undefined, port: 9443 },
+      failurePolicy: 'Fail',
+      recordPolicy: 'Ignore',
+      timeoutSeconds: 10,
+      namespace: undefined,
+      port: 9443,
     })
   })
 

@@ -24,7 +24,9 @@ afterEach(async () => {
 })
 
 const admission = (kind: Admission['kind'], module?: FurtherRulesModule): Admission => ({
-  ...{ kind, operations: ['CREATE'], validate: () => [] },
+  kind,
+  operations: ['CREATE'],
+  validate: () => [],
   ...(module && { further: () => Promise.resolve(module) }),
 })
 

@@ -10,7 +10,10 @@ interface Answer {
 }
 
 const asks = (name: string, asked: Mutation['asked'], mutate: NonNullable<Mutation['mutate']>): Mutation => ({
-  ...{ name, asked, whenAway: 'pass', mutate },
+  name,
+  asked,
+  whenAway: 'pass',
+  mutate,
 })
 
 const RULES: Admission = {
@@ -34,10 +37,14 @@ const further: MutateFurther = (_, mutation, { object }) => [
 
 function review(request: object): Answer | undefined {
   const body = {
-    ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
     request: {
-      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: targetKind.kind }, operation: 'UPDATE', name: 'it' },
-      ...{ userInfo: { username: 'alice', groups: [] } },
+      uid: 'u-1',
+      kind: { group: targetKind.group, kind: targetKind.kind },
+      operation: 'UPDATE',
+      name: 'it',
+      userInfo: { username: 'alice', groups: [] },
       ...request,
     },
   }
@@ -58,7 +65,8 @@ function patched(annotations: object, before: object = {}, more: object = {}): r
 describe('what is to be changed', () => {
   it('is answered as a patch, under the uid of the review, and refuses nothing', () => {
     expect(review({ object: { metadata: { annotations: { a: '1' } } }, operation: 'CREATE' })).toMatchObject({
-      ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
       response: { uid: 'u-1', allowed: true, patchType: 'JSONPatch' },
     })
   })
@@ -95,7 +103,9 @@ describe('what is to be changed', () => {
   it('is said by further rules where a mutation does not say it itself', () => {
     const rules: Admission = { ...RULES, mutations: [{ name: 'size', asked: { spec: true }, whenAway: 'pass' }] }
     const request = {
-      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: targetKind.kind }, operation: 'CREATE' },
+      uid: 'u-1',
+      kind: { group: targetKind.group, kind: targetKind.kind },
+      operation: 'CREATE',
       object: { metadata: {}, spec: {} },
     }
     const { response } = answerMutation({ kind: 'AdmissionReview', request }, [rules], further) as Answer

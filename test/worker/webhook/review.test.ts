@@ -14,7 +14,8 @@ const GOOD = { metadata: { name: 'it' }, spec: { type: 't' } }
 async function review(request: object, further: AskFurther = () => Promise.resolve(NOTHING)) {
   const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Target' }
   const body = {
-    ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
     request: {
       uid: 'u-1',
       kind,
@@ -30,22 +31,29 @@ async function review(request: object, further: AskFurther = () => Promise.resol
 describe('a review', () => {
   it('is answered under its uid', async () => {
     expect(await review({ object: GOOD })).toEqual({
-      ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
       response: { uid: 'u-1', allowed: true },
     })
   })
 
   it('is refused with every field that is wrong, as kubectl prints them', async () => {
     expect((await review({ object: BAD })).response).toEqual({
-      ...{ uid: 'u-1', allowed: false },
+      uid: 'u-1',
+      allowed: false,
       status: {
-        ...{ status: 'Failure', code: 422, reason: 'Invalid' },
+        status: 'Failure',
+        code: 422,
+        reason: 'Invalid',
         message: 'spec: found config and secretRef, expected one of them',
         details: {
-          ...{ group: 'landscaper.gardener.cloud', kind: 'Target', name: 'it' },
+          group: 'landscaper.gardener.cloud',
+          kind: 'Target',
+          name: 'it',
           causes: [
             {
-              ...{ reason: 'FieldValueInvalid', field: 'spec' },
+              reason: 'FieldValueInvalid',
+              field: 'spec',
               message: 'Invalid value: found config and secretRef, expected one of them',
             },
           ],
@@ -97,7 +105,8 @@ describe('a review', () => {
       return await Promise.resolve({ ...NOTHING, problems: [problem] })
     }
     expect((await review({ object: GOOD, namespace: 'n' }, further)).response).toMatchObject({
-      ...{ allowed: false, status: { message: 'spec: found an archive, expected another' } },
+      allowed: false,
+      status: { message: 'spec: found an archive, expected another' },
     })
     await review({ object: BAD, namespace: 'n' }, further)
     await review({ operation: 'UPDATE', object: GOOD, oldObject: { ...GOOD, metadata: {} }, namespace: 'n' }, further)
@@ -135,7 +144,11 @@ describe('a review of metadata, and what is warned of', () => {
     further: AskFurther = () => Promise.resolve(NOTHING),
   ) => {
     const request = {
-      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: 'Target' }, object, oldObject, userInfo: {} },
+      uid: 'u-1',
+      kind: { group: targetKind.group, kind: 'Target' },
+      object,
+      oldObject,
+      userInfo: {},
       operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
     }
     const { response } = (await answerReview({ kind: 'AdmissionReview', request }, [rules], further)) as {
@@ -157,8 +170,12 @@ describe('a review of metadata, and what is warned of', () => {
       metadata: { asked: { finalizersGone: ['example.org/kept'] }, validate: () => [] },
     }
     const request = {
-      ...{ uid: 'u-1', kind: { group: targetKind.group, kind: 'Target' }, operation: 'UPDATE', namespace: 'n' },
-      ...{ object: { metadata: leaving, spec: {} }, oldObject: { metadata: { ...leaving, ...kept }, spec: {} } },
+      uid: 'u-1',
+      kind: { group: targetKind.group, kind: 'Target' },
+      operation: 'UPDATE',
+      namespace: 'n',
+      object: { metadata: leaving, spec: {} },
+      oldObject: { metadata: { ...leaving, ...kept }, spec: {} },
     }
     const answered = (one: Admission) => answerReview({ kind: 'AdmissionReview', request }, [one], further)
     expect(await answered(lenient)).toMatchObject({

@@ -33,8 +33,12 @@ describe("the operators' configuration", () => {
   it('has the names that users of chaos-controller know, and passes over what Pawl does not have', () => {
     const { config, problems: found } = readChaosConfig({
       controller: {
-        ...{ metricsBindAddr: '127.0.0.1:8080', deleteOnly: true, defaultDuration: '5m', maxDuration: '2h' },
-        ...{ expiredDisruptionGCDelay: '10m', disabledDisruptions: ['node-failure'] },
+        metricsBindAddr: '127.0.0.1:8080',
+        deleteOnly: true,
+        defaultDuration: '5m',
+        maxDuration: '2h',
+        expiredDisruptionGCDelay: '10m',
+        disabledDisruptions: ['node-failure'],
         safeMode: { enable: false, environment: 'staging', permittedUserGroups: ['sre'] },
       },
       injector: {
@@ -47,13 +51,18 @@ describe("the operators' configuration", () => {
     expect(found).toEqual([])
     expect(config).toMatchObject({
       controller: {
-        ...{ deleteOnly: true, defaultDurationMs: 300_000, maxDurationMs: 7_200_000 },
-        ...{ expiredDisruptionGCDelayMs: 600_000, disabledDisruptions: ['node-failure'] },
+        deleteOnly: true,
+        defaultDurationMs: 300_000,
+        maxDurationMs: 7_200_000,
+        expiredDisruptionGCDelayMs: 600_000,
+        disabledDisruptions: ['node-failure'],
         safeMode: { enable: false, namespaceThreshold: 80, environment: 'staging', permittedUserGroups: ['sre'] },
       },
       injector: {
-        ...{ image: 'example.com/chaos-injector:1', tolerations: [{ operator: 'Exists' }] },
-        ...{ allowedHosts: [{ host: '10.0.0.1', port: 443 }], hostResolveIntervalMs: 30_000 },
+        image: 'example.com/chaos-injector:1',
+        tolerations: [{ operator: 'Exists' }],
+        allowedHosts: [{ host: '10.0.0.1', port: 443 }],
+        hostResolveIntervalMs: 30_000,
       },
       handler: { enabled: true, timeoutMs: 600_000, cpu: '50m', memory: '100Mi' },
     })

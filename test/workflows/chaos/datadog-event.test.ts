@@ -4,8 +4,15 @@ import { datadogEvent } from '../../../workflows/chaos/datadog-event.ts'
 import type { Occurrence } from '../../../workflows/chaos/notification.ts'
 
 const told = (more: Partial<Occurrence>): Occurrence => ({
-  ...{ kind: 'Disruption', namespace: 'shop', name: 'slow', uid: 'u', type: 'Normal', reason: 'Injected' },
-  ...{ message: 'all of it', atMs: 0, object: undefined },
+  kind: 'Disruption',
+  namespace: 'shop',
+  name: 'slow',
+  uid: 'u',
+  type: 'Normal',
+  reason: 'Injected',
+  message: 'all of it',
+  atMs: 0,
+  object: undefined,
   ...more,
 })
 

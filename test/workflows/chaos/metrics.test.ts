@@ -9,7 +9,9 @@ describe('the metrics of Disruptions', () => {
   it('are those of the page, with their types and labels', async () => {
     const page = await readFile(new URL('../../../docs/chaos.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| `(chaos_\w+)` \| (\w+)((?:, `\w+`)*) \|/gm)].map(([, name, type, labels]) => ({
-      ...{ name, type, labels: [...(labels ?? '').matchAll(/`(\w+)`/g)].map(([, label]) => label) },
+      name,
+      type,
+      labels: [...(labels ?? '').matchAll(/`(\w+)`/g)].map(([, label]) => label),
     }))
     const declared = Object.entries({ ...CHAOS_METRICS, ...reviewMetrics([chaosWing.admission]) }).map(
       ([name, { type, labels = [] }]) => ({

@@ -11,8 +11,15 @@ import { slackMessage } from '../../../workflows/chaos/slack-message.ts'
 
 function occurrence(more: Partial<Occurrence> = {}): Occurrence {
   return {
-    ...{ kind: 'Disruption', namespace: 'shop', name: 'slow', uid: 'u1', type: 'Normal', atMs: 1_764_000_000_123 },
-    ...{ reason: 'Finished', message: 'everything is undone', object: undefined },
+    kind: 'Disruption',
+    namespace: 'shop',
+    name: 'slow',
+    uid: 'u1',
+    type: 'Normal',
+    atMs: 1_764_000_000_123,
+    reason: 'Finished',
+    message: 'everything is undone',
+    object: undefined,
     ...more,
   }
 }
@@ -56,21 +63,33 @@ describe('a notification', () => {
     const object = {
       apiVersion: 'chaos.datadoghq.com/v1beta1',
       metadata: {
-        ...{ name: 'slow', managedFields: [{}] },
+        name: 'slow',
+        managedFields: [{}],
         annotations: { UserInfo: '{"username":"ann@example.com","groups":[]}' },
       },
       status: { targetInjections: { a: {}, b: {} } },
     }
     const { data } = httpDocument(occurrence({ object }), 'one')
     expect(data).toEqual({
-      ...{ type: 'http_notifier_events', id: 'u1' },
+      type: 'http_notifier_events',
+      id: 'u1',
       attributes: {
-        ...{ name: 'slow', namespace: 'shop', cluster: 'one', involved_object_kind: 'Disruption' },
-        ...{ notification_title: "Disruption 'slow' is over.", notification_type: 'Completion' },
-        ...{ event_reason: 'Finished', timestamp: 1_764_000_000_123_000_000, targets_count: 2 },
+        name: 'slow',
+        namespace: 'shop',
+        cluster: 'one',
+        involved_object_kind: 'Disruption',
+        notification_title: "Disruption 'slow' is over.",
+        notification_type: 'Completion',
+        event_reason: 'Finished',
+        timestamp: 1_764_000_000_123_000_000,
+        targets_count: 2,
         event_message: "Disruption 'slow' emitted the event Finished: everything is undone",
-        ...{ manifest: data.attributes.manifest, disruption: data.attributes.manifest, disruption_name: 'slow' },
-        ...{ username: 'ann@example.com', user_groups: '[]', user_email: 'ann@example.com' },
+        manifest: data.attributes.manifest,
+        disruption: data.attributes.manifest,
+        disruption_name: 'slow',
+        username: 'ann@example.com',
+        user_groups: '[]',
+        user_email: 'ann@example.com',
       },
     })
     expect(JSON.parse(data.attributes.manifest)).toEqual({
@@ -88,7 +107,8 @@ describe('a notification', () => {
     }
     expect(manifest(long({ targets: ['x'.repeat(200_000)] })).status).toEqual({ runCount: 1 })
     expect(manifest(long({ other: 'x'.repeat(200_000) }))).toEqual({
-      ...{ kind: 'Disruption', metadata: { namespace: 'shop', name: 'slow', uid: 'u1' } },
+      kind: 'Disruption',
+      metadata: { namespace: 'shop', name: 'slow', uid: 'u1' },
     })
   })
 

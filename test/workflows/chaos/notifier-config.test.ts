@@ -9,7 +9,8 @@ const problems = (notifiers: object) => read(notifiers).problems.map(problemText
 describe('the configuration of notifiers', () => {
   it('tells nobody where none is switched on', () => {
     expect(readNotifierConfig(undefined)).toEqual({
-      ...{ config: { clusterName: '', attempts: 12, retryMs: 1000, noop: false, datadog: false }, problems: [] },
+      config: { clusterName: '', attempts: 12, retryMs: 1000, noop: false, datadog: false },
+      problems: [],
     })
     const off = { http: { disruption: { enabled: false, url: 'http://x' } }, slack: { enabled: false } }
     expect(read(off).config).toEqual(readNotifierConfig(undefined).config)
@@ -19,8 +20,11 @@ describe('the configuration of notifiers', () => {
     const { config, problems: wrong } = read({
       common: { clusterName: 'one', attempts: 3, retryInterval: '2s' },
       http: {
-        ...{ headers: ['A: b:c'], headersFilepath: '/etc/headers' },
-        ...{ authURL: 'https://auth/token', authHeaders: ['X: y'], authTokenPath: 'data.token' },
+        headers: ['A: b:c'],
+        headersFilepath: '/etc/headers',
+        authURL: 'https://auth/token',
+        authHeaders: ['X: y'],
+        authTokenPath: 'data.token',
         disruption: { enabled: true, url: 'https://one/hook?x=1' },
         disruptionCron: { enabled: true, url: 'http://two' },
       },
@@ -28,9 +32,15 @@ describe('the configuration of notifiers', () => {
     })
     expect(wrong).toEqual([])
     expect(config).toEqual({
-      ...{ clusterName: 'one', attempts: 3, retryMs: 2000, noop: false, datadog: false },
+      clusterName: 'one',
+      attempts: 3,
+      retryMs: 2000,
+      noop: false,
+      datadog: false,
       http: {
-        ...{ disruptionURL: 'https://one/hook?x=1', disruptionCronURL: 'http://two', headers: ['A: b:c'] },
+        disruptionURL: 'https://one/hook?x=1',
+        disruptionCronURL: 'http://two',
+        headers: ['A: b:c'],
         headersFilepath: '/etc/headers',
         auth: { url: 'https://auth/token', headers: ['X: y'], tokenPath: 'data.token' },
       },

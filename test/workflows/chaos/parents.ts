@@ -12,7 +12,9 @@ export function parentOf(spec: object, metadata: object = {}): object {
 }
 
 export const cronSpec = (more: object = {}) => ({
-  ...{ schedule: '0 * * * *', targetResource: TARGET, disruptionTemplate: TEMPLATE },
+  schedule: '0 * * * *',
+  targetResource: TARGET,
+  disruptionTemplate: TEMPLATE,
   ...more,
 })
 

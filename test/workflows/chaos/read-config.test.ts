@@ -91,7 +91,9 @@ describe('what may stand in two places', () => {
       readChaosConfig({ controller: { cloudProviders }, ...(own !== undefined && { cloudProviders: own }) }).config
         .cloudProviders
     expect(cloudsOf({ ...inner, gcp: { enabled: false } }, outer)).toEqual({
-      ...{ pullIntervalMs: 3_600_000, urls: {}, extraRanges: {} },
+      pullIntervalMs: 3_600_000,
+      urls: {},
+      extraRanges: {},
     })
     expect(cloudsOf({ ...inner, aws: { ...inner.aws, enabled: true } }, outer).urls).toMatchObject({
       aws: 'http://inner.example.com/',

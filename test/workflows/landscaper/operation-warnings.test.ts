@@ -15,7 +15,8 @@ const OPERATION = 'landscaper.gardener.cloud/operation'
 const IDLE = { status: { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' } }
 const spec = { type: 'landscaper.gardener.cloud/mock' }
 const object = (value?: string) => ({
-  ...{ spec, ...IDLE },
+  spec,
+  ...IDLE,
   metadata: { finalizers: [FINALIZER], annotations: value === undefined ? {} : { [OPERATION]: value } },
 })
 

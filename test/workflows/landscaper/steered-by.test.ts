@@ -96,7 +96,9 @@ describe('the record', () => {
     const [one] = deployItemAdmission.mutations ?? []
     const by = (annotations: object) =>
       one?.mutate?.({
-        ...{ operation: 'UPDATE', old: {}, object: { metadata: { annotations } } },
+        operation: 'UPDATE',
+        old: {},
+        object: { metadata: { annotations } },
         user: { name: 'alice', groups: [] },
       })
     const value = record({ [SKIP]: { value: 'why', by: 'alice' }, [OPERATION]: { value: 'retry', by: 'alice' } })

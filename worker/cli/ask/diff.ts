@@ -80,7 +80,9 @@ async function sideOf(asked: Asked, { object, job }: Found): Promise<JobSide> {
   const uids = nodesOf(tree).map((node) => node.object.uid)
   const events = await asked.lastEventsIn(uids, { jobID: job.jobID, since: job.startedAt })
   return {
-    ...{ tree, job, kept: new Map([...events].map(([uid, { projection }]) => [uid, projection])) },
+    tree,
+    job,
+    kept: new Map([...events].map(([uid, { projection }]) => [uid, projection])),
     writes: await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     passes: isHosted ? undefined : (await asked.runOf(job.workflowID))?.passes,
   }

@@ -132,9 +132,18 @@ function dot({ nodes, edges }: Graph): string {
 function dataOf({ nodes, edges, cycles }: Graph): object {
   return {
     nodes: nodes.map(({ id, at: { object, job }, parent, alias, missing }) => ({
-      ...{ id, parent: parent ?? null, group: object.group, kind: object.kind, namespace: object.namespace },
-      ...{ name: object.name, uid: object.uid, alias: alias ?? null, phase: phaseOf({ object, job }), missing },
+      id,
+      parent: parent ?? null,
+      group: object.group,
+      kind: object.kind,
+      namespace: object.namespace,
+      name: object.name,
+      uid: object.uid,
+      alias: alias ?? null,
+      phase: phaseOf({ object, job }),
+      missing,
     })),
-    ...{ edges, cycles },
+    edges,
+    cycles,
   }
 }

@@ -92,8 +92,13 @@ function few(names: readonly string[]): string {
 /** For programs. */
 export function getData(found: readonly Found[]): readonly object[] {
   return found.map((one) => ({
-    ...{ group: one.object.group, kind: one.object.kind, namespace: one.object.namespace, name: one.object.name },
-    ...{ uid: one.object.uid, resourceVersion: one.object.version, phase: phaseIn(one.object.projection) ?? null },
+    group: one.object.group,
+    kind: one.object.kind,
+    namespace: one.object.namespace,
+    name: one.object.name,
+    uid: one.object.uid,
+    resourceVersion: one.object.version,
+    phase: phaseIn(one.object.projection) ?? null,
     waitingFor: waitText(one),
     job: one.job === undefined ? null : jobData(one.job),
   }))

@@ -52,8 +52,11 @@ async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Pro
   const all = await listedOf(kinds, async (of) => await asked.listObjects(of, place))
   const listed = all.filter((object) => hasLabels(object, wanted))
   const form: Form = {
-    ...{ now: new Date(), paint: asked.paint, wide: flags.output === 'wide' },
-    ...{ withNamespace: place === undefined, withKind: kinds.length > 1 },
+    now: new Date(),
+    paint: asked.paint,
+    wide: flags.output === 'wide',
+    withNamespace: place === undefined,
+    withKind: kinds.length > 1,
   }
   if (flags.output === 'name') return getNames(listed)
   return await written(await withJobs(asked, listed), flags.output, form)
@@ -109,8 +112,11 @@ async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<
     objects.map((object) => ({ object, job: jobs.get(object.uid) })),
   )
   return objects.map((object) => ({
-    ...{ object, job: jobs.get(object.uid), awaited: awaited.get(object.uid) ?? [] },
-    ...{ unfinished: unfinished.get(object.uid) ?? [], turn: turns.get(object.uid) },
+    object,
+    job: jobs.get(object.uid),
+    awaited: awaited.get(object.uid) ?? [],
+    unfinished: unfinished.get(object.uid) ?? [],
+    turn: turns.get(object.uid),
   }))
 }
 

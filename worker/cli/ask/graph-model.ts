@@ -95,7 +95,9 @@ function relate(family: readonly Named[], rules: SiblingRules, live: ReadonlyMap
   const inCycle = cyclicEdges(order)
   const edges = order.flatMap(({ name: to, dependsOn }) =>
     dependsOn.map((from) => ({
-      ...{ from, to, data: before.get(to)?.get(from) ?? [] },
+      from,
+      to,
+      data: before.get(to)?.get(from) ?? [],
       inCycle: inCycle.has(`${from} ${to}`),
     })),
   )

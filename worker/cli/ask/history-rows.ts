@@ -46,7 +46,13 @@ function writerText({ writer }: AskedEvent): string {
 
 export function historyData(known: readonly Known[]): readonly object[] {
   return known.map(({ event, changes }) => ({
-    ...{ at: event.at, uid: event.uid, resourceVersion: event.version, type: event.type, source: event.source },
-    ...{ writer: event.writer, outcome: event.outcome, changes },
+    at: event.at,
+    uid: event.uid,
+    resourceVersion: event.version,
+    type: event.type,
+    source: event.source,
+    writer: event.writer,
+    outcome: event.outcome,
+    changes,
   }))
 }

@@ -109,9 +109,17 @@ function counted(writes: readonly AskedWrite[]): ReadonlyMap<string, number> {
 /** For programs. */
 export function diffData({ before, after, between, objects, writes }: JobsDiff): object {
   const side = ({ job, writes: all, passes }: JobSide) => ({
-    ...{ jobID: job.jobID, workflowID: job.workflowID, cause: job.cause, phase: job.phase, outcome: job.outcome },
-    ...{ startedAt: job.startedAt, finishedAt: job.finishedAt, lastError: job.lastError },
-    ...{ writes: all.length, refused: all.filter(({ error }) => error !== null).length, passes: passes ?? null },
+    jobID: job.jobID,
+    workflowID: job.workflowID,
+    cause: job.cause,
+    phase: job.phase,
+    outcome: job.outcome,
+    startedAt: job.startedAt,
+    finishedAt: job.finishedAt,
+    lastError: job.lastError,
+    writes: all.length,
+    refused: all.filter(({ error }) => error !== null).length,
+    passes: passes ?? null,
   })
   return { before: side(before), after: side(after), between: historyData(between), objects, writes }
 }

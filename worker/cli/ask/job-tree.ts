@@ -33,7 +33,8 @@ export async function readJobTree(
   const then = isPast ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
   const nodeOf = (one: AskedObject): JobNode => ({
     object: then === undefined || jobs.has(one.uid) ? one : asOf(one, then.get(one.uid)),
-    ...{ job: jobs.get(one.uid), awaited: awaited.get(one.uid) ?? [] },
+    job: jobs.get(one.uid),
+    awaited: awaited.get(one.uid) ?? [],
     // Children with jobs of their own are what runs; others, such as data, only where they hold a deletion up.
     children: (below.get(one.uid) ?? []).map(nodeOf).filter(isPart),
   })

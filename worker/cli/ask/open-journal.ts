@@ -62,7 +62,8 @@ export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Pro
       get db() {
         return opened.db()
       },
-      ...{ cluster: flags.cluster, namespace },
+      cluster: flags.cluster,
+      namespace,
       kinds: askableKinds(own, followed),
       ownKinds: askableKinds(own, []),
       paint: process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain,

@@ -47,11 +47,15 @@ async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Pro
   const run = job === undefined || isHosted ? undefined : await asked.runOf(job.workflowID)
   const causes = await readCauses(asked, object, job)
   const chapters = tellWhy({
-    ...{ causes, byHand: await handWrites(causes, flags) },
+    causes,
+    byHand: await handWrites(causes, flags),
     // A run that hosts many writes for all of them: of a hosted object only what was written to it.
     writes: job === undefined ? [] : await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
-    ...{ passes: run?.passes, page: await runPage(flags, run) },
-    ...{ newest: events.at(-1), path, now: new Date() },
+    passes: run?.passes,
+    page: await runPage(flags, run),
+    newest: events.at(-1),
+    path,
+    now: new Date(),
     turns: [
       ...path.flatMap((node) => pauseTold(node.object)),
       ...(await turnsOf(asked, path)),

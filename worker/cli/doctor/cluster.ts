@@ -69,7 +69,8 @@ async function kindsFinding(kube: KubeClient, namespace: string, rights: readonl
 async function readRights(kube: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly Right[]> {
   return await inParallel(wantedRights(), AT_ONCE, async ({ group, ...right }) => {
     const body = {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
       spec: { resourceAttributes: { namespace, group, resource: right.resource, verb: right.verb } },
     }
     const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'

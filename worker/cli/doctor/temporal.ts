@@ -32,13 +32,15 @@ async function look(connection: Connection, { address, namespace }: TemporalTarg
   const missing = await missingAttributes(connection, namespace)
   return [
     {
-      ...{ part: 'temporal', verdict: 'ok' },
+      part: 'temporal',
+      verdict: 'ok',
       text: `${serverVersion} at ${address} answers; namespace ${namespace} keeps ended runs for ${duration(seconds * 1000)}`,
     },
     missing.length === 0
       ? { part: 'attributes', verdict: 'ok', text: 'all search attributes are there' }
       : {
-          ...{ part: 'attributes', verdict: 'bad' },
+          part: 'attributes',
+          verdict: 'bad',
           text: `search attributes ${missing.join(', ')} are missing; expected all: run pawl migrate up with --temporal-address`,
         },
   ]

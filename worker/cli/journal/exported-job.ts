@@ -57,7 +57,10 @@ export async function exportedJob(
   const seqs = histories.flatMap(({ events }) => wakesIn(events))
   const journal = { ...rows, wokenBy: await eventsOf(asked, seqs, startedAt) }
   return {
-    ...{ format: EXPORT_FORMAT, workflowId: workflowID, runId: run?.runID ?? '', jobID },
+    format: EXPORT_FORMAT,
+    workflowId: workflowID,
+    runId: run?.runID ?? '',
+    jobID,
     history: run === undefined ? undefined : histories.at(-1),
     ...(earlier.length > 0 && { earlier }),
     journal,

@@ -33,7 +33,8 @@ export function pruneCommand(): Command {
       const db = openDatabase(await journalURL({ ...flags, cluster: '' }, readConfig()), 2, {
         readOnly: flags.yes !== true,
         // Counting goes through whole days.
-        ...{ statementMs: 0, answerMs: 0 },
+        statementMs: 0,
+        answerMs: 0,
       })
       try {
         const found = await prunable(db, before)

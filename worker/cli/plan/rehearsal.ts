@@ -98,7 +98,11 @@ export async function rehearse(
       ...documents.map(({ object }) => object).filter(({ kind }) => kind === 'Secret'),
     ]
     return {
-      ...{ applied, writes: room.writes(), jobs, works, secrets },
+      applied,
+      writes: room.writes(),
+      jobs,
+      works,
+      secrets,
       incidental: sights.flatMap(({ incidental }) => incidental),
       concealed: Object.assign({}, ...sights.map(({ concealed }) => concealed)) as Rehearsed['concealed'],
     }
@@ -122,14 +126,17 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
   const now = () => new Date()
   const { controllers, subjectKinds, modes, route } = builtIn
   const deps = {
-    ...{
-      cluster: 'local',
-      kube: room.client,
-      ...noJournal(),
-      objects: new ObjectCache(),
-      inFlightRuns: new InFlightRuns(now),
-    },
-    ...{ controllers, subjectKinds, modes, route, contentKey: undefined, now },
+    cluster: 'local',
+    kube: room.client,
+    ...noJournal(),
+    objects: new ObjectCache(),
+    inFlightRuns: new InFlightRuns(now),
+    controllers,
+    subjectKinds,
+    modes,
+    route,
+    contentKey: undefined,
+    now,
     log: { info: () => undefined, warn: () => undefined },
   }
   const flags = readWingFlags(wingsOn(undefined), given)

@@ -64,14 +64,20 @@ export function toldPlan(found: Rehearsed, secrets: readonly string[], expected:
     const { kind, namespace, name } = subject
     const expectedMs = expected.get(`${namespace}/${name}`)
     return {
-      ...{ kind, namespace, name, end, ...(told !== undefined && { told: text(told) }) },
+      kind,
+      namespace,
+      name,
+      end,
+      ...(told !== undefined && { told: text(told) }),
       ...(expectedMs !== undefined && { expectedMs }),
       items: items.map((one) => {
         const key = `${namespace}/${one.name}`
         inJobs.add(key)
         const { problem, unknown } = works.get(key) ?? {}
         return {
-          ...{ item: one.item, type: one.type, level: one.level },
+          item: one.item,
+          type: one.type,
+          level: one.level,
           state: one.uninstalls ? ('orphaned' as const) : (states.get(key) ?? ('unchanged' as const)),
           ...(problem !== undefined && { problem: text(problem) }),
           ...(unknown !== undefined && { unknown: text(unknown) }),

@@ -85,7 +85,9 @@ export async function replayInspected(
       workflowId,
       history: History.encode(History.fromObject({ events: replayable(events) })).finish(),
     })),
-    ...{ code, payloadKeyPath, ...address },
+    code,
+    payloadKeyPath,
+    ...address,
   }
   const [, end] = await Promise.all([
     new Promise<void>((resolve, reject) => {

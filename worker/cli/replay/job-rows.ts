@@ -61,9 +61,13 @@ export function jobRows(given: unknown): JobRows {
 
 function jobOf(row: Cells): RowOfJob {
   return {
-    ...{ controller: text(row['controller']), namespace: text(row['namespace']), name: text(row['name']) },
-    ...{ cause: text(row['cause']), outcome: textOr(row['outcome']) },
-    ...{ startedAt: time(row['started_at']) ?? new Date(0), finishedAt: time(row['finished_at']) },
+    controller: text(row['controller']),
+    namespace: text(row['namespace']),
+    name: text(row['name']),
+    cause: text(row['cause']),
+    outcome: textOr(row['outcome']),
+    startedAt: time(row['started_at']) ?? new Date(0),
+    finishedAt: time(row['finished_at']),
   }
 }
 
@@ -72,8 +76,12 @@ function writeOf(row: Cells): RowOfWrite {
   const { code, reason = code, message } = cellsOf(row['error'])
   const said = [reason, message].map(textOr).filter((one) => one !== undefined)
   return {
-    ...{ runID: text(row['run_id']), pass: Number(row['pass']), step: text(row['step']) },
-    ...{ object: text(row['object']), verb: text(row['verb']), fieldManager: text(row['field_manager']) },
+    runID: text(row['run_id']),
+    pass: Number(row['pass']),
+    step: text(row['step']),
+    object: text(row['object']),
+    verb: text(row['verb']),
+    fieldManager: text(row['field_manager']),
     version: typeof row['resource_version'] === 'number' ? row['resource_version'] : undefined,
     error: row['error'] === null || row['error'] === undefined ? undefined : said.join(': ') || 'refused',
     tookMs: began === undefined || ended === undefined ? undefined : ended.getTime() - began.getTime(),
@@ -83,9 +91,13 @@ function writeOf(row: Cells): RowOfWrite {
 function eventOf(row: Cells): RowOfEvent {
   const [kind, namespace, name] = [text(row['kind']), text(row['namespace']), text(row['name'])]
   return {
-    ...{ seq: Number(row['seq']), at: time(row['at']) ?? new Date(0), version: Number(row['resource_version']) },
-    ...{ object: `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`, type: text(row['type']) },
-    ...{ writer: textOr(row['writer']), phase: textOr(cellsOf(cellsOf(row['projection'])['status'])['phase']) },
+    seq: Number(row['seq']),
+    at: time(row['at']) ?? new Date(0),
+    version: Number(row['resource_version']),
+    object: `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`,
+    type: text(row['type']),
+    writer: textOr(row['writer']),
+    phase: textOr(cellsOf(cellsOf(row['projection'])['status'])['phase']),
   }
 }
 

@@ -88,7 +88,8 @@ export function passesOf(
     const pass = begun?.pass ?? index + 1
     const end = own.findLast((entry) => entry.told === 'ended')
     return {
-      ...{ pass, passOfRun: pass },
+      pass,
+      passOfRun: pass,
       at: new Date(begun?.atMs ?? 0),
       until: new Date(own.at(-1)?.atMs ?? 0),
       wokenBy: tellWakes(own, { rows, before: all[index - 1] }),
@@ -116,7 +117,10 @@ function callOf(
   const answer = answers.get(call)
   const { subject } = (input ?? {}) as { readonly subject?: Subject }
   return {
-    ...{ name, summary, action, isLocal },
+    name,
+    summary,
+    action,
+    isLocal,
     answer: answer === undefined ? undefined : answer.failure === undefined ? 'done' : { failure: answer.failure },
     saw: seenIn(answer?.result, subject),
   }

@@ -27,7 +27,9 @@ export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): R
   const entries = recordings.at(-1)?.entries ?? []
   const { subject, jobID } = inputOf(recordings[0])
   return {
-    ...{ workflowId, runID: runIDOf(events), jobID: job.jobID || (jobID ?? '') },
+    workflowId,
+    runID: runIDOf(events),
+    jobID: job.jobID || (jobID ?? ''),
     object: subject === undefined ? workflowId : nameOf(subject),
     state: howEnded(entries, events),
     passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),

@@ -41,13 +41,18 @@ function blockerOf(node: LiveNode): Blocker {
   const phase = phaseIn(object) ?? null
   const since = metadata.deletionTimestamp ?? null
   const finalizers = (metadata.finalizers ?? []).map((finalizer) => ({
-    ...{ finalizer, setBy: managerOf(object, finalizer) ?? null, isOurs: finalizer === kind.steering.finalizer },
+    finalizer,
+    setBy: managerOf(object, finalizer) ?? null,
+    isOurs: finalizer === kind.steering.finalizer,
   }))
   return {
-    ...{ object: nameOf({ kind: kind.kind, namespace: metadata.namespace ?? '', name: metadata.name }), since, phase },
+    object: nameOf({ kind: kind.kind, namespace: metadata.namespace ?? '', name: metadata.name }),
+    since,
+    phase,
     error:
       errorText(valueAt(object, path('status.lastError')) as Readonly<Record<string, unknown>> | undefined) ?? null,
-    ...{ waits: waitsIn(object), finalizers },
+    waits: waitsIn(object),
+    finalizers,
     isStuck:
       since !== null && (isBad(phase ?? undefined) || isPaused(node) || finalizers.some(({ isOurs }) => !isOurs)),
   }

@@ -77,8 +77,15 @@ function told(
       ...(tree === undefined ? [] : waysOut(tree, blockers, `${kind.kind.toLowerCase()}/${name} -n ${namespace}`)),
     ],
     data: {
-      ...{ kind: groupKindText(kind), namespace, name, uid: object.metadata.uid, by: who, why: why ?? null },
-      ...{ gone: tree === undefined, blockers, forced },
+      kind: groupKindText(kind),
+      namespace,
+      name,
+      uid: object.metadata.uid,
+      by: who,
+      why: why ?? null,
+      gone: tree === undefined,
+      blockers,
+      forced,
     },
     exitCode: blockers.some(({ isStuck }) => isStuck) ? HELD_UP : 0,
   }

@@ -41,7 +41,13 @@ async function interrupt(steered: Steered): Promise<Done> {
       ...(replaced === undefined ? [] : [`${replaced} was to come after it, and does not any more: ask for it again`]),
     ],
     data: {
-      ...{ kind: groupKindText(kind), namespace, name, uid: object.metadata.uid, asked, by: who, why: why ?? null },
+      kind: groupKindText(kind),
+      namespace,
+      name,
+      uid: object.metadata.uid,
+      asked,
+      by: who,
+      why: why ?? null,
       replaced: replaced ?? null,
     },
   }

@@ -45,7 +45,8 @@ export function treeOf(
     const owner = { group: kind.group, kind: kind.kind, uid, namespace, name }
     const below = depth === DEEPEST ? [] : (byOwner.get(uid) ?? [])
     return {
-      ...{ kind, object },
+      kind,
+      object,
       children: below.filter((one) => isChildOf(one.object, owner)).map((one) => nodeOf(one, depth + 1)),
     }
   }

@@ -51,12 +51,7 @@ async function reconcile(steered: Steered): Promise<Done> {
       asked === 'asked' ? `a job of ${title} ${when}, asked for by ${who}` : `a job of ${title} is asked for already`,
       `follow it: pawl trace ${kind.kind.toLowerCase()}/${name} -n ${namespace} -w`,
     ],
-    data: {
-      ...{ kind: groupKindText(kind), namespace, name, uid: object.metadata.uid },
-      asked,
-      by: who,
-      why: why ?? null,
-    },
+    data: { kind: groupKindText(kind), namespace, name, uid: object.metadata.uid, asked, by: who, why: why ?? null },
   }
 }
 

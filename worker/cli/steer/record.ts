@@ -61,7 +61,13 @@ export async function tellEvent(
   const begin = name.slice(0, 230).replace(/[^A-Za-z0-9]+$/, '')
   await kube.request('POST', resourcePath({ apiVersion: 'v1', plural: 'events' }, namespace), {
     body: {
-      ...{ apiVersion: 'v1', kind: 'Event', type: 'Normal', reason, count: 1, firstTimestamp: at, lastTimestamp: at },
+      apiVersion: 'v1',
+      kind: 'Event',
+      type: 'Normal',
+      reason,
+      count: 1,
+      firstTimestamp: at,
+      lastTimestamp: at,
       metadata: { name: `${begin}.${randomBytes(8).toString('hex')}`, namespace },
       involvedObject: { apiVersion: kind.api.apiVersion, kind: kind.kind, namespace, name, uid },
       message: `${who} ${what}${why === undefined ? '' : `: ${why}`}`.slice(0, MESSAGE_LIMIT),

@@ -24,7 +24,7 @@ const tellSpec = action<CronPass>('tellSpec', async ({ target, status, act }): P
   const message = `a Disruption of ${kind} ${name} at ${target.spec.schedule}${target.spec.paused === true ? ', paused' : ''}`
   const reason = known === undefined ? 'DisruptionCronCreated' : 'DisruptionCronUpdated'
   const annotations = eventManifest(DISRUPTION_CRON_KIND, target, target.spec)
-  await act.event({ ...{ type: 'Normal', reason, message, annotations }, occasion: String(generation) })
+  await act.event({ type: 'Normal', reason, message, annotations, occasion: String(generation) })
   return done
 })
 

@@ -47,8 +47,10 @@ const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise
   const found = targetIn(pass)
   const decision = rolloutDecision({
     status: { ...target.status, ...(lastScheduleTime !== undefined && { lastScheduleTime }) },
-    ...{ isTargetThere: found !== undefined, hasChild: state.children.length > 0 },
-    ...{ nowMs: now.getTime(), toleranceMs: toleranceMsOf(pass) },
+    isTargetThere: found !== undefined,
+    hasChild: state.children.length > 0,
+    nowMs: now.getTime(),
+    toleranceMs: toleranceMsOf(pass),
   })
   if (decision.run === 'too late') {
     // The change stands there as long as none follows it: it is passed over once.

@@ -77,7 +77,14 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
   const [targetName, label] = [target.metadata.name, targetLabel(target.metadata.name)]
   const place = { name: targetName, node: target.node, ip: target.ip }
   const args = injectorArgs({
-    ...{ kind, spec, disruption, target: place, containers, times, cloudHosts, config: injector },
+    kind,
+    spec,
+    disruption,
+    target: place,
+    containers,
+    times,
+    cloudHosts,
+    config: injector,
     metricsSink: controller.metricsSink,
   })
   const left = Math.max(0, times.end - now)
@@ -85,7 +92,8 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      ...{ name, namespace: injector.chaosNamespace },
+      name,
+      namespace: injector.chaosNamespace,
       labels: {
         ...injector.labels,
         [TARGET_LABEL]: label,
@@ -97,7 +105,10 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
       finalizers: [CHAOS_POD_FINALIZER],
     },
     spec: {
-      ...{ hostPID: true, restartPolicy: 'Never', nodeName: target.node, serviceAccountName: injector.serviceAccount },
+      hostPID: true,
+      restartPolicy: 'Never',
+      nodeName: target.node,
+      serviceAccountName: injector.serviceAccount,
       terminationGracePeriodSeconds: GRACE_SECONDS,
       activeDeadlineSeconds: Math.ceil(left / 1000) + ACTIVE_PAD_SECONDS,
       tolerations: injector.tolerations,
@@ -115,7 +126,10 @@ function containerOf(args: readonly string[], { injector, controller }: PassConf
   // Without it the injector looks for the agent of its node.
   const statsdURL = controller.metricsSink === 'datadog' ? controller.statsdURL : undefined
   return {
-    ...{ name: INJECTOR_CONTAINER, image, imagePullPolicy: 'IfNotPresent', args },
+    name: INJECTOR_CONTAINER,
+    image,
+    imagePullPolicy: 'IfNotPresent',
+    args,
     // An image that starts something else than the injector writes no termination message.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: { privileged: true },

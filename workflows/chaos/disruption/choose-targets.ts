@@ -52,7 +52,8 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   const drawn = missing === 0 ? [] : await draw(pass, order, missing)
   if (drawn.length < missing)
     await act.event({
-      ...{ type: 'Normal', reason: 'NoMoreTargets' },
+      type: 'Normal',
+      reason: 'NoMoreTargets',
       message: `${missing - drawn.length} of ${desired} targets are missing: what else matches is disturbed already`,
     })
   const targets = [...kept, ...drawn].sort()

@@ -30,7 +30,9 @@ export const keepSpec = action<DisruptionPass>('keepSpec', async (pass) => {
   }
   if (known !== hash)
     await act.event({
-      ...{ type: 'Warning', reason: 'Mutated', occasion: String(metadata.generation) },
+      type: 'Warning',
+      reason: 'Mutated',
+      occasion: String(metadata.generation),
       message: 'the spec has changed, which has no effect: a Disruption is what it was when it was made',
     })
   return done

@@ -161,8 +161,15 @@ async function makeOne(
   const name = statusIn(pass).targetInjections?.[target]?.[kind]?.injectorPodName
   if (name === undefined) return
   const made = chaosPod({
-    ...{ name, kind, target: found, disruption: pass.target.metadata, spec: specOf(pass), cloudHosts },
-    ...{ config: configIn(pass), times: timesIn(pass), now: pass.latest.getTime() },
+    name,
+    kind,
+    target: found,
+    disruption: pass.target.metadata,
+    spec: specOf(pass),
+    cloudHosts,
+    config: configIn(pass),
+    times: timesIn(pass),
+    now: pass.latest.getTime(),
   })
   if ('problem' in made) {
     const { reason, message } = made.problem
@@ -173,13 +180,18 @@ async function makeOne(
   const { name: disruption, namespace: home } = pass.target.metadata
   // M3. It goes along with the creation, before that; who waited in between would let another chaos pod's creation take it.
   const told = act.event({
-    ...{ type: 'Normal', reason: 'Disrupted', occasion: name, about: found },
+    type: 'Normal',
+    reason: 'Disrupted',
+    occasion: name,
+    about: found,
     message: `Disruption ${home}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
   })
   const [answer] = await Promise.all([act.create(made.pod, { owner: 'label' }), told])
   if (answer === 'created')
     await act.event({
-      ...{ type: 'Normal', reason: 'ChaosPodCreated', occasion: name },
+      type: 'Normal',
+      reason: 'ChaosPodCreated',
+      occasion: name,
       message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
     })
 }

@@ -49,8 +49,10 @@ export function podView(pod: Pod): Target {
   return {
     ...identityOf(pod),
     annotations: pod.metadata.annotations ?? {},
-    ...{ isRunning: phase === 'Running', ...onInitOf(pod) },
-    ...{ node: pod.spec?.nodeName ?? '', ip: podIP },
+    isRunning: phase === 'Running',
+    ...onInitOf(pod),
+    node: pod.spec?.nodeName ?? '',
+    ip: podIP,
     containers: containers.sort((one, other) => compare(one.name, other.name)),
     ...troubled(podTrouble(pod)),
     ...(pod.metadata.deletionTimestamp !== undefined && { isDeleting: true }),
@@ -70,7 +72,11 @@ export function nodeView(node: Node): Target {
   return {
     ...identityOf(node),
     annotations: node.metadata.annotations ?? {},
-    ...{ isRunning: isReady, waitsForInit: false, node: node.metadata.name, ip: '', containers: [] },
+    isRunning: isReady,
+    waitsForInit: false,
+    node: node.metadata.name,
+    ip: '',
+    containers: [],
     ...troubled(nodeTrouble(node)),
   }
 }
@@ -121,7 +127,9 @@ export function chaosPodView(pod: Pod): ChaosPod {
     ...madeAs(metadata),
     ...(isOfNode(spec) && { isOfNode: true }),
     ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
-    ...{ phase, reason, injector: injectorState(containerStatuses) },
+    phase,
+    reason,
+    injector: injectorState(containerStatuses),
     ...saidBy(pod),
     isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
     isDeleting: metadata.deletionTimestamp !== undefined,

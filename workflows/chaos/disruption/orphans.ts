@@ -21,7 +21,9 @@ export const endOrphans = action<EndingPass>('endOrphans', async (pass): Promise
 async function tellOrphan({ act, target }: EndingPass, pod: ChaosPod): Promise<void> {
   const { namespace, name } = target.metadata
   await act.event({
-    ...{ type: 'Warning', reason: 'Orphaned', about: pod },
+    type: 'Warning',
+    reason: 'Orphaned',
+    about: pod,
     message: `Disruption ${namespace}/${name} is gone, though it had not been undone: this chaos pod is ended`,
   })
 }

@@ -31,7 +31,8 @@ export async function tellOverdue(
   const names = left.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`).sort()
   const shown = [...names.slice(0, MOST_SHOWN), ...(names.length > MOST_SHOWN ? ['...'] : [])].join(', ')
   await act.event({
-    ...{ type: 'Warning', reason: 'StuckOnRemoval' },
+    type: 'Warning',
+    reason: 'StuckOnRemoval',
     message:
       `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its ${what}: ${shown}; see whether their nodes are there and what their logs say, ` +
       `undo what is left, then take their finalizers off: ${letGoCommand(chaosNamespaceIn(pass), 'NAME')}`,

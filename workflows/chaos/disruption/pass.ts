@@ -63,7 +63,9 @@ const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_HOME, view: ch
 export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuery>> = {
   chaosPods: { ...CHAOS_PODS, owned: 'label' },
   labelledChaosPods: {
-    ...{ ...CHAOS_PODS, lazy: true, quiet: true },
+    ...CHAOS_PODS,
+    lazy: true,
+    quiet: true,
     labels: {
       [DISRUPTION_NAME_LABEL]: '${target.metadata.name}',
       [DISRUPTION_NAMESPACE_LABEL]: '${target.metadata.namespace}',

@@ -32,7 +32,8 @@ const checkSpec = action<DisruptionPass>('checkSpec', async (pass): Promise<Outc
   if (problems.length > 0) return fail('InvalidSpec', specProblemsText(problems))
   if (String(spec.count) === '100')
     await pass.act.event({
-      ...{ type: 'Warning', reason: 'InvalidSpec' },
+      type: 'Warning',
+      reason: 'InvalidSpec',
       message: 'spec.count: found 100, which means 100 targets; for all of them it is "100%"',
     })
   return done

@@ -30,7 +30,8 @@ export const takeOver = action<DisruptionPass>('takeOver', async (pass) => {
     }),
   )
   await act.event({
-    ...{ type: 'Normal', reason: 'TakenOver' },
+    type: 'Normal',
+    reason: 'TakenOver',
     message: `${others.length} chaos pods of chaos-controller are taken over: what they do goes on, and ends with this Disruption`,
   })
   // It sees them as its own.

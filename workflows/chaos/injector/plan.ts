@@ -221,7 +221,10 @@ export function planPodReplacement(spec: SpecOf<'pod-replacement'>, facts: Repla
       body: { spec: { unschedulable } },
     }) as const
   const remove = (plural: string, one: string, options: object): Command => ({
-    ...{ do: 'cluster', method: 'DELETE', path: `/api/v1/namespaces/${namespace}/${plural}/${one}`, mayBeGone: true },
+    do: 'cluster',
+    method: 'DELETE',
+    path: `/api/v1/namespaces/${namespace}/${plural}/${one}`,
+    mayBeGone: true,
     body: { apiVersion: 'v1', kind: 'DeleteOptions', ...options },
   })
   return {

@@ -60,7 +60,8 @@ const SPECS: { readonly [Kind in InjectorKindName]: (flags: Flags) => KindSpec }
     const paths = flags.every('path', absolutePath)
     if (paths.length === 0) flags.refuse('path', 'found nothing, expected an absolute path')
     return {
-      ...{ kind: 'disk-failure', paths },
+      kind: 'disk-failure',
+      paths,
       probability: flags.withDefault('probability', percent(1, 100), 100),
       ...present({ exitCode: flags.optional('exit-code', oneOf(ERRNOS)) }),
     }
@@ -157,7 +158,8 @@ function commonFlags(flags: Flags, kind: InjectorKindName): CommonFlags {
   return {
     dryRun: flags.switch('dry-run'),
     metricsSink: flags.withDefault('metrics-sink', oneOf(['noop', 'datadog'] as const), 'noop'),
-    ...{ level, targetContainers: containers },
+    level,
+    targetContainers: containers,
     onInit: flags.switch('on-init'),
     pulseInitialDelayMs: flags.withDefault('pulse-initial-delay', duration, 0),
     chaosNamespace: flags.withDefault('chaos-namespace', anyText, 'chaos-engineering'),
@@ -168,8 +170,10 @@ function commonFlags(flags: Flags, kind: InjectorKindName): CommonFlags {
       deadline: flags.optional('deadline', moment),
     }),
     log: {
-      ...{ disruptionName: text('disruption-name'), disruptionNamespace: text('disruption-namespace') },
-      ...{ disruptionUid: text('disruption-uid'), targetName: text('target-name') },
+      disruptionName: text('disruption-name'),
+      disruptionNamespace: text('disruption-namespace'),
+      disruptionUid: text('disruption-uid'),
+      targetName: text('target-name'),
       targetNodeName: text('target-node-name'),
     },
   }

@@ -161,7 +161,9 @@ function containerEnd(exit: Exit) {
       return { isWell: false, exitCode: 128, reason: 'StartError', message: exit.message }
     case 'lost':
       return {
-        ...{ isWell: false, exitCode: 137, reason: 'ContainerStatusUnknown' },
+        isWell: false,
+        exitCode: 137,
+        reason: 'ContainerStatusUnknown',
         message: 'the process of the injector is gone, and nobody saw how it ended',
       }
   }

@@ -60,7 +60,9 @@ export function statusPatch(
 ): Readonly<Record<string, unknown>> | undefined {
   if (isShown(current, report)) return undefined
   return {
-    ...{ phase: report.phase, hostIP: place.hostIP, podIP: place.podIP },
+    phase: report.phase,
+    hostIP: place.hostIP,
+    podIP: place.podIP,
     startTime: current.startTime ?? timeOf(report.acceptedMs),
     ...(report.phase !== 'Running' && report.reason !== undefined && { reason: report.reason }),
     ...(report.phase !== 'Running' && report.message !== undefined && { message: report.message }),

@@ -6,7 +6,11 @@ import { HANDLER_MUTATION } from './rules/handler-container.ts'
 
 export const onInitAdmission: Admission = {
   kind: {
-    ...{ group: '', version: 'v1', apiVersion: 'v1', kind: 'Pod', plural: 'pods' },
+    group: '',
+    version: 'v1',
+    apiVersion: 'v1',
+    kind: 'Pod',
+    plural: 'pods',
     description: 'A pod.',
     schema: { spec: anyMap('Of the pod.') },
   },

@@ -135,7 +135,9 @@ export function versionsOf(
   const { version, schema, versions = [], printerColumns, description, rules } = kind
   const own = { version, schema, printerColumns, storage: versions.every(({ storage = false }) => !storage) }
   return [own, ...versions].map((one: KindVersion) => ({
-    ...{ printerColumns, served: true, storage: false },
+    printerColumns,
+    served: true,
+    storage: false,
     ...one,
     schema: openApiSchema({ description, schema: one.schema ?? schema, ...(rules && { rules }) }),
   }))

@@ -86,8 +86,11 @@ export function traceToMermaid(trace: TracedStep): string {
 
 const SIGNS: Readonly<Record<StepMark, string>> = { ok: '✓', fault: '✗', thrown: '✗', unended: '✗', skipped: '–' }
 const CLASSES: Readonly<Record<StepMark, string>> = {
-  ...{ ok: 'ran', skipped: 'skipped' },
-  ...{ fault: 'wrong', thrown: 'wrong', unended: 'wrong' },
+  ok: 'ran',
+  skipped: 'skipped',
+  fault: 'wrong',
+  thrown: 'wrong',
+  unended: 'wrong',
 }
 const STYLES = [
   '  classDef ran stroke:#2da44e',

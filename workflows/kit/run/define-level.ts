@@ -124,7 +124,12 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
       )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
-    ...{ name, target, queries, finalizer, plurals, withoutNamespace },
+    name,
+    target,
+    queries,
+    finalizer,
+    plurals,
+    withoutNamespace,
     hooks: definition.hooks as unknown as StepHooks<AnyLevelPass> | undefined,
     writes: writtenKinds(name, definition.writes ?? []),
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
@@ -182,7 +187,9 @@ export function resourceOf(
 /** What activities need of a target's kind: its schema is some 30 kB, and goes along with no call. */
 export function sentTarget({ apiVersion, kind, plural, withoutNamespace, statusSubresource }: LevelTarget): SentTarget {
   return {
-    ...{ apiVersion, kind, plural },
+    apiVersion,
+    kind,
+    plural,
     ...(withoutNamespace !== undefined && { withoutNamespace }),
     ...(statusSubresource !== undefined && { statusSubresource }),
   }

@@ -21,8 +21,12 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
   const own = groupKindText(groupKindOf(target))
   const states = new Set(stateResources(controller).map((state) => groupKindText(groupKindOf(state))))
   const toItself = (event: RoutedEvent): Route => ({
-    ...{ controller: name, uid: event.uid, namespace: event.namespace, name: event.name },
-    ...{ mode: 'start', cause: event.type === 'DELETED' ? 'deleted' : causeOf(event) },
+    controller: name,
+    uid: event.uid,
+    namespace: event.namespace,
+    name: event.name,
+    mode: 'start',
+    cause: event.type === 'DELETED' ? 'deleted' : causeOf(event),
   })
   const route = (event: RoutedEvent): Routing => {
     const kind = groupKindText(event)
@@ -161,8 +165,10 @@ function ownersOf({ name: controller, target, writes }: LevelController, event: 
   return places
     .filter(({ uid }, index) => places.findIndex((one) => one.uid === uid) === index)
     .map((place) => ({
-      ...{ controller, ...place },
-      ...{ mode: 'start', cause: `${event.kind} ${event.name} ${event.type.toLowerCase()}` },
+      controller,
+      ...place,
+      mode: 'start',
+      cause: `${event.kind} ${event.name} ${event.type.toLowerCase()}`,
     }))
 }
 

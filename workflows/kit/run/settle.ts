@@ -111,7 +111,13 @@ function changeOf<State extends JobState>(
     version: target.version,
     observedPhase: target.phase,
     specGeneration: target.generation - (target.deleting ? 1 : 0),
-    ...{ phase, finished, observedGeneration, lastError, conditions, marks, fields },
+    phase,
+    finished,
+    observedGeneration,
+    lastError,
+    conditions,
+    marks,
+    fields,
   }
 }
 

@@ -144,9 +144,14 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
   const whole = isLost ? joinOutcomes(outcome, { ...done, faults: [fails.status] }) : outcome
   if (last !== undefined && !isLost) target = { ...target, status: withNews(target['status'], last) }
   return {
-    ...{ outcome: whole, target, logged, writes, written: writes.map(textOf) },
+    outcome: whole,
+    target,
+    logged,
+    writes,
+    written: writes.map(textOf),
     status: writtenOf(given.target['status'], target['status']),
-    ...{ events: [...events, ...warningsOf(whole)], trace: recorder.trace() },
+    events: [...events, ...warningsOf(whole)],
+    trace: recorder.trace(),
     state: Object.fromEntries(Object.keys(controller.queries).map((one) => [one, cluster.look(one)])) as object,
   }
 }
@@ -171,7 +176,9 @@ function targetOf({ target }: LevelController, given: Unstored<{ readonly metada
   const { apiVersion, kind, withoutNamespace } = target
   const { namespace, ...metadata } = metadataOf(given.metadata ?? {})
   return {
-    ...{ ...given, apiVersion, kind },
+    ...given,
+    apiVersion,
+    kind,
     metadata: (withoutNamespace === true ? metadata : { namespace, ...metadata }) as JsonObject['metadata'],
   }
 }

@@ -31,7 +31,10 @@ async function sendItems<State extends DeployState>(
 ): Promise<void> {
   const { by, jobID, act, subject } = pass
   const { sent } = await act.sendItems({
-    ...{ by, subject, jobID, isHosted },
+    by,
+    subject,
+    jobID,
+    isHosted,
     items: items.map(({ uid, item, name, version, uninstalls }) => ({ uid, item, name, version, uninstalls })),
   })
   const byUid = new Map(sent.map(({ uid, result }) => [uid, result]))
@@ -68,7 +71,10 @@ async function answerSome<State extends DeployState>(
 ) {
   const { by, subject, jobID, act, state } = pass
   const answered = await act.deployMockItems({
-    ...{ by, subject, jobID, isHosted },
+    by,
+    subject,
+    jobID,
+    isHosted,
     items: asked.map(({ uid, item }) => ({ uid, item })),
     ownVersion: newestVersion(state.deployItems),
   })

@@ -42,8 +42,11 @@ export function classifyDeployItems(
   const objectsOf = (some: readonly ItemView[]) => some.flatMap(({ name }) => current.get(name) ?? [])
   const wanted = new Set(items.map((item) => item.name))
   return {
-    ...{ succeeded: objectsOf(succeeded), running: objectsOf(running), ready: objectsOf(ready) },
-    ...{ failed: failed.map(({ name }) => name), blocked },
+    succeeded: objectsOf(succeeded),
+    running: objectsOf(running),
+    ready: objectsOf(ready),
+    failed: failed.map(({ name }) => name),
+    blocked,
     orphans: objects.filter((object) => object.deleting || !wanted.has(object.item)),
   }
 }
@@ -67,7 +70,8 @@ export function classifyForDeletion(
 ): DeletionClasses {
   // Their names in the graph are those of the items, not of the objects. What was never deployed binds no order.
   const nodes = objects.map((object) => ({
-    ...{ name: object.item, object },
+    name: object.item,
+    object,
     dependsOn: object.untouched === true ? [] : object.dependsOn,
   }))
   const { failed, running, ready, blocked } = classifyBackward(nodes, ({ object }) => {
@@ -76,7 +80,9 @@ export function classifyForDeletion(
   })
   const objectsOf = (some: readonly (typeof nodes)[number][]) => some.map(({ object }) => object)
   return {
-    ...{ failed: objectsOf(failed), running: objectsOf(running) },
-    ...{ ready: objectsOf(ready), blocked: objectsOf(blocked) },
+    failed: objectsOf(failed),
+    running: objectsOf(running),
+    ready: objectsOf(ready),
+    blocked: objectsOf(blocked),
   }
 }

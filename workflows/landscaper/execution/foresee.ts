@@ -27,7 +27,10 @@ export async function foreseeItems(
 ): Promise<{ readonly job: ForeseenJob; readonly state: ExecutionState }> {
   const begun: DeployItemView[] = []
   const pass: ExecutionPass = {
-    ...{ subject, jobID, by, state: { ...found, target: { ...found.target, jobID } } },
+    subject,
+    jobID,
+    by,
+    state: { ...found, target: { ...found.target, jobID } },
     act: {
       ...act,
       ...rehearsed(() => pass, begun),
@@ -38,8 +41,9 @@ export async function foreseeItems(
       },
     },
     draft: { phase: 'Init', observedGeneration: found.target.generation, lastError: undefined, ...NOTHING_SAID },
-    ...{ tracks: { has: () => false, start: () => undefined, retain: () => undefined } },
-    ...{ wake: () => undefined, hosted: [] },
+    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    wake: () => undefined,
+    hosted: [],
   }
   const ran = await runPhases(executionPlan, pass, {
     runtime,

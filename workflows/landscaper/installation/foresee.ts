@@ -26,7 +26,9 @@ export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<
   const { target, execution, changed: deployItems, subInstallations } = found
   const told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] } = { jobs: [] }
   const pass: InstallationPass = {
-    ...{ subject, jobID, by },
+    subject,
+    jobID,
+    by,
     state: {
       target: { ...target, jobID },
       execution,
@@ -43,8 +45,9 @@ export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<
       marks: [],
       fields: {},
     },
-    ...{ tracks: { has: () => false, start: () => undefined, retain: () => undefined } },
-    ...{ wake: () => undefined, hosted: [] },
+    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    wake: () => undefined,
+    hosted: [],
   }
   const enters = (phase: string) => {
     pass.state = { ...pass.state, target: { ...pass.state.target, phase } }
@@ -52,8 +55,11 @@ export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<
   const ran = await runPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
   const inner = told.execution?.end === 'fails' ? told.execution : ran
   return {
-    ...{ subject, end: inner.end, ...(inner.told !== undefined && { told: inner.told }) },
-    ...{ items: told.execution?.items ?? [], jobs: told.jobs },
+    subject,
+    end: inner.end,
+    ...(inner.told !== undefined && { told: inner.told }),
+    items: told.execution?.items ?? [],
+    jobs: told.jobs,
   }
 }
 

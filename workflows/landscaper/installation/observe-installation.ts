@@ -30,7 +30,11 @@ export async function observeInstallation(
   if (target === undefined) return undefined
   const { isAdopted = false, wantedSubs } = latest() ?? {}
   return {
-    ...{ target, execution, start, isAdopted, wantedSubs },
+    target,
+    execution,
+    start,
+    isAdopted,
+    wantedSubs,
     subInstallations: withSubsNews(latest()?.subInstallations ?? [], subs),
     deployItems: withNews(act.itemsOfExecution(), news),
   }

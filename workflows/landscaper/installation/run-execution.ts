@@ -50,7 +50,14 @@ function after(before: ChildExecution, jobID: string, { result, state, draft }: 
   const failure = isOver && phase !== 'Succeeded' ? { error, codes } : { error: undefined, codes: undefined }
   const jobIDFinished = isOver ? jobID : target.jobIDFinished
   const execution: ChildExecution = {
-    ...{ ...target, uid, renderedFrom, phase, lastError, jobID, jobIDFinished, ...failure },
+    ...target,
+    uid,
+    renderedFrom,
+    phase,
+    lastError,
+    jobID,
+    jobIDFinished,
+    ...failure,
     hasExports,
   }
   return { execution, deployItems }

@@ -39,7 +39,9 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   if (unfinished.length > 0) return stop(`waiting for sub-installations to be uninstalled: ${names(unfinished)}`)
   const message = `sub-installations could not be uninstalled: ${shortList(left.map(shown)).join('; ')}`
   pass.draft.conditions.push({
-    ...{ type: SUB_INSTALLATIONS_CONDITION, status: 'False', reason: 'InstallationNotDeleted' },
+    type: SUB_INSTALLATIONS_CONDITION,
+    status: 'False',
+    reason: 'InstallationNotDeleted',
     message,
   })
   return fail('OrphanedSubInstallations', message, childCodes(undefined, left))

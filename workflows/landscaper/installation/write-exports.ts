@@ -30,7 +30,13 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
   const hasItemExports = state.execution?.hasExports === true
   const hasSubInstallations = state.subInstallations.length > 0
   const { imports } = await act.writeExports({
-    ...{ by, subject, jobID, generation, importsHash, hasItemExports, hasSubInstallations },
+    by,
+    subject,
+    jobID,
+    generation,
+    importsHash,
+    hasItemExports,
+    hasSubInstallations,
     ...(hasDependents(pass) && { asksDependents: true }),
   })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null

@@ -51,7 +51,8 @@ export async function startResponder(settings: ResponderSettings): Promise<Respo
   const udp = settings.udpPort === undefined ? undefined : await listenUdp(settings.udpPort, reply)
   const tcp = settings.tcpPort === undefined ? undefined : await listenTcp(settings.tcpPort, reply)
   return {
-    ...{ udpPort: udp?.port ?? 0, tcpPort: tcp?.port ?? 0 },
+    udpPort: udp?.port ?? 0,
+    tcpPort: tcp?.port ?? 0,
     close: async () => {
       await Promise.all([udp?.close(), tcp?.close()])
     },

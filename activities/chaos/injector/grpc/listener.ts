@@ -45,8 +45,10 @@ async function callListener(address: string, call: string, message: Buffer) {
 
   async function exchange() {
     const stream = session.request({
-      ...{ ':method': 'POST', ':path': `${SERVICE}/${call}` },
-      ...{ 'content-type': 'application/grpc', te: 'trailers' },
+      ':method': 'POST',
+      ':path': `${SERVICE}/${call}`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
     })
     let headers: IncomingHttpHeaders = {}
     for (const event of ['response', 'trailers'] as const)

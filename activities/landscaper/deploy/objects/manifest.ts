@@ -46,7 +46,9 @@ export function managedResource(
   return {
     policy,
     resource: {
-      ...{ apiVersion, kind, name },
+      apiVersion,
+      kind,
+      name,
       ...(namespace !== undefined && isNamespaced && { namespace }),
       ...(uid !== undefined && { uid }),
     },

@@ -23,7 +23,8 @@ export async function requestShootAccess(
 ): Promise<ShootAccess> {
   const path = resourcePath(shootResource, namespace, name, 'adminkubeconfig')
   const body = {
-    ...{ apiVersion: 'authentication.gardener.cloud/v1alpha1', kind: 'AdminKubeconfigRequest' },
+    apiVersion: 'authentication.gardener.cloud/v1alpha1',
+    kind: 'AdminKubeconfigRequest',
     spec: { expirationSeconds },
   }
   const { status } = await kube.request<{ readonly status?: unknown }>('POST', path, { body, signal })

@@ -32,7 +32,8 @@ export function createGuardedAgent(
 ): Agent {
   const connect = buildConnector({
     ...tlsOf(access),
-    ...{ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
     lookup: guarded(lookup, check),
   })
   return createLiveAgent((options, callback) => {

@@ -312,7 +312,9 @@ export function kubeconfigOf(
     ...fields,
   }
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'target' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'target',
     clusters: [{ name: 'target', cluster }],
     users: [{ name, user }],
     contexts: [{ name: 'target', context: { cluster: 'target', user: name } }],

@@ -110,7 +110,10 @@ function holdTarget(target: Target): Write<typeof targetKind> {
     return { metadata: { ...(finalizerPatch(IN_USE_FINALIZER, finalizers, true)['metadata'] as Patch), annotations } }
   }
   return {
-    ...{ verb: 'patch', watched: targetKind, ...placeOf(target), patch: patch(target) },
+    verb: 'patch',
+    watched: targetKind,
+    ...placeOf(target),
+    patch: patch(target),
     reapply(current) {
       if (current.metadata.uid !== target.metadata.uid) return 'superseded'
       return isTargetHeld(current) ? 'done' : patch(current)
@@ -121,7 +124,10 @@ function holdTarget(target: Target): Write<typeof targetKind> {
 function addition(watched: WatchedKind, object: KubeObject): Write {
   const { finalizers = [], uid = '' } = object.metadata
   return {
-    ...{ verb: 'patch', watched, ...placeOf(object), patch: finalizerPatch(IN_USE_FINALIZER, finalizers, true) },
+    verb: 'patch',
+    watched,
+    ...placeOf(object),
+    patch: finalizerPatch(IN_USE_FINALIZER, finalizers, true),
     reapply: (current) =>
       current.metadata.deletionTimestamp === undefined
         ? finalizerPatchAfterConflict(current, uid, IN_USE_FINALIZER, true)
@@ -132,7 +138,9 @@ function addition(watched: WatchedKind, object: KubeObject): Write {
 function removal(watched: WatchedKind, object: KubeObject): Write {
   const { finalizers = [], uid = '' } = object.metadata
   return {
-    ...{ verb: 'patch', watched, ...placeOf(object) },
+    verb: 'patch',
+    watched,
+    ...placeOf(object),
     patch: withoutAnnotation(finalizerPatch(IN_USE_FINALIZER, finalizers, false), object),
     reapply(current) {
       const again = finalizerPatchAfterConflict(current, uid, IN_USE_FINALIZER, false)
@@ -190,7 +198,10 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
     deps,
     { apiVersion, kind, namespace, name, uid },
     {
-      ...{ type: 'Normal', reason: 'TargetInUse', source: 'pawl', identity: [uid, 'TargetInUse', ...items] },
+      type: 'Normal',
+      reason: 'TargetInUse',
+      source: 'pawl',
+      identity: [uid, 'TargetInUse', ...items],
       message: `target ${namespace}/${name}: it stays until these deploy items are uninstalled: ${shown}${more}`,
     },
   )

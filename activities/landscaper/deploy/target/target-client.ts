@@ -37,7 +37,9 @@ export class TargetClient implements KubeClient {
   constructor(options: TargetClientOptions) {
     const { access, guard } = options
     this.#kube = createKubeClient({
-      ...{ kubeconfig: writeKubeconfig(access), userAgent: 'pawl-deploy', maxBodyBytes: MAX_OBJECT_BYTES },
+      kubeconfig: writeKubeconfig(access),
+      userAgent: 'pawl-deploy',
+      maxBodyBytes: MAX_OBJECT_BYTES,
       ...(guard !== undefined && { dispatcher: createGuardedAgent(access, guard.check) }),
     })
     this.#options = options

@@ -13,7 +13,8 @@ interface Behaviour {
 
 export function injection(name: string, { injects = succeeding, cleans = succeeding }: Behaviour = {}): Making {
   return (done) => ({
-    ...{ key: name, what: name },
+    key: name,
+    what: name,
     inject: async (until) => {
       done.push(`inject ${name}`)
       await injects(until)
@@ -45,11 +46,18 @@ export function born(
   }
   const life = live({
     injections: makings.map((making) => making(done, clock)),
-    ...{ clock, end: ending.signal, deadline: undefined, notBefore: undefined, initialDelayMs: 0, pulse: undefined },
+    clock,
+    end: ending.signal,
+    deadline: undefined,
+    notBefore: undefined,
+    initialDelayMs: 0,
+    pulse: undefined,
     isRepeatable: true,
     count: (what, isDone) => counted.push(`${what} ${isDone ? 'succeed' : 'failed'}`),
     log: {
-      ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+      debug: () => undefined,
+      info: () => undefined,
+      warn: () => undefined,
       error: (message) => failures.push(message),
     },
     actions: {

@@ -23,7 +23,8 @@ let roots: { readonly proc: string; readonly cgroup: string; readonly run: Run }
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pawl-finding-'))
   roots = {
-    ...{ proc: join(folder, 'proc'), cgroup: join(folder, 'cgroup') },
+    proc: join(folder, 'proc'),
+    cgroup: join(folder, 'cgroup'),
     run: (argv) => Promise.reject(new Error(`nothing is run here, not ${argv.join(' ')}`)),
   }
 })
@@ -104,8 +105,10 @@ describe('names of hosts', () => {
   ) => {
     const complaints: string[] = []
     const spec = {
-      ...{ hosts, allowedHosts: [] },
-      ...{ dnsPodResolvConf: join(folder, 'pod.conf'), dnsNodeResolvConf: join(folder, 'node.conf') },
+      hosts,
+      allowedHosts: [],
+      dnsPodResolvConf: join(folder, 'pod.conf'),
+      dnsNodeResolvConf: join(folder, 'node.conf'),
     }
     const lookup = (name: string, servers: readonly string[]) => {
       const answer = answers[`${name}@${servers.join()}`]
@@ -160,7 +163,9 @@ describe('a target', () => {
     metadata: { name: 'p' },
     status: {
       containerStatuses: ids.map(([name, containerID, isRunning]) => ({
-        ...{ name, containerID, state: isRunning ? { running: {} } : { waiting: {} } },
+        name,
+        containerID,
+        state: isRunning ? { running: {} } : { waiting: {} },
       })),
     },
   })

@@ -131,7 +131,8 @@ function pod(startTime: string) {
 
 async function planned(answer: (() => Promise<object>) | undefined) {
   const settings = readSettings({
-    ...{ CHAOS_INJECTOR_MOUNT_PROC: join(folder, 'proc'), CHAOS_INJECTOR_MOUNT_SYSRQ: join(folder, 'sysrq') },
+    CHAOS_INJECTOR_MOUNT_PROC: join(folder, 'proc'),
+    CHAOS_INJECTOR_MOUNT_SYSRQ: join(folder, 'sysrq'),
     INJECTOR_POD_NAME: 'chaos-1',
   })
   const asked: string[] = []
@@ -141,7 +142,11 @@ async function planned(answer: (() => Promise<object>) | undefined) {
   }
   const client = { request } as unknown as KubeClient
   const finding: Finding = {
-    ...{ settings, clock: impatient, run: nothing, lookup: nothing, serviceAddresses: nothing },
+    settings,
+    clock: impatient,
+    run: nothing,
+    lookup: nothing,
+    serviceAddresses: nothing,
     log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     cluster: answer && { client: () => Promise.resolve(client), close: () => Promise.resolve() },
   }
@@ -181,7 +186,10 @@ function nodeFailure({ fails }: { readonly fails?: string } = {}): Making {
           if (commandText(command) === fails) await failing()
         },
       },
-      ...{ undoLog: undefined, proc: '/proc', pod: 'chaos-1', keyParts: ['node'] },
+      undoLog: undefined,
+      proc: '/proc',
+      pod: 'chaos-1',
+      keyParts: ['node'],
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     })
 }

@@ -133,7 +133,8 @@ describe('D15: a node failure', () => {
     await arm(never())
     return {
       finish: async () => await finish(never(), () => false),
-      ...{ clean, clock },
+      clean,
+      clock,
       read: () => Promise.all(Object.values(files).map((file) => readFile(file, 'utf8'))),
     }
   }
@@ -279,7 +280,12 @@ function made({ executor: given = executor(), prepared, proc = join(folder, 'pro
   return createInjection({
     what: 'drop of app',
     prepare: () => Promise.resolve(prepared ?? { plan: { apply: APPLY, undo: UNDO } }),
-    ...{ executor: given, undoLog: new UndoLog(folder), proc, pod: 'chaos-1', keyParts: ['uid', 'drop'], log: QUIET },
+    executor: given,
+    undoLog: new UndoLog(folder),
+    proc,
+    pod: 'chaos-1',
+    keyParts: ['uid', 'drop'],
+    log: QUIET,
   })
 }
 
@@ -287,7 +293,10 @@ function made({ executor: given = executor(), prepared, proc = join(folder, 'pro
 function machineOf(failing = ''): Machine {
   const proc = join(folder, 'proc')
   return {
-    ...{ proc, clock: new HandClock(), children: new Children({ proc, env: {}, self: [] }), cluster: undefined },
+    proc,
+    clock: new HandClock(),
+    children: new Children({ proc, env: {}, self: [] }),
+    cluster: undefined,
     run: ([program = '']) => {
       ran.push(program)
       return Promise.resolve(

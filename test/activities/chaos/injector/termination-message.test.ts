@@ -30,15 +30,20 @@ async function injector(args: readonly string[], env: Readonly<Record<string, st
   const readinessFile = join(folder, 'ready')
   const printed: string[] = []
   const running = run({
-    ...{ args, self: ['false'], end: end.signal },
+    args,
+    self: ['false'],
+    end: end.signal,
     print: (text) => {
       printed.push(text)
       if (text.includes('"injected"') || text.includes('not injected')) end.abort()
     },
     complain: () => undefined,
     env: {
-      ...{ CHAOS_INJECTOR_TERMINATION_LOG: file, CHAOS_INJECTOR_STATE: join(folder, 'state') },
-      ...{ CHAOS_INJECTOR_READINESS_FILE: readinessFile, CHAOS_INJECTOR_MOUNT_PROC: '/proc', ...env },
+      CHAOS_INJECTOR_TERMINATION_LOG: file,
+      CHAOS_INJECTOR_STATE: join(folder, 'state'),
+      CHAOS_INJECTOR_READINESS_FILE: readinessFile,
+      CHAOS_INJECTOR_MOUNT_PROC: '/proc',
+      ...env,
     },
   })
   return { code: await running, printed: printed.join(''), message: await readFile(file, 'utf8') }

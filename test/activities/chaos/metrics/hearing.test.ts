@@ -26,7 +26,9 @@ describe('the counting of Disruptions', () => {
     const originalSpec = { cpuPressure: {}, dns: {}, triggers: { inject: { offset: '30s' } } }
     const ready = { dns: { since: at(60_000) } }
     const injected = {
-      ...{ injectionStatus: 'Injected', runCount: 1, originalSpec },
+      injectionStatus: 'Injected',
+      runCount: 1,
+      originalSpec,
       targetInjections: { a: ready, b: ready },
     }
     const partly = { injectionStatus: 'PartiallyInjected', runCount: 1, targetInjections: { a: ready, b: { dns: {} } } }

@@ -51,7 +51,9 @@ function server(pods: readonly KubeObject[]) {
 
 const errors: string[] = []
 const log = {
-  ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
   error: (message: string) => void errors.push(message),
 }
 beforeEach(() => {
@@ -123,7 +125,11 @@ describe('a node agent', () => {
     await running(kube, ['--nodes', 'all'], async () => {
       await vi.waitFor(async () => expect(await readdir(state)).toContain('agent.json'))
       const second = new NodeAgent({
-        ...{ kube, flags: readFlags(['--state', state, '--nodes', 'all'], {}), command: ['false'], env: {}, log },
+        kube,
+        flags: readFlags(['--state', state, '--nodes', 'all'], {}),
+        command: ['false'],
+        env: {},
+        log,
       })
       await expect(second.run(AbortSignal.timeout(1))).rejects.toThrow(
         `${state}: found it taken by the node agent with process ${process.pid}, expected no other agent`,

@@ -32,9 +32,12 @@ export function chaosPod(options: PodOptions = {}): KubeObject & { readonly apiV
   const { finalizers = [], target = 'app', activeDeadlineSeconds, terminationGracePeriodSeconds = 60 } = options
   const fieldRef = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } })
   return {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: {
-      ...{ name, namespace, finalizers },
+      name,
+      namespace,
+      finalizers,
       labels: {
         'chaos.datadoghq.com/target': target,
         'chaos.datadoghq.com/disruption-kind': 'cpu-pressure',
@@ -43,11 +46,15 @@ export function chaosPod(options: PodOptions = {}): KubeObject & { readonly apiV
       },
     },
     spec: {
-      ...{ nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds },
+      nodeName: node,
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds,
       ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
       containers: [
         {
-          ...{ name: 'injector', image: 'chaos-injector:test', args },
+          name: 'injector',
+          image: 'chaos-injector:test',
+          args,
           env: [
             { name: 'INJECTOR_POD_NAME', ...fieldRef('metadata.name') },
             { name: 'TARGET_POD_HOST_IP', ...fieldRef('status.hostIP') },
@@ -55,7 +62,9 @@ export function chaosPod(options: PodOptions = {}): KubeObject & { readonly apiV
           ],
           volumeMounts: [{ name: 'host', mountPath: '/mnt/host', readOnly: true }],
           readinessProbe: {
-            ...{ exec: { command: ['test', '-f', '/tmp/readiness_probe'] }, periodSeconds: 1, failureThreshold: 5 },
+            exec: { command: ['test', '-f', '/tmp/readiness_probe'] },
+            periodSeconds: 1,
+            failureThreshold: 5,
           },
         },
       ],

@@ -5,9 +5,17 @@ import { readFlags, USAGE } from '../../../../activities/chaos/node-agent/flags.
 describe('the flags of the node agent', () => {
   it('have defaults', () => {
     expect(readFlags(['--nodes', 'all'], {})).toEqual({
-      ...{ nodes: undefined, namespace: 'chaos-engineering', kubeconfig: undefined, injector: undefined },
-      ...{ state: '/run/pawl-node-agent', isPlayed: false, processesAnnotation: 'pawl.dev/processes' },
-      ...{ hostIP: '127.0.0.1', podIP: '127.0.0.1', atEnd: 'leave', mayDisturbNode: false },
+      nodes: undefined,
+      namespace: 'chaos-engineering',
+      kubeconfig: undefined,
+      injector: undefined,
+      state: '/run/pawl-node-agent',
+      isPlayed: false,
+      processesAnnotation: 'pawl.dev/processes',
+      hostIP: '127.0.0.1',
+      podIP: '127.0.0.1',
+      atEnd: 'leave',
+      mayDisturbNode: false,
       simulates: false,
     })
   })
@@ -19,17 +27,18 @@ describe('the flags of the node agent', () => {
       ...['--node-level', 'allow', '--no-process', 'simulate'],
     ]
     expect(readFlags(args, { KUBECONFIG: '/k' })).toEqual({
-      ...{ nodes: new Set(['a', 'b']), namespace: 'n', kubeconfig: '/k', injector: ['node', 'injector.js'] },
-      ...{
-        state: '/s',
-        isPlayed: true,
-        processesAnnotation: 'p',
-        hostIP: '1.2.3.4',
-        podIP: '1.2.3.4',
-        atEnd: 'stop',
-        mayDisturbNode: true,
-        simulates: true,
-      },
+      nodes: new Set(['a', 'b']),
+      namespace: 'n',
+      kubeconfig: '/k',
+      injector: ['node', 'injector.js'],
+      state: '/s',
+      isPlayed: true,
+      processesAnnotation: 'p',
+      hostIP: '1.2.3.4',
+      podIP: '1.2.3.4',
+      atEnd: 'stop',
+      mayDisturbNode: true,
+      simulates: true,
     })
   })
 

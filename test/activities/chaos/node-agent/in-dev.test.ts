@@ -13,7 +13,9 @@ afterAll(() => {
 const inDev = chaosPrograms.find(({ name }) => name === 'node-agent')?.inDev
 const config = configFile(folder, { injector: { chaosNamespace: 'disturbers' } })
 const given = (path: string | undefined) => ({
-  ...{ kubeconfigPath: 'k', folder: 'f', isServerOurs: true },
+  kubeconfigPath: 'k',
+  folder: 'f',
+  isServerOurs: true,
   flags: { 'chaos-config': path },
 })
 

@@ -32,7 +32,11 @@ function process(first: Run = { state: 'absent' }) {
     world.run = next
   }
   const running = (more: object = {}): Run => ({
-    ...{ state: 'running', acceptedMs: 1_000_000, startedMs: 1_000_000, isReady: true, ending: undefined },
+    state: 'running',
+    acceptedMs: 1_000_000,
+    startedMs: 1_000_000,
+    isReady: true,
+    ending: undefined,
     ...more,
   })
   const run: PodRun = {
@@ -43,7 +47,11 @@ function process(first: Run = { state: 'absent' }) {
       await act(`terminate ${why}`, running({ ending: { why, graceMs, sinceMs, isKilled: false } })),
     kill: async (finishedMs) =>
       await act('kill', {
-        ...{ state: 'ended', acceptedMs: 1_000_000, startedMs: 1_000_000, finishedMs, ending: undefined },
+        state: 'ended',
+        acceptedMs: 1_000_000,
+        startedMs: 1_000_000,
+        finishedMs,
+        ending: undefined,
         exit: { how: 'exited', code: 137 },
       }),
     sweep: async () => await act('sweep', { state: 'absent' }),
@@ -93,7 +101,12 @@ function keeperOf(
 ) {
   const place = { hostIP: '10.0.0.1', podIP: '10.0.0.1' }
   const keeper = new PodKeeper(readPod(storedPod(options)), from, {
-    ...{ kube, run, slots, log: quiet, ...place, random: () => 1 },
+    kube,
+    run,
+    slots,
+    log: quiet,
+    ...place,
+    random: () => 1,
     now: () => Date.now(),
   })
   const stop = new AbortController()
@@ -185,7 +198,11 @@ describe('the keeper of a pod', () => {
 
   it('tells nothing of a pod that it knows from disk only, until it sees it', async () => {
     const { run } = process({
-      ...{ state: 'ended', acceptedMs: 1, startedMs: 2, finishedMs: 3, ending: undefined },
+      state: 'ended',
+      acceptedMs: 1,
+      startedMs: 2,
+      finishedMs: 3,
+      ending: undefined,
       exit: { how: 'exited', code: 0 },
     })
     const { kube, requests } = kubeOf(server().answer)
@@ -200,7 +217,11 @@ describe('the keeper of a pod', () => {
 
   it('ends a process in time although it knows its pod from disk only', async () => {
     const { run, did } = process({
-      ...{ state: 'running', acceptedMs: 1_000_000, startedMs: 1_000_000, isReady: true, ending: undefined },
+      state: 'running',
+      acceptedMs: 1_000_000,
+      startedMs: 1_000_000,
+      isReady: true,
+      ending: undefined,
     })
     const { kube } = kubeOf(server().answer)
     const { stop } = keeperOf(run, kube, undefined, { from: 'disk', activeDeadlineSeconds: 30 })
@@ -254,7 +275,7 @@ describe('the keeper of a pod while the API server does not answer', () => {
     const { stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(59_000)
     expect(requests.length).toBeLessThan(12)
-    world.run = { ...running(), ...{ state: 'ended', finishedMs: 1_059_000, exit: { how: 'exited', code: 0 } } } as Run
+    world.run = { ...running(), state: 'ended', finishedMs: 1_059_000, exit: { how: 'exited', code: 0 } } as Run
     await vi.advanceTimersByTimeAsync(20_000)
     expect(pod()).toMatchObject({ status: { phase: 'Succeeded' } })
     await stop()

@@ -23,8 +23,14 @@ function settings(target: KubeObject | KubeError, more: Partial<InjectorSettings
   }
   const kube: Pick<KubeClient, 'request'> = { request }
   const of: InjectorSettings = {
-    ...{ kube, command: ['pawl', 'injector'], env: { PATH: '/bin' }, stateFolder: '/state/injectors' },
-    ...{ hostIP: '10.0.0.1', podIP: '10.0.0.2', mayDisturbNode: false, simulates: false },
+    kube,
+    command: ['pawl', 'injector'],
+    env: { PATH: '/bin' },
+    stateFolder: '/state/injectors',
+    hostIP: '10.0.0.1',
+    podIP: '10.0.0.2',
+    mayDisturbNode: false,
+    simulates: false,
     processesAnnotation: 'pawl.dev/processes',
     ...more,
   }
@@ -42,8 +48,11 @@ describe('what an injector is started with', () => {
     expect(await prepareInjector(of, readPod(storedPod({ args: ['dns', '--a', '/mnt/host/b'] })), folder)).toEqual({
       argv: ['pawl', 'injector', 'dns', '--a', '/b'],
       env: {
-        ...{ PATH: '/bin', INJECTOR_POD_NAME: 'chaos-one', TARGET_POD_HOST_IP: '10.0.0.1' },
-        ...{ CHAOS_INJECTOR_MOUNT_HOST: '/', TMPDIR: '/state/pods/uid-1/files/tmp' },
+        PATH: '/bin',
+        INJECTOR_POD_NAME: 'chaos-one',
+        TARGET_POD_HOST_IP: '10.0.0.1',
+        CHAOS_INJECTOR_MOUNT_HOST: '/',
+        TMPDIR: '/state/pods/uid-1/files/tmp',
         CHAOS_INJECTOR_STATE: '/state/injectors',
         CHAOS_INJECTOR_READINESS_FILE: '/state/pods/uid-1/files/tmp/readiness_probe',
         CHAOS_INJECTOR_TERMINATION_LOG: '/state/pods/uid-1/termination-log',
@@ -51,7 +60,8 @@ describe('what an injector is started with', () => {
         CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/state/pods/uid-1/files/sysrq-trigger',
       },
       files: {
-        ...{ '/state/pods/uid-1/files/sysrq': '', '/state/pods/uid-1/files/sysrq-trigger': '' },
+        '/state/pods/uid-1/files/sysrq': '',
+        '/state/pods/uid-1/files/sysrq-trigger': '',
         '/state/pods/uid-1/termination-log': '',
       },
     })
@@ -127,7 +137,8 @@ describe('what an injector is started with', () => {
       CHAOS_INJECTOR_STATE: 's',
     }
     expect(inheritedVariables(env)).toEqual({
-      ...{ PATH: '/bin', LC_ALL: 'C' },
+      PATH: '/bin',
+      LC_ALL: 'C',
       CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb',
     })
   })

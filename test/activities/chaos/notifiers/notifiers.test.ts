@@ -68,14 +68,20 @@ describe('the HTTP notifier', () => {
     receiver.answering = ({ path }, response) => response.end(path === '/auth' ? '{"data":{"token":"t1"}}' : '')
     const headersFilepath = file('headers', 'X-Team: one\r\n\nX-Plain: two\n')
     const config = http({
-      ...{ headers: ['X-Plain: three:four'], headersFilepath },
-      ...{ authURL: `${receiver.url}/auth`, authHeaders: ['X-Key: k'], authTokenPath: 'data.token' },
+      headers: ['X-Plain: three:four'],
+      headersFilepath,
+      authURL: `${receiver.url}/auth`,
+      authHeaders: ['X-Key: k'],
+      authTokenPath: 'data.token',
     })
     expect(await tell(config)).toEqual([])
     expect(receiver.received.map(({ path }) => path)).toEqual(['/auth', '/hook'])
     expect(receiver.received[0]?.headers).toMatchObject({ 'x-key': 'k' })
     expect(receiver.received[1]?.headers).toMatchObject({
-      ...{ 'x-team': 'one', 'x-plain': 'three:four', authorization: 'Bearer t1', 'idempotency-key': 'id/http' },
+      'x-team': 'one',
+      'x-plain': 'three:four',
+      authorization: 'Bearer t1',
+      'idempotency-key': 'id/http',
     })
   })
 
@@ -84,7 +90,9 @@ describe('the HTTP notifier', () => {
     const { host } = new URL(receiver.url)
     const [limited] = await tell(http({ headers: ['X: secret'] }))
     expect(limited).toMatchObject({
-      ...{ code: 'NotifierRefused', retryable: true, retryMs: 7000 },
+      code: 'NotifierRefused',
+      retryable: true,
+      retryMs: 7000,
       message: `http at ${host} answers 429; expected 2xx`,
     })
     receiver.answering = (_, response) => response.destroy()

@@ -11,7 +11,13 @@ const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED'
   events: [
     {
       event: {
-        ...{ ...at(uid), type, resourceVersion, missed: false, unfollowed: false, ownerUid: 'owner', hash: undefined },
+        ...at(uid),
+        type,
+        resourceVersion,
+        missed: false,
+        unfollowed: false,
+        ownerUid: 'owner',
+        hash: undefined,
         projection: { metadata: { namespace: 'n', ownerReferences } },
       },
       origin: { source: 'write', writer: 'run', conflicted: false },

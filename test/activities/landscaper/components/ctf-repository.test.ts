@@ -43,7 +43,9 @@ const resolve = (filePath: string, context: object = {}) =>
   resolveComponents(data, {
     definition: { ref: { componentName: SHOP, version: '1.0.0' } },
     repositoryContext: { type: CTF_TYPES[0], filePath, ...context },
-    ...{ context: 'default', registryFolder: stage.folder, registries: noRegistries },
+    context: 'default',
+    registryFolder: stage.folder,
+    registries: noRegistries,
   })
 
 describe('a component in a transport archive', () => {
@@ -116,7 +118,9 @@ describe('a component in a transport archive', () => {
     const work = resolveComponents(data, {
       definition: { ref: { componentName: SHOP, version: '1.0.0' } },
       repositoryContext: { type: 'CommonTransportFormat', filePath: 'one' },
-      ...{ context: 'default', registryFolder: undefined, registries: noRegistries },
+      context: 'default',
+      registryFolder: undefined,
+      registries: noRegistries,
     })
     await expect(work).rejects.toThrow('found type CommonTransportFormat, but the worker has no folder of components')
   })

@@ -21,19 +21,21 @@ const digests = { resources: [digest('11'), digest('22')], references: [digest('
 const V2 = {
   meta: { schemaVersion: 'v2' },
   component: {
-    ...{
-      name: 'example.com/a',
-      version: '1.0.0',
-      provider: 'acme',
-      labels,
-      creationTime: '2024-01-02T03:04:05.6+01:00',
-    },
-    ...{ repositoryContexts: [{ type: 'OCIRegistry' }], resources, sources, componentReferences: references },
+    name: 'example.com/a',
+    version: '1.0.0',
+    provider: 'acme',
+    labels,
+    creationTime: '2024-01-02T03:04:05.6+01:00',
+    repositoryContexts: [{ type: 'OCIRegistry' }],
+    resources,
+    sources,
+    componentReferences: references,
   },
   signatures: [{}],
 }
 const V3 = {
-  ...{ apiVersion: 'ocm.software/v3alpha1', kind: 'ComponentVersion' },
+  apiVersion: 'ocm.software/v3alpha1',
+  kind: 'ComponentVersion',
   metadata: { name: 'example.com/a', version: '1.0.0', provider: { name: 'acme', labels } },
   spec: { resources, references, sources: [] },
 }

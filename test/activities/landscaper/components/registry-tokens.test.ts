@@ -40,7 +40,8 @@ describe('a registry that gives tokens', () => {
     const resolving = resolveComponents(data, {
       definition: { ref: { componentName: NAME, version: '1.0.0' } },
       repositoryContext: { type: 'OCIRegistry', baseUrl: `http://127.0.0.1:${port}/acme` },
-      ...{ context: 'default', registryFolder: undefined },
+      context: 'default',
+      registryFolder: undefined,
       registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [entries])),
     })
     await expect(resolving).rejects.toMatchObject({ code: 'RegistryDenied' })

@@ -275,8 +275,12 @@ describe('what Pawl does not have yet', () => {
 describe('references that ComponentVersionOverwrites replace', () => {
   const by = async (definition: Fields, ...overwrites: Overwrite[]) =>
     await resolveComponents(data, {
-      ...{ definition, overwrites, repositoryContext: LOCAL('shop'), context: 'default' },
-      ...{ registryFolder: stage.folder, registries: noRegistries },
+      definition,
+      overwrites,
+      repositoryContext: LOCAL('shop'),
+      context: 'default',
+      registryFolder: stage.folder,
+      registries: noRegistries,
     })
   const titles = ({ all }: Awaited<ReturnType<typeof by>>) => all.map(titleOfComponent)
   const C3 = { source: { componentName: C }, substitution: { repositoryContext: LOCAL('other'), version: '3.0.0' } }

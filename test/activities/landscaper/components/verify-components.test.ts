@@ -50,7 +50,8 @@ interface Course {
 function sourceOf({ verification, overwrites = [], ...course }: Course) {
   const filePath = `r${(folders += 1)}`
   const files = {
-    ...{ shop: course.shop ?? signed(shop(), { key: ACME.privateKey }), db: course.db ?? database() },
+    shop: course.shop ?? signed(shop(), { key: ACME.privateKey }),
+    db: course.db ?? database(),
     ...course.more,
   }
   for (const [name, file] of Object.entries(files))
@@ -60,7 +61,10 @@ function sourceOf({ verification, overwrites = [], ...course }: Course) {
   return {
     definition: { ref: { componentName: SHOP, version: '1.0.0' } },
     repositoryContext: { type: 'local', filePath },
-    ...{ context: 'default', registryFolder: stage.folder, registries: noRegistries, overwrites },
+    context: 'default',
+    registryFolder: stage.folder,
+    registries: noRegistries,
+    overwrites,
     verification: { signatureName: SIGNATURE, keys: trusting(ACME.publicPem), ...verification },
   }
 }
@@ -142,7 +146,9 @@ describe('the example, which the command line of OCM has signed', () => {
     const scope = await resolveComponents(data, {
       definition: { ref: { componentName: 'example.com/till', version: '1.0.0' } },
       repositoryContext: { type: 'local', filePath: 'till' },
-      ...{ context: 'signed', registryFolder: 'examples/components', registries: noRegistries },
+      context: 'signed',
+      registryFolder: 'examples/components',
+      registries: noRegistries,
       verification: { signatureName: SIGNATURE, keys: trusting(pem.replace(/^ +/gm, '')) },
     })
     expect(await contentOf(scope, 'cd://resources/settings')).toContain('example.com/images/till:1.0.0')
@@ -164,7 +170,8 @@ describe('what a signed component refers to', () => {
   it('needs no digest of its own where the signature says those of its resources', async () => {
     const bare = descriptorV3(DB, '2.0.0', { resources: [blob('size', 'text')] })
     const nested = {
-      ...{ name: DB, version: '2.0.0' },
+      name: DB,
+      version: '2.0.0',
       resourceDigests: [{ name: 'size', version: 'v1.0.0', digest: blobDigest('size') }],
     }
     // What is signed has the digests in it; what is stored has them in nestedDigests alone.

@@ -14,7 +14,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { signatureProblem } from '../../../../activities/landscaper/components/verify-signature.ts'
 
 const ALGORITHM = {
-  ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048 },
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2048,
   publicExponent: new Uint8Array([1, 0, 1]),
 }
 const YEAR = 2020
@@ -44,7 +46,10 @@ async function make(
   const usual = { signingAlgorithm: ALGORITHM, ...from(year), extensions: [...extensions] }
   const subject = { subject: `CN=${name}`, issuer: by?.certificate.subject ?? `CN=${name}` }
   const certificate = await X509CertificateGenerator.create({
-    ...{ ...usual, ...subject, publicKey: keys.publicKey, signingKey: (by ?? { keys }).keys.privateKey },
+    ...usual,
+    ...subject,
+    publicKey: keys.publicKey,
+    signingKey: (by ?? { keys }).keys.privateKey,
   })
   return { certificate, keys }
 }

@@ -65,7 +65,8 @@ const SKIPS = { onDelete: { skipUninstallIfClusterRemoved: true } }
 function item(name: string, shoot: string, target = `${shoot}.kubeconfig`) {
   const spec = { type: 'example.com/any', target: { name: target }, ...SKIPS }
   const metadata = {
-    ...{ annotations: { [CLUSTER_NAME]: shoot }, finalizers: [FINALIZER] },
+    annotations: { [CLUSTER_NAME]: shoot },
+    finalizers: [FINALIZER],
     deletionTimestamp: '2030-01-01T00:00:00Z',
   }
   const { cluster, ...view } = deployItemView(
@@ -99,7 +100,8 @@ describe('an item whose Shoot', () => {
     const because = 'Shoot garden-x/berry is not there, by targetsync n/sync'
     expect(told()).toHaveLength(2)
     expect(told()[0]).toMatchObject({
-      ...{ type: 'Normal', reason: 'UninstallSkipped' },
+      type: 'Normal',
+      reason: 'UninstallSkipped',
       message: `not uninstalled, because its cluster was removed: ${because}`,
       involvedObject: { kind: 'DeployItem', name: 'a' },
     })

@@ -74,7 +74,8 @@ describe('the component of an installation', () => {
     await expect(read('one')).rejects.toMatchObject({ type: 'ComponentVersionOverwritesNotFound' })
     const overwrites = [{ source: { version: '1.0.0' }, substitution: { version: '9.9.9' } }]
     api.put(`/apis/${API}/namespaces/n/componentversionoverwrites/mine`, {
-      ...{ metadata: { name: 'mine', namespace: 'n' }, overwrites },
+      metadata: { name: 'mine', namespace: 'n' },
+      overwrites,
     })
     await expect(read('one')).rejects.toThrow(`${SHOP}:9.9.9`)
   })

@@ -7,7 +7,12 @@ import { API } from '../../../support/cluster.ts'
 const owner = { apiVersion: API, kind: 'Installation', uid: 'u', name: 'parent', controller: true }
 const one = (name: string, path?: string, isSub = path !== undefined) => ({
   metadata: {
-    ...{ name, namespace: 'n', uid: name, resourceVersion: '1', generation: 1, creationTimestamp: '' },
+    name,
+    namespace: 'n',
+    uid: name,
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '',
     ...(path !== undefined && { annotations: { 'landscaper.gardener.cloud/pawl-path': path } }),
     ...(isSub && { ownerReferences: [owner] }),
   },

@@ -82,7 +82,9 @@ describe('a kubeconfig of a service account', () => {
     const { server } = (JSON.parse(theirs.kubeconfig) as { clusters: [{ cluster: { server: string } }] }).clusters[0]
       .cluster
     expect(JSON.parse(text)).toMatchObject({
-      ...{ apiVersion: 'v1', kind: 'Config', clusters: [{ cluster: { server } }] },
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ cluster: { server } }],
       users: [{ name: 'deployer', user: { token: 'token-1' } }],
     })
     expect(Date.parse(expiresAt)).toBe(Date.parse(EXPIRES))

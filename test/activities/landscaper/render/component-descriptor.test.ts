@@ -27,7 +27,9 @@ describe('a component descriptor', () => {
   it('says the same in both schemas, each in its own places', () => {
     const [second, third] = [readComponent(v2, 'inline'), readComponent(v3, 'inline')]
     expect(second).toMatchObject({
-      ...{ name: NAME, version: '1.2.0', schemaVersion: 'v2' },
+      name: NAME,
+      version: '1.2.0',
+      schemaVersion: 'v2',
       repositoryContexts: CONTENTS.repositoryContexts,
       resources: [
         { name: 'chart', type: 'helm', version: 'v1.0.0', access: { type: 'localBlob' } },

@@ -28,7 +28,10 @@ const [SHOP, DB, LOG] = ['example.com/shop', 'example.com/db', 'example.com/log'
 const SCHEMA_TYPE = 'landscaper.gardener.cloud/jsonschema'
 const BLUEPRINT = { 'blueprint.yaml': 'kind: Blueprint', 'files/a.txt': 'A' }
 const image = (name: string, arch: string) => ({
-  ...{ name, type: 'ociImage', version: '1.0.0', extraIdentity: { arch } },
+  name,
+  type: 'ociImage',
+  version: '1.0.0',
+  extraIdentity: { arch },
   access: { type: 'ociRegistry', imageReference: `example.com/${name}-${arch}:1.0.0` },
 })
 
@@ -75,8 +78,11 @@ const definition = {
 }
 const scopeOf = async (source: object = definition): Promise<ComponentScope> =>
   await resolveComponents(data, {
-    ...{ definition: source as Record<string, unknown>, repositoryContext: undefined, context: 'default' },
-    ...{ registryFolder: stage.folder, registries: noRegistries },
+    definition: source as Record<string, unknown>,
+    repositoryContext: undefined,
+    context: 'default',
+    registryFolder: stage.folder,
+    registries: noRegistries,
   })
 
 /** Exports of one template: the shortest way from a template to values. */
@@ -84,7 +90,8 @@ async function rendered(template: unknown, type = 'GoTemplate', more: object = {
   const written = { ...more, exportExecutions: [{ name: 'all', type, template }] }
   const blueprint: Blueprint = {
     ...readDefinition(JSON.stringify(written)),
-    ...{ files: BLUEPRINT, component: scope ?? (await scopeOf()) },
+    files: BLUEPRINT,
+    component: scope ?? (await scopeOf()),
   }
   const bindings = { blueprint: {}, imports: {}, deployitems: {}, dataobjects: {}, targets: {} }
   return (await renderExports(engine, blueprint, bindings)).exports
@@ -247,8 +254,12 @@ describe('a Spiff template', () => {
     }
     const { key, ...rest } = await rendered(template, 'Spiff')
     expect(rest).toEqual({
-      ...{ own: SHOP, image: 'example.com/server-amd:1.0.0', database: '2.0.0', nested: SCHEMA_TYPE },
-      ...{ content: 'a: [1]\n', count: 3 },
+      own: SHOP,
+      image: 'example.com/server-amd:1.0.0',
+      database: '2.0.0',
+      nested: SCHEMA_TYPE,
+      content: 'a: [1]\n',
+      count: 3,
     })
     expect(Buffer.from(String(key), 'base64').toString()).toContain('name: text')
     const { message } = await rejection(rendered({ exports: { it: '(( getResource("name", "none") ))' } }, 'Spiff'))
@@ -292,7 +303,8 @@ describe('a sub-installation', () => {
     const written = { subinstallations: [{ name: 'db', blueprint }] }
     const parent: Blueprint = {
       ...readDefinition(JSON.stringify(written)),
-      ...{ files: {}, ...(scope !== undefined && { component: scope }) },
+      files: {},
+      ...(scope !== undefined && { component: scope }),
     }
     const none = { data: {}, targetObjects: {} }
     return (await renderSubinstallations(engine, parent, { blueprint: {}, imports: {} }, none)).templates[0]

@@ -8,7 +8,8 @@ import type { TemplateErrorCode } from '../../../../activities/landscaper/render
 const CANARY = 'canary-b3f1'
 const STORE = contentOf(Buffer.from([0xff, 0xfe, 0, 1]))
 const BINARY = {
-  ...{ 'store.jks': STORE, 'bin/store.jks': STORE },
+  'store.jks': STORE,
+  'bin/store.jks': STORE,
   'latin.tpl': contentOf(Buffer.from('\xfc{{ .name }}', 'latin1')),
 }
 const patient = createTemplateEngine()

@@ -52,8 +52,11 @@ function put(api: TinyApi, path: string, object: object, metadata: object = {}):
 const offer = (name: string) => put(source, `${OFFERED}/${name}`, { data: { kubeconfig: inBase64(`config ${name}`) } })
 
 const subject = {
-  ...{ kind: 'TargetSync', group: 'landscaper.gardener.cloud' },
-  ...{ uid: 'uid-sync', namespace: 'n', name: 'sync' },
+  kind: 'TargetSync',
+  group: 'landscaper.gardener.cloud',
+  uid: 'uid-sync',
+  namespace: 'n',
+  name: 'sync',
 }
 const by = { workflowID: 'targetSync/n/sync/uid-sync', runID: 'run', pass: 1 }
 const context = () => ({ subject, parts: deps, signal: new AbortController().signal }) as unknown as ActivityContext

@@ -67,7 +67,9 @@ describe('what makes an object the target’s', () => {
 
   it('leaves nothing of what it was before', () => {
     expect(owned('none', { ...marked, ownerReferences: [reference] })).toEqual({
-      ...{ ownerReferences: [], labels: { [OWNER_UID]: null }, annotations: marked.annotations },
+      ownerReferences: [],
+      labels: { [OWNER_UID]: null },
+      annotations: marked.annotations,
     })
     expect(owned('target', marked)).toEqual({ ownerReferences: [reference], labels: { [OWNER_UID]: null } })
   })

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { redactObject } from '../../../../activities/run/level/redact-object.ts'
 
 const metadata = {
-  ...{ name: 'a', namespace: 'n', uid: 'u', resourceVersion: '1' },
+  name: 'a',
+  namespace: 'n',
+  uid: 'u',
+  resourceVersion: '1',
   annotations: { mine: 'kept', 'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"password":"canary"}}' },
   managedFields: [{ manager: 'kubectl' }],
 }

@@ -62,7 +62,8 @@ function holdAt({ proxy, pawl }: Lane, at: WritePoint) {
   let release = (): void => undefined
   const stopped = new Promise<void>((resolve) =>
     proxy.arm({
-      ...{ at, when: 'before' },
+      at,
+      when: 'before',
       async act() {
         pawl.child('worker').kill('SIGSTOP')
         resolve()

@@ -18,10 +18,7 @@ const PATIENT = { timeout: 60_000, interval: 200 }
 export async function crashWhileItemsWait(lane: Lane): Promise<void> {
   const { cluster, proxy, pawl } = lane
   await createTarget(cluster, TARGET)
-  const items = NAMES.map((name) => ({
-    ...{ name, target: TARGET },
-    manifests: [withoutPlace(name, cluster.namespace, 2)],
-  }))
+  const items = NAMES.map((name) => ({ name, target: TARGET, manifests: [withoutPlace(name, cluster.namespace, 2)] }))
   await start(cluster, EXECUTION, items)
   await vi.waitFor(async () => expect(await looks(lane)).toSatisfy(areAll(SETTLED_LOOKS)), PATIENT)
   // After this, no status that an item shows changes: each Deployment has all its pods, and the item's condition says so.

@@ -8,19 +8,39 @@ export const after = (ms: number): Date => new Date(BEGIN.getTime() + ms)
 
 export function object(kind: string, name: string, projection: AskedObject['projection'] = {}): AskedObject {
   return {
-    ...{ group: 'landscaper.gardener.cloud', kind, uid: `uid-${name}`, namespace: 'ns', name },
-    ...{ version: 1, deleted: false, projection, updatedAt: BEGIN },
+    group: 'landscaper.gardener.cloud',
+    kind,
+    uid: `uid-${name}`,
+    namespace: 'ns',
+    name,
+    version: 1,
+    deleted: false,
+    projection,
+    updatedAt: BEGIN,
   }
 }
 
 export function job(name: string, more: Partial<AskedJob> = {}): AskedJob {
   return {
-    ...{ uid: `uid-${name}`, workflowID: `run/${name}`, controller: 'c', jobID: 'j1', cause: 'hosted', phase: 'Init' },
-    ...{ phases: [{ phase: 'Init', at: BEGIN.toISOString() }], outcome: null, lastError: null },
-    ...{ startedAt: BEGIN, finishedAt: null, ...more },
+    uid: `uid-${name}`,
+    workflowID: `run/${name}`,
+    controller: 'c',
+    jobID: 'j1',
+    cause: 'hosted',
+    phase: 'Init',
+    phases: [{ phase: 'Init', at: BEGIN.toISOString() }],
+    outcome: null,
+    lastError: null,
+    startedAt: BEGIN,
+    finishedAt: null,
+    ...more,
   }
 }
 
 export const node = (of: AskedObject, more: Partial<JobNode> = {}): JobNode => ({
-  ...{ object: of, job: undefined, awaited: [], children: [], ...more },
+  object: of,
+  job: undefined,
+  awaited: [],
+  children: [],
+  ...more,
 })

@@ -8,10 +8,19 @@ import { plain } from '../../../../worker/cli/ask/texts.ts'
 import { after, job, node, object } from './build-node.ts'
 
 const write = (verb: string, name: string, error: AskedWrite['error'] = null): AskedWrite => ({
-  ...{ pass: 1, step: 's', object: `DeployItem.g/ns/${name}`, verb, version: 1, error, at: after(0), answeredAt: null },
+  pass: 1,
+  step: 's',
+  object: `DeployItem.g/ns/${name}`,
+  verb,
+  version: 1,
+  error,
+  at: after(0),
+  answeredAt: null,
 })
 const end = (phase: string, ms: number, message?: string) => ({
-  ...{ phase, outcome: phase, finishedAt: after(ms) },
+  phase,
+  outcome: phase,
+  finishedAt: after(ms),
   lastError: message === undefined ? null : { message },
 })
 const item = (name: string, phase: string, ms: number, message?: string) =>
@@ -36,8 +45,16 @@ const later = side('j2', 'Failed', {
 })
 const edit: Known = {
   event: {
-    ...{ seq: 1, at: after(100), uid: 'uid-shop', version: 7, type: 'MODIFIED', source: 'watch', writer: null },
-    ...{ projection: {}, outcome: 'wake', reason: null },
+    seq: 1,
+    at: after(100),
+    uid: 'uid-shop',
+    version: 7,
+    type: 'MODIFIED',
+    source: 'watch',
+    writer: null,
+    projection: {},
+    outcome: 'wake',
+    reason: null,
   },
   changes: ['metadata.generation: 1 -> 2'],
 }

@@ -20,8 +20,13 @@ async function devFolder(part: Partial<PartState>): Promise<string> {
   await writeFile(join(dataDir, 'postgresql', 'password'), 'secret\n')
   const address = 'postgresql://127.0.0.1:5433/pawl'
   await writeState({
-    ...{ dataDir, supervisor: self, startedAt: '2026-01-01T00:00:00.000Z', ephemeral: false },
-    ...{ kubeconfig: 'k', kubectl: 'k', temporalUi: null },
+    dataDir,
+    supervisor: self,
+    startedAt: '2026-01-01T00:00:00.000Z',
+    ephemeral: false,
+    kubeconfig: 'k',
+    kubectl: 'k',
+    temporalUi: null,
     parts: [{ name: 'postgresql', process: self, address, logFile: null, ...part }],
   })
   return dataDir

@@ -160,7 +160,8 @@ describe('what is at the bottom', () => {
       /^No deployer has picked DeployItem ns\/x up since .*: see whether one that serves its type, foreign, runs/,
     )
     const taken = object('DeployItem', 'x', {
-      ...{ spec: { type: 'foreign' }, status: { ...status, lastReconcileTime: after(5).toISOString() } },
+      spec: { type: 'foreign' },
+      status: { ...status, lastReconcileTime: after(5).toISOString() },
     })
     expect(reasonsOf(node(taken), quiet)[0]).toMatch(/^The deployer of type foreign works on DeployItem ns\/x since/)
   })
@@ -181,8 +182,15 @@ describe('a job that waits for its turn', () => {
   const { object: shop } = tree
   const told = (...turns: readonly string[]) =>
     tellWhy({
-      ...{ causes: [], writes: [], passes: undefined, newest: undefined, path: [node(shop)], reasons: [] },
-      ...{ turns, now: BEGIN, byHand: new Map() },
+      causes: [],
+      writes: [],
+      passes: undefined,
+      newest: undefined,
+      path: [node(shop)],
+      reasons: [],
+      turns,
+      now: BEGIN,
+      byHand: new Map(),
     }).now
 
   it.each([
@@ -218,8 +226,17 @@ describe('a job that waits for its turn', () => {
 })
 
 const event = (seq: number, more: Partial<AskedEvent> = {}): AskedEvent => ({
-  ...{ seq, at: after(seq), uid: 'u', version: seq, type: 'MODIFIED', source: 'watch', writer: null },
-  ...{ projection: { status: { phase: 'Init' } }, outcome: 'wake', reason: null, ...more },
+  seq,
+  at: after(seq),
+  uid: 'u',
+  version: seq,
+  type: 'MODIFIED',
+  source: 'watch',
+  writer: null,
+  projection: { status: { phase: 'Init' } },
+  outcome: 'wake',
+  reason: null,
+  ...more,
 })
 const handing = { projection: { status: { jobID: 'j1' } } }
 
@@ -264,22 +281,28 @@ describe('a history', () => {
 describe('a job that a hand began', () => {
   const { object: shop, job: begun } = tree
   const trigger = {
-    ...{
-      seq: 1,
-      uid: shop.uid,
-      at: BEGIN,
-      type: 'MODIFIED' as const,
-      version: 7,
-      source: 'watch' as const,
-      writer: null,
-    },
-    ...{ outcome: 'wake' as const, reason: null, projection: { metadata: { generation: 2 } } },
+    seq: 1,
+    uid: shop.uid,
+    at: BEGIN,
+    type: 'MODIFIED' as const,
+    version: 7,
+    source: 'watch' as const,
+    writer: null,
+    outcome: 'wake' as const,
+    reason: null,
+    projection: { metadata: { generation: 2 } },
   }
   const told = (byHand: ReadonlyMap<string, { manager: string; fields: readonly string[] }>) =>
     tellWhy({
       causes: [{ object: shop, job: begun, trigger, before: undefined, run: undefined, write: undefined }],
-      ...{ writes: [], passes: undefined, newest: undefined, path: [node(shop)], reasons: [], turns: [] },
-      ...{ now: BEGIN, byHand },
+      writes: [],
+      passes: undefined,
+      newest: undefined,
+      path: [node(shop)],
+      reasons: [],
+      turns: [],
+      now: BEGIN,
+      byHand,
     }).happened[0]
 
   it('names whoever the API server knows it by, and what that one holds', () => {

@@ -40,7 +40,8 @@ describe('what the doctor finds', () => {
     const right = { verb: 'patch', resource: 'installations', serves: 'reconcile', isAllowed: true }
     expect(rightsFinding([right], 'alice', 'ns').verdict).toBe('ok')
     expect(rightsFinding([{ ...right, isAllowed: false }], 'alice', 'ns')).toMatchObject({
-      ...{ verdict: 'warn', text: 'alice may not in namespace ns: patch installations (reconcile)' },
+      verdict: 'warn',
+      text: 'alice may not in namespace ns: patch installations (reconcile)',
     })
   })
 

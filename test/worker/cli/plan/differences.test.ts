@@ -11,7 +11,8 @@ const showing = {
   secrets: secretTexts([secret], parse),
 }
 const object = (spec: unknown, metadata: object = {}, kind = 'Thing') => ({
-  ...{ kind, spec },
+  kind,
+  spec,
   metadata: { name: 'a', ...metadata },
 })
 

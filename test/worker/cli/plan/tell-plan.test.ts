@@ -6,11 +6,16 @@ import { middle } from '../../../../worker/cli/plan/durations.ts'
 
 const subject = { group: 'example.org', kind: 'Root', uid: 'u', namespace: 'n', name: 'shop' }
 const object = (name: string, spec: object = {}, metadata: object = {}) => ({
-  ...{ kind: 'Item', spec },
+  kind: 'Item',
+  spec,
   metadata: { name, namespace: 'n', ...metadata },
 })
 const item = (name: string, level: number, uninstalls = false) => ({
-  ...{ name: `shop-${name}`, item: name, type: 'mock', level, uninstalls },
+  name: `shop-${name}`,
+  item: name,
+  type: 'mock',
+  level,
+  uninstalls,
 })
 const NOTHING = { applied: [], writes: [], jobs: [], works: [], secrets: [], incidental: [], concealed: {} }
 

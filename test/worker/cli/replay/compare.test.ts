@@ -13,9 +13,7 @@ describe('two builds over one history', () => {
         ran(pass(1, observe(), step('send'), settle('Done'))),
         ran(pass(1, observe(), step('send'), settle('Done'))),
       ),
-    ).toEqual({
-      ...{ workflowId: 'w', verdict: 'same', differences: [] },
-    })
+    ).toEqual({ workflowId: 'w', verdict: 'same', differences: [] })
   })
 
   it('differ in a decision that leads to no other call', () => {
@@ -26,7 +24,11 @@ describe('two builds over one history', () => {
     expect(verdict).toBe('differs')
     expect(differences).toEqual([
       {
-        ...{ pass: 1, kind: 'decision', name: 'send', object: 'Widget default/one', how: 'other' },
+        pass: 1,
+        kind: 'decision',
+        name: 'send',
+        object: 'Widget default/one',
+        how: 'other',
         changes: [{ field: 'said', from: 'done', to: 'stops: waits' }],
       },
       { pass: 1, kind: 'decision', name: 'wait', object: 'Widget default/one', how: 'less', changes: [] },
@@ -37,7 +39,11 @@ describe('two builds over one history', () => {
     const { differences } = compare(ran(pass(1, settle('Done'))), ran(pass(1, settle('Failed'))))
     expect(differences).toEqual([
       {
-        ...{ pass: 1, kind: 'write', name: 'settle', object: 'Widget default/one', how: 'other' },
+        pass: 1,
+        kind: 'write',
+        name: 'settle',
+        object: 'Widget default/one',
+        how: 'other',
         changes: [{ field: 'change.phase', from: 'Done', to: 'Failed' }],
       },
     ])
@@ -91,7 +97,10 @@ describe('two builds over one history', () => {
 
   it('cannot be compared where this build itself comes to something else', () => {
     expect(compare(ran(pass(1), 'another marker'), ran(pass(1)))).toEqual({
-      ...{ workflowId: 'w', verdict: 'unknown', differences: [], error: 'another marker' },
+      workflowId: 'w',
+      verdict: 'unknown',
+      differences: [],
+      error: 'another marker',
     })
   })
 

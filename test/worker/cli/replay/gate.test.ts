@@ -6,7 +6,11 @@ import type { Comparison, Difference } from '../../../../worker/cli/replay/compa
 import { plain } from '../../../../worker/cli/ask/texts.ts'
 
 const SETTLE: Difference = {
-  ...{ pass: 1, kind: 'write', name: 'settle', object: 'Widget default/one', how: 'other' },
+  pass: 1,
+  kind: 'write',
+  name: 'settle',
+  object: 'Widget default/one',
+  how: 'other',
   changes: [{ field: 'children[0].phase', from: 'Done', to: 'Failed' }],
   made: ['patchStatus Widget/default/one'],
 }

@@ -9,12 +9,27 @@ import { seenIn } from '../../../../worker/cli/replay/seen.ts'
 
 const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
 const EVENT = {
-  ...{ seq: 7, at: '2026-01-01T00:00:00.000Z', kind: 'Part', namespace: 'default', name: 'p', resource_version: 12 },
-  ...{ type: 'MODIFIED', writer: null, projection: { status: { phase: 'Ready' } } },
+  seq: 7,
+  at: '2026-01-01T00:00:00.000Z',
+  kind: 'Part',
+  namespace: 'default',
+  name: 'p',
+  resource_version: 12,
+  type: 'MODIFIED',
+  writer: null,
+  projection: { status: { phase: 'Ready' } },
 }
 const WRITE = {
-  ...{ run_id: 'r', pass: 2, step: 'settle', object: 'Widget/default/one', verb: 'patchStatus', field_manager: 'f' },
-  ...{ resource_version: 13, error: null, started_at: '2026-01-01T00:00:00Z', finished_at: '2026-01-01T00:00:00.004Z' },
+  run_id: 'r',
+  pass: 2,
+  step: 'settle',
+  object: 'Widget/default/one',
+  verb: 'patchStatus',
+  field_manager: 'f',
+  resource_version: 13,
+  error: null,
+  started_at: '2026-01-01T00:00:00Z',
+  finished_at: '2026-01-01T00:00:00.004Z',
 }
 
 describe('the passes of a run', () => {
@@ -49,7 +64,11 @@ describe('the passes of a run', () => {
     const [first] = passes
     expect(first?.calls).toEqual([
       {
-        ...{ name: 'observeWidget', summary: 'observe widget', action: undefined, isLocal: true, answer: 'done' },
+        name: 'observeWidget',
+        summary: 'observe widget',
+        action: undefined,
+        isLocal: true,
+        answer: 'done',
         saw: [{ kind: 'Widget', name: 'one', version: '11', phase: 'Wait' }],
       },
       { name: 'longCall', summary: 'longCall', action: 'send', isLocal: false, answer: 'done', saw: [] },

@@ -12,7 +12,10 @@ const at = (kind: string, name: string, owner?: string, metadata: Partial<KubeOb
   kind: kindOf(kind),
   object: {
     metadata: {
-      ...{ name, namespace: 'ns', uid: `${kind}/${name}`, ...metadata },
+      name,
+      namespace: 'ns',
+      uid: `${kind}/${name}`,
+      ...metadata,
       ...(owner !== undefined && { ownerReferences: [ownedBy(owner)] }),
     },
   } satisfies KubeObject,

@@ -15,7 +15,10 @@ const SINCE = '2026-02-03T04:05:06Z'
 type Metadata = Partial<KubeObject['metadata']>
 const object = (name: string, owner: string | undefined, metadata: Metadata = {}, status: object = {}): KubeObject => ({
   metadata: {
-    ...{ name, namespace: 'ns', uid: `uid-${name}`, ...metadata },
+    name,
+    namespace: 'ns',
+    uid: `uid-${name}`,
+    ...metadata,
     ...(owner !== undefined && { ownerReferences: [ownedBy(owner)] }),
   },
   status,
@@ -49,7 +52,10 @@ describe('a reason', () => {
   it('stands beside who asked for what, and when', () => {
     const now = new Date(SINCE)
     expect(JSON.parse(recordText({ who: 'alice', why: 'x "y"' }, 'reconcile', now))).toEqual({
-      ...{ what: 'reconcile', by: 'alice', at: now.toISOString(), why: 'x "y"' },
+      what: 'reconcile',
+      by: 'alice',
+      at: now.toISOString(),
+      why: 'x "y"',
     })
     expect(recordText({ who: 'alice', why: undefined }, 'reconcile', now)).not.toContain('why')
   })

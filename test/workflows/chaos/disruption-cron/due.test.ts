@@ -9,23 +9,26 @@ const at = (time: string) => Date.parse(`2026-01-01T${time}Z`)
 const MINUTE_MS = 60_000
 
 const state = (more: Partial<CronState> = {}): CronState => ({
-  ...{
-    schedule,
-    createdMs: at('00:01:00'),
-    editedMs: undefined,
-    lastMs: undefined,
-    skippedMs: undefined,
-    children: [],
-    nowMs: at('00:16:00'),
-  },
-  ...{ toleranceMs: 5 * MINUTE_MS, isPaused: false, isTargetThere: true },
+  schedule,
+  createdMs: at('00:01:00'),
+  editedMs: undefined,
+  lastMs: undefined,
+  skippedMs: undefined,
+  children: [],
+  nowMs: at('00:16:00'),
+  toleranceMs: 5 * MINUTE_MS,
+  isPaused: false,
+  isTargetThere: true,
   ...more,
 })
 
 describe('a cron', () => {
   it('makes a Disruption when it is time (C1)', () => {
     expect(cronDecision(state())).toEqual({
-      ...{ run: 'now', forMs: at('00:15:00'), lastMs: at('00:15:00'), nextMs: at('00:30:00') },
+      run: 'now',
+      forMs: at('00:15:00'),
+      lastMs: at('00:15:00'),
+      nextMs: at('00:30:00'),
     })
   })
 
@@ -72,7 +75,8 @@ describe('a cron', () => {
     const skippedMs = at('00:15:00')
     expect(cronDecision(state({ skippedMs, nowMs: at('00:29:59') })).run).toBe('not due')
     expect(cronDecision(state({ skippedMs, nowMs: at('00:30:00') }))).toMatchObject({
-      ...{ run: 'now', forMs: at('00:30:00') },
+      run: 'now',
+      forMs: at('00:30:00'),
     })
     expect(cronDecision(state({ skippedMs, lastMs: at('00:30:00'), nowMs: at('00:31:00') })).run).toBe('not due')
   })

@@ -39,21 +39,31 @@ const TOLD = { observedGeneration: 1, observedSchedule: '* * * * *' }
 async function pass({ spec = {}, status = TOLD, metadata, state, settings }: Given = {}) {
   const target = {
     metadata: {
-      ...{ name: 'game', namespace: 'shop', uid: 'uid-game', creationTimestamp: CREATED, finalizers: [FINALIZER] },
+      name: 'game',
+      namespace: 'shop',
+      uid: 'uid-game',
+      creationTimestamp: CREATED,
+      finalizers: [FINALIZER],
       ...metadata,
     },
-    ...{ spec: cronSpec({ schedule: '* * * * *', ...spec }), status },
+    spec: cronSpec({ schedule: '* * * * *', ...spec }),
+    status,
   } as unknown as DisruptionCron
   return await runPass(disruptionCronController, {
-    ...{ target, state: { deployment: SHOP, ...state } },
+    target,
+    state: { deployment: SHOP, ...state },
     ...(settings && { settings: settings as JsonValue }),
   })
 }
 
 const child = (scheduledAt: string | undefined, metadata: object = {}): Child => ({
-  ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+  apiVersion: 'chaos.datadoghq.com/v1beta1',
+  kind: 'Disruption',
   metadata: {
-    ...{ name: 'disruption-cron-game', namespace: 'shop', uid: 'uid-child', resourceVersion: '1' },
+    name: 'disruption-cron-game',
+    namespace: 'shop',
+    uid: 'uid-child',
+    resourceVersion: '1',
     creationTimestamp: '2026-01-02T03:01:01Z',
     ...(scheduledAt !== undefined && { annotations: { [SCHEDULED_AT_ANNOTATION]: `2026-01-02T${scheduledAt}Z` } }),
     ...metadata,
@@ -72,7 +82,8 @@ describe('a pass over a DisruptionCron', () => {
     expect(events).toMatchObject([{ type: 'Normal', reason: 'DisruptionCronCreated', occasion: '1' }])
     expect(status).toEqual({ ...TOLD, nextScheduleTime: '2026-01-02T03:01:00Z' })
     expect(manifestOf(events)).toEqual({
-      ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'DisruptionCron' },
+      apiVersion: 'chaos.datadoghq.com/v1beta1',
+      kind: 'DisruptionCron',
       metadata: { name: 'game', namespace: 'shop', uid: 'uid-game' },
       spec: cronSpec({ schedule: '* * * * *' }),
     })
@@ -85,9 +96,12 @@ describe('a pass over a DisruptionCron', () => {
       {
         verb: 'create',
         object: {
-          ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+          apiVersion: 'chaos.datadoghq.com/v1beta1',
+          kind: 'Disruption',
           metadata: {
-            ...{ name: 'disruption-cron-game', namespace: 'shop', labels: { [DISRUPTION_CRON_NAME_LABEL]: 'game' } },
+            name: 'disruption-cron-game',
+            namespace: 'shop',
+            labels: { [DISRUPTION_CRON_NAME_LABEL]: 'game' },
             annotations: { team: 'a', [SCHEDULED_AT_ANNOTATION]: '2026-01-02T03:01:00Z' },
           },
           spec: { selector: { app: 'shop' }, count: '50%' },
@@ -141,7 +155,8 @@ describe('a pass over a DisruptionCron', () => {
     const { written, status } = await pass({ state: { children: [child('03:01:00')] } })
     expect(written).toEqual([])
     expect(status).toEqual({
-      ...{ lastScheduleTime: '2026-01-02T03:01:00Z', nextScheduleTime: '2026-01-02T03:02:00Z' },
+      lastScheduleTime: '2026-01-02T03:01:00Z',
+      nextScheduleTime: '2026-01-02T03:02:00Z',
       history: [{ name: 'disruption-cron-game', kind: 'Disruption', createdAt: '2026-01-02T03:01:01Z' }],
     })
     const gone = await pass({ status: { ...TOLD, ...status } })
@@ -160,7 +175,9 @@ describe('a pass over a DisruptionCron', () => {
     const resumed = await pass({ status: paused.next.target.status as object })
     expect(resumed.written).toEqual(MAKES)
     expect(resumed.status).toMatchObject({
-      ...{ lastScheduleTime: '2026-01-02T03:10:00Z', nextScheduleTime: '2026-01-02T03:11:00Z', pausedSince: null },
+      lastScheduleTime: '2026-01-02T03:10:00Z',
+      nextScheduleTime: '2026-01-02T03:11:00Z',
+      pausedSince: null,
     })
     const late = await pass({ spec: { delayedStartTolerance: '9s' } })
     expect([late.written, late.outcome.laterMs]).toEqual([[], 40_000])
@@ -214,7 +231,9 @@ describe('a pass over a DisruptionCron', () => {
   it('keeps the last five of its history (C6)', async () => {
     clock('03:01:02')
     const history = [1, 2, 3, 4, 5].map((day) => ({
-      ...{ name: 'disruption-cron-game', kind: 'Disruption', createdAt: `2025-12-0${day}T00:00:00Z` },
+      name: 'disruption-cron-game',
+      kind: 'Disruption',
+      createdAt: `2025-12-0${day}T00:00:00Z`,
     }))
     const { status } = await pass({ status: { ...TOLD, history }, state: { children: [child('03:01:00')] } })
     const days = (status['history'] as unknown as typeof history).map(({ createdAt }) => createdAt.slice(0, 10))
@@ -247,7 +266,8 @@ describe('a pass over a DisruptionCron', () => {
       expect([written, status, outcome.againMs]).toEqual([[], {}, 300_000])
       expect(events).toEqual([
         {
-          ...{ type: 'Warning', reason: 'Disabled' },
+          type: 'Warning',
+          reason: 'Disabled',
           message: 'controller.disruptionCronEnabled is false: no Disruption is made',
         },
       ])

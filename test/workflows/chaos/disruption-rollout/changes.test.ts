@@ -43,7 +43,10 @@ describe('a rollout', () => {
   const nowMs = Date.parse('2026-01-01T01:04:00Z')
   const state = (more: Partial<RolloutState> = {}): RolloutState => ({
     status: { lastContainerChangeTime: LATER },
-    ...{ isTargetThere: true, hasChild: false, nowMs, toleranceMs: 5 * 60_000 },
+    isTargetThere: true,
+    hasChild: false,
+    nowMs,
+    toleranceMs: 5 * 60_000,
     ...more,
   })
 

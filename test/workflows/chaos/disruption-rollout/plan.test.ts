@@ -36,11 +36,13 @@ interface Given {
 
 async function pass({ spec = {}, status = {}, metadata, state, settings, fails }: Given) {
   const target = {
-    metadata: { ...{ name: 'game', namespace: 'shop', uid: 'uid-game', finalizers: [FINALIZER] }, ...metadata },
-    ...{ spec: rolloutSpec(spec), status },
+    metadata: { name: 'game', namespace: 'shop', uid: 'uid-game', finalizers: [FINALIZER], ...metadata },
+    spec: rolloutSpec(spec),
+    status,
   } as unknown as DisruptionRollout
   return await runPass(disruptionRolloutController, {
-    ...{ target, state: state ?? {} },
+    target,
+    state: state ?? {},
     ...(fails && { fails }),
     ...(settings && { settings: settings as JsonValue }),
   })
@@ -49,9 +51,12 @@ async function pass({ spec = {}, status = {}, metadata, state, settings, fails }
 const seen = (container: object = {}, replicas = 1) =>
   rolloutTargetView(
     stored<Deployment>({
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'shop' } },
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'shop' },
       spec: {
-        ...{ replicas, selector: { matchLabels: { app: 'shop' } } },
+        replicas,
+        selector: { matchLabels: { app: 'shop' } },
         template: { spec: { containers: [{ name: 'app', image: 'shop:1', ...container }] } },
       },
     }),
@@ -102,7 +107,8 @@ describe('a pass over a DisruptionRollout', () => {
         verb: 'create',
         object: {
           metadata: {
-            ...{ name: 'disruption-rollout-game', namespace: 'shop' },
+            name: 'disruption-rollout-game',
+            namespace: 'shop',
             annotations: { [SCHEDULED_AT_ANNOTATION]: '2026-01-02T03:10:00Z' },
           },
           spec: { selector: { app: 'shop' } },
@@ -110,7 +116,8 @@ describe('a pass over a DisruptionRollout', () => {
       },
     ])
     expect(changed.status).toMatchObject({
-      ...{ lastContainerChangeTime: '2026-01-02T03:10:00Z', lastScheduleTime: '2026-01-02T03:10:00Z' },
+      lastContainerChangeTime: '2026-01-02T03:10:00Z',
+      lastScheduleTime: '2026-01-02T03:10:00Z',
     })
     clock('03:11:00')
     const gone = await pass({ status: changed.next.target.status, state: { deployment: seen(container) } })
@@ -138,13 +145,15 @@ describe('a pass over a DisruptionRollout', () => {
     const next = await pass({ status: there.next.target.status, state: { deployment: newest } })
     expect(next.written).toEqual(MAKES)
     const late = await pass({
-      ...{ spec: { delayedStartTolerance: '59s' }, status: there.next.target.status },
+      spec: { delayedStartTolerance: '59s' },
+      status: there.next.target.status,
       state: { deployment: newest },
     })
     expect([late.written, late.logged.length]).toEqual([[], 1])
     expect(late.status).toEqual({ lastSkippedTime: '2026-01-02T03:11:00Z' })
     const stillLate = await pass({
-      ...{ spec: { delayedStartTolerance: '59s' }, status: late.next.target.status },
+      spec: { delayedStartTolerance: '59s' },
+      status: late.next.target.status,
       state: { deployment: newest },
     })
     expect([stillLate.written, stillLate.status, stillLate.logged]).toEqual([[], {}, []])
@@ -219,9 +228,13 @@ describe('a pass over a DisruptionRollout that is being deleted', () => {
   it('deletes its Disruption first, and waits until that is gone', async () => {
     const metadata = { deletionTimestamp: '2026-01-02T03:00:00Z' }
     const child: Child = {
-      ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+      apiVersion: 'chaos.datadoghq.com/v1beta1',
+      kind: 'Disruption',
       metadata: {
-        ...{ name: 'disruption-rollout-game', namespace: 'shop', uid: 'uid-child', resourceVersion: '1' },
+        name: 'disruption-rollout-game',
+        namespace: 'shop',
+        uid: 'uid-child',
+        resourceVersion: '1',
         creationTimestamp: '2026-01-02T02:00:00Z',
       },
     }

@@ -67,7 +67,10 @@ describe('a Disruption that is there', () => {
 describe('a count of 100', () => {
   const warned = (count: unknown) => [
     ...(disruptionAdmission.warnings?.({
-      ...{ operation: 'CREATE', object: disruption({ ...DROP, count }), old: undefined, user },
+      operation: 'CREATE',
+      object: disruption({ ...DROP, count }),
+      old: undefined,
+      user,
     }) ?? []),
   ]
 

@@ -35,7 +35,8 @@ describe('a pass over a Disruption that is gone, though it was not undone', () =
           chaosPod('a', { isDeleting: true }),
           chaosPod('b', { isDeleting: true, phase: 'Failed', injector: 'failed' }),
         ],
-        ...{ targetPods: [pod('b')], targetNodes: [node('n1')] },
+        targetPods: [pod('b')],
+        targetNodes: [node('n1')],
       },
     })
     expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
@@ -59,7 +60,9 @@ describe('a pass over a Disruption that is being deleted', () => {
       outcome,
       status: said,
     } = await pass({
-      ...{ metadata: deleted, status, settings: PROMPT },
+      metadata: deleted,
+      status,
+      settings: PROMPT,
       state: { chaosPods: [chaosPod('a', { isReady: true })], targetPods: [pod('a')] },
     })
     expect(written).toEqual(['remove Pod chaos-slow-a'])
@@ -69,7 +72,9 @@ describe('a pass over a Disruption that is being deleted', () => {
 
   it('holds the Disruption while one is left, also one that is not its own', async () => {
     const { ended, outcome } = await pass({
-      ...{ metadata: deleted, status, settings: PROMPT },
+      metadata: deleted,
+      status,
+      settings: PROMPT,
       state: { labelledChaosPods: [chaosPod('b')] },
     })
     expect(ended).toBeUndefined()
@@ -82,10 +87,13 @@ describe('a pass over a Disruption that is being deleted', () => {
       events,
       status: said,
     } = await pass({
-      ...{ metadata: deleted, status, settings: PROMPT },
+      metadata: deleted,
+      status,
+      settings: PROMPT,
       state: {
         chaosPods: [chaosPod('a', { isDeleting: true, phase: 'Failed', injector: 'failed' })],
-        ...{ targetPods: [pod('a')], targetNodes: [node('n1')] },
+        targetPods: [pod('a')],
+        targetNodes: [node('n1')],
       },
     })
     expect(ended).toBeUndefined()
@@ -103,7 +111,9 @@ describe('a pass over a Disruption that is being deleted', () => {
     ['not ready', [node('n1', false)]],
   ])('holds nothing on account of a node that is %s', async (_what, targetNodes) => {
     const { written } = await pass({
-      ...{ metadata: deleted, status, settings: PROMPT },
+      metadata: deleted,
+      status,
+      settings: PROMPT,
       state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes },
     })
     expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
@@ -112,7 +122,9 @@ describe('a pass over a Disruption that is being deleted', () => {
   it('is told as stuck when it takes too long', async () => {
     vi.setSystemTime(at(1 + 15 * 60))
     const { status: said, events } = await pass({
-      ...{ metadata: deleted, status, settings: PROMPT },
+      metadata: deleted,
+      status,
+      settings: PROMPT,
       state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes: [node('n1')] },
     })
     expect(said).toMatchObject({ isStuckOnRemoval: true })

@@ -14,7 +14,11 @@ afterEach(() => {
 
 describe('a pass over a Disruption whose time is over', () => {
   const status = {
-    ...{ specHash: 'x', originalSpec: SPEC, targets: ['a'], runCount: 1, injectionStatus: 'Injected' },
+    specHash: 'x',
+    originalSpec: SPEC,
+    targets: ['a'],
+    runCount: 1,
+    injectionStatus: 'Injected',
     targetInjections: { a: { 'network-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-a' } } },
   }
   const [targetPods, targetNodes] = [[pod('a')], [node('n1')]]

@@ -22,12 +22,18 @@ const injected = (target: string, since?: string) => ({
   },
 })
 const counts = (selected: number, ignored: number, desired: number, done: number) => ({
-  ...{ selectedTargetsCount: selected, ignoredTargetsCount: ignored },
-  ...{ desiredTargetsCount: desired, injectedTargetsCount: done },
+  selectedTargetsCount: selected,
+  ignoredTargetsCount: ignored,
+  desiredTargetsCount: desired,
+  injectedTargetsCount: done,
 })
 /** Two of three that matched. */
 const status = {
-  ...{ specHash: 'x', originalSpec: STATIC, injectionStatus: 'Injected', runCount: 1, targets: ['a', 'b'] },
+  specHash: 'x',
+  originalSpec: STATIC,
+  injectionStatus: 'Injected',
+  runCount: 1,
+  targets: ['a', 'b'],
   ...counts(2, 1, 2, 2),
   targetInjections: { ...injected('a', SINCE), ...injected('b', SINCE) },
 }
@@ -43,7 +49,10 @@ describe('a static target whose chaos pod is taken away', () => {
     const first = await pass({ spec: STATIC, status, state: { ...there, chaosPods } })
     expect(first.written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
     expect(first.next.target.status).toMatchObject({
-      ...{ injectionStatus: 'Injected', targets: ['a', 'b'], ignoredTargets: ['a'], ...counts(1, 2, 1, 1) },
+      injectionStatus: 'Injected',
+      targets: ['a', 'b'],
+      ignoredTargets: ['a'],
+      ...counts(1, 2, 1, 1),
       targetInjections: { a: { [DOES]: { injectionStatus: 'NotInjected', since: SINCE } } },
     })
     const after = { ...there, chaosPods: [chaosPod('b', ready)] }
@@ -82,7 +91,9 @@ describe('a static target whose chaos pod is taken away', () => {
     const all = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', going)] }
     const first = await pass({ spec: STATIC, status, state: all, released: 'gone' })
     expect(first.next.target.status).toMatchObject({
-      ...{ injectionStatus: 'PausedInjected', ignoredTargets: ['a', 'b'], ...counts(0, 3, 0, 0) },
+      injectionStatus: 'PausedInjected',
+      ignoredTargets: ['a', 'b'],
+      ...counts(0, 3, 0, 0),
     })
     const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
     expect([second.written, second.status]).toEqual([[], {}])
@@ -95,7 +106,10 @@ describe('a static target whose chaos pod is taken away', () => {
     const spec = { ...STATIC, count: 1, cpuPressure: {} }
     const cpu = { 'cpu-pressure': { injectionStatus: 'Injected', injectorPodName: 'cpu', since: SINCE } }
     const both = {
-      ...{ ...status, originalSpec: spec, targets: ['a'], ...counts(1, 2, 1, 1) },
+      ...status,
+      originalSpec: spec,
+      targets: ['a'],
+      ...counts(1, 2, 1, 1),
       targetInjections: { a: { ...injected('a', SINCE)['a'], ...cpu } },
     }
     const metadata = { name: 'cpu', namespace: 'chaos-engineering', uid: 'uid-cpu', resourceVersion: '1' }
@@ -114,7 +128,9 @@ describe('nothing is lost', () => {
   it('with dynamic targeting, where another chaos pod is made', async () => {
     const spec = { ...STATIC, staticTargeting: false }
     const { next, written } = await pass({
-      ...{ spec, status: { ...status, originalSpec: spec }, released: 'gone' as const },
+      spec,
+      status: { ...status, originalSpec: spec },
+      released: 'gone' as const,
       state: {
         pods: there.candidatePods,
         targetPods: there.targetPods,
@@ -144,7 +160,11 @@ describe('nothing is lost', () => {
     }
     const does = { 'node-failure': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-n1', since: SINCE } }
     const failed = {
-      ...{ ...status, originalSpec: spec, targets: ['n1'], targetInjections: { n1: does }, ...counts(1, 0, 1, 1) },
+      ...status,
+      originalSpec: spec,
+      targets: ['n1'],
+      targetInjections: { n1: does },
+      ...counts(1, 0, 1, 1),
     }
     const state = { candidateNodes: [node('n1')], targetNodes: [node('n1')] }
     const evicted = { ...state, chaosPods: [chaosPod('n1', { does: 'node-failure', isDeleting: true })] }

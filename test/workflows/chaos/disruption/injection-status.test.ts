@@ -15,7 +15,11 @@ const KINDS = ['network-disruption', 'cpu-pressure']
 type Pod = StatusInput['pods'][number]
 
 const pod = (target: string, does: string, is: Partial<Pod> = {}): Pod => ({
-  ...{ target, does, isReady: false, hasCompleted: false, isDeleting: false },
+  target,
+  does,
+  isReady: false,
+  hasCompleted: false,
+  isDeleting: false,
   ...is,
 })
 const of = (target: string, is: Partial<Pod>) => KINDS.map((kind) => pod(target, kind, is))
@@ -80,7 +84,9 @@ describe('the injection status', () => {
 describe('what is told of each target', () => {
   const NOW = '2026-01-02T03:04:05Z'
   const named = (target: string, does: string, isReady: boolean) => ({
-    ...{ target, does, isReady },
+    target,
+    does,
+    isReady,
     metadata: { name: `chaos-${target}-${does}` },
   })
   type Told = ReturnType<typeof named> & { readonly message?: string; readonly isSimulated?: true }

@@ -20,12 +20,15 @@ const DEADLINE = '--deadline 2026-01-02T03:10:02Z'
 
 function args(kind: InjectorKindName, spec: Partial<DisruptionSpec>, more: object = {}): string {
   return injectorArgs({
-    ...{ kind, spec: { count: 1, ...spec } },
+    kind,
+    spec: { count: 1, ...spec },
     disruption: { name: 'd', namespace: 'ns', uid: 'uid' },
     target: { name: 'p1', node: 'n1', ip: '10.1.2.3' },
     containers: [{ name: 'app', id: 'containerd://abc' }],
-    ...{ times: { createPods: INJECT, inject: INJECT, end: END }, config: DEFAULT_CONFIG.injector },
-    ...{ cloudHosts: [], metricsSink: 'noop' },
+    times: { createPods: INJECT, inject: INJECT, end: END },
+    config: DEFAULT_CONFIG.injector,
+    cloudHosts: [],
+    metricsSink: 'noop',
     ...more,
   }).join(' ')
 }

@@ -86,7 +86,8 @@ describe('what is told of targets', () => {
     const { news, states } = observeTargetStates(all, {}, 'Pod')
     expect(news).toEqual([
       {
-        ...{ type: 'Warning', reason: 'TargetPodContainersInWarningState' },
+        type: 'Warning',
+        reason: 'TargetPodContainersInWarningState',
         message: `7 targets ${[0, 1, 2, 3, 4].map((index) => `web-${index}: container app: Error`).join('; ')}; and 2 more`,
         occasion: all.map(({ version }) => version).join(' '),
       },
@@ -99,12 +100,18 @@ describe('what is told of targets', () => {
     const { onTargets } = observeTargetStates(all, {}, 'Pod')
     expect(onTargets.slice(0, 2)).toEqual([
       {
-        ...{ type: 'Warning', reason: 'TargetPodContainersInWarningState', message: 'container app: Error' },
-        ...{ occasion: all[0]?.version, name: 'web-0' },
+        type: 'Warning',
+        reason: 'TargetPodContainersInWarningState',
+        message: 'container app: Error',
+        occasion: all[0]?.version,
+        name: 'web-0',
       },
       {
-        ...{ type: 'Warning', reason: 'TargetReadinessProbeChangeBeforeDisruption' },
-        ...{ message: 'it runs, and is not ready', occasion: all[0]?.version, name: 'web-0' },
+        type: 'Warning',
+        reason: 'TargetReadinessProbeChangeBeforeDisruption',
+        message: 'it runs, and is not ready',
+        occasion: all[0]?.version,
+        name: 'web-0',
       },
     ])
     expect(onTargets).toHaveLength(100)
@@ -113,7 +120,9 @@ describe('what is told of targets', () => {
 
   it('is nothing of a target that is well, nor is anything kept of it', () => {
     expect(observeTargetStates([seen('a'), seen('b', undefined, { isKnown: false })], {}, 'Node')).toEqual({
-      ...{ states: {}, news: [], onTargets: [] },
+      states: {},
+      news: [],
+      onTargets: [],
     })
   })
 })
@@ -175,10 +184,8 @@ describe('the trouble of a node', () => {
     expect(
       of(well, { type: 'DiskPressure', status: 'True' }, { type: 'NetworkUnavailable', status: 'True' })?.warnings,
     ).toEqual({
-      ...{
-        TargetNodeUnderDiskPressure: 'DiskPressure is True',
-        TargetNodeUnavailableNetwork: 'NetworkUnavailable is True',
-      },
+      TargetNodeUnderDiskPressure: 'DiskPressure is True',
+      TargetNodeUnavailableNetwork: 'NetworkUnavailable is True',
     })
     expect(of({ type: 'Ready', status: 'Unknown' }, { type: 'PIDPressure', status: 'True' })?.warnings).toEqual({
       TargetNodeInWarningState: 'Ready is Unknown, PIDPressure is True',

@@ -23,7 +23,10 @@ describe('the node of the worker', () => {
 
   it('is not disturbed, which the status says', async () => {
     expect(await statusOf({ spec: NODES, state, settings: workerOn(['a']) })).toMatchObject({
-      ...{ targets: ['b', 'c'], sparedNodes: ['a'], desiredTargetsCount: 2, ignoredTargetsCount: 0 },
+      targets: ['b', 'c'],
+      sparedNodes: ['a'],
+      desiredTargetsCount: 2,
+      ignoredTargetsCount: 0,
     })
   })
 
@@ -38,12 +41,16 @@ describe('the node of the worker', () => {
   it('stays spared when a worker elsewhere looks, so that they do not take turns', async () => {
     const first = await pass({ spec: NODES, state, settings: workerOn(['a']) })
     const second = await pass({
-      ...{ spec: NODES, state, settings: workerOn(['b']) },
+      spec: NODES,
+      state,
+      settings: workerOn(['b']),
       status: first.next.target.status as object,
     })
     expect(second.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
     const third = await pass({
-      ...{ spec: NODES, state, settings: workerOn(['a']) },
+      spec: NODES,
+      state,
+      settings: workerOn(['a']),
       status: second.next.target.status as object,
     })
     expect(third.next.target.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
@@ -54,7 +61,8 @@ describe('the node of the worker', () => {
     const spec = { selector: { app: 'web' }, count: '100%', duration: '10m' }
     const settings = workerOn(['a'])
     expect(await statusOf({ spec: { ...spec, nodeFailure: {} }, state: pods, settings })).toMatchObject({
-      ...{ targets: ['web-2'], sparedNodes: ['a'] },
+      targets: ['web-2'],
+      sparedNodes: ['a'],
     })
     const drop = await statusOf({ spec: { ...spec, network: { drop: 30 } }, state: pods, settings })
     expect(drop).toMatchObject({ targets: ['web-1', 'web-2'] })

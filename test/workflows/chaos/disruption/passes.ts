@@ -37,10 +37,15 @@ export async function pass({
 }: Given = {}) {
   const target = {
     metadata: {
-      ...{ name: 'slow', namespace: 'shop', uid: 'uid-slow', creationTimestamp: CREATED, finalizers: [FINALIZER] },
+      name: 'slow',
+      namespace: 'shop',
+      uid: 'uid-slow',
+      creationTimestamp: CREATED,
+      finalizers: [FINALIZER],
       ...metadata,
     },
-    ...{ spec, ...(status && { status }) },
+    spec,
+    ...(status && { status }),
   } as unknown as Disruption
   return await runPass(disruptionController, {
     target,
@@ -53,28 +58,38 @@ export async function pass({
 }
 
 export const pod = (name: string, is: Partial<Target> = {}): Target => ({
-  ...{ apiVersion: 'v1', kind: 'Pod', annotations: {}, isRunning: true, waitsForInit: false, node: 'n1' },
+  apiVersion: 'v1',
+  kind: 'Pod',
+  annotations: {},
+  isRunning: true,
+  waitsForInit: false,
+  node: 'n1',
   metadata: { name, namespace: 'shop', uid: `uid-${name}`, resourceVersion: '1' },
-  ...{ ip: '10.0.0.1', containers: [{ name: 'app', id: 'containerd://1' }] },
+  ip: '10.0.0.1',
+  containers: [{ name: 'app', id: 'containerd://1' }],
   ...is,
 })
 export const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
-  ...{
-    apiVersion: 'v1',
-    kind: 'Pod',
-    target,
-    does: 'network-disruption',
-    disruption: 'slow',
-    disruptionNamespace: 'shop',
-  },
+  apiVersion: 'v1',
+  kind: 'Pod',
+  target,
+  does: 'network-disruption',
+  disruption: 'slow',
+  disruptionNamespace: 'shop',
   metadata: {
     name: `chaos-slow-${target}`,
     namespace: 'chaos-engineering',
     uid: `uid-c-${target}`,
     resourceVersion: '1',
   },
-  ...{ phase: 'Running', isReady: false, isDeleting: false, isHeld: true, reason: '', injector: 'running' as const },
-  ...{ hasCompleted: false, isDisturbing: true },
+  phase: 'Running',
+  isReady: false,
+  isDeleting: false,
+  isHeld: true,
+  reason: '',
+  injector: 'running' as const,
+  hasCompleted: false,
+  isDisturbing: true,
   ...is,
 })
 

@@ -26,7 +26,10 @@ describe('a pass over a new Disruption', () => {
     expect(['web-1', 'web-2']).toContain(target)
     expect(object.metadata.finalizers).toEqual([CHAOS_POD_FINALIZER])
     expect(status).toMatchObject({
-      ...{ injectionStatus: 'NotInjected', runCount: 1, selectedTargetsCount: 1, ignoredTargetsCount: 1 },
+      injectionStatus: 'NotInjected',
+      runCount: 1,
+      selectedTargetsCount: 1,
+      ignoredTargetsCount: 1,
       originalSpec: { ...SPEC, duration: '10m0s' },
       targetInjections: {
         [target!]: { 'network-disruption': { injectionStatus: 'NotInjected', injectorPodName: object.metadata.name } },
@@ -49,7 +52,8 @@ describe('a pass over a new Disruption', () => {
     const { annotations, kept } = await told(SPEC)
     expect(Object.keys(annotations ?? {})).toEqual(['disruption'])
     expect(JSON.parse(annotations?.['disruption'] ?? '')).toEqual({
-      ...{ apiVersion: 'chaos.datadoghq.com/v1beta1', kind: 'Disruption' },
+      apiVersion: 'chaos.datadoghq.com/v1beta1',
+      kind: 'Disruption',
       metadata: { name: 'slow', namespace: 'shop', uid: 'uid-slow' },
       spec: kept,
     })
@@ -107,12 +111,14 @@ describe('a pass over a new Disruption', () => {
     const former = name['web-0']?.['network-disruption']?.injectorPodName ?? ''
     const own = (is: Partial<ChaosPod>) =>
       chaosPod('web-0', {
-        ...{ node: 'n1', isReady: true },
+        node: 'n1',
+        isReady: true,
         ...is,
         metadata: { name: former, namespace: 'chaos-engineering', uid: 'u-1', resourceVersion: '1' },
       })
     const injected = await pass({
-      ...{ spec, state: { ...on('n1'), chaosPods: [own({})] } },
+      spec,
+      state: { ...on('n1'), chaosPods: [own({})] },
       status: first.next.target.status as object,
     })
     expect(injected.status).toMatchObject({ injectionStatus: 'Injected' })
@@ -127,9 +133,12 @@ describe('a pass over a new Disruption', () => {
     // The former one is deleted and ends, badly: nothing of it can be left.
     const going = own({ isDeleting: true, isReady: false, phase: 'Failed', injector: 'failed' })
     const fresh = chaosPod('web-0', {
-      ...{ node: 'n2', isReady: true },
+      node: 'n2',
+      isReady: true,
       metadata: {
-        ...{ namespace: 'chaos-engineering', uid: 'u-2', resourceVersion: '1' },
+        namespace: 'chaos-engineering',
+        uid: 'u-2',
+        resourceVersion: '1',
         name: planned?.injectorPodName ?? '',
       },
     })
@@ -146,7 +155,11 @@ describe('a pass over a new Disruption', () => {
     const targets = [pod('web-0', { node: 'n2' })]
     const replaced = chaosPod('web-0', { node: 'n1', does: 'pod-replacement', isReady: true })
     const status = {
-      ...{ specHash: 'x', originalSpec: spec, targets: ['web-0'], runCount: 1, injectionStatus: 'Injected' },
+      specHash: 'x',
+      originalSpec: spec,
+      targets: ['web-0'],
+      runCount: 1,
+      injectionStatus: 'Injected',
       targetInjections: {
         'web-0': { 'pod-replacement': { injectionStatus: 'Injected', since: '2026-01-02T03:00:01Z' } },
       },
@@ -382,7 +395,10 @@ describe('a chaos pod that is gone since it was let go of in this pass', () => {
     const { written } = await pass({
       released: 'gone',
       status: {
-        ...{ specHash: 'x', targets: ['a'], injectionStatus: 'Injected', runCount: 1 },
+        specHash: 'x',
+        targets: ['a'],
+        injectionStatus: 'Injected',
+        runCount: 1,
         targetInjections: { a: known('2026-01-02T03:00:01Z') },
       },
       state: { pods: [pod('a')], targetPods: [pod('a')], chaosPods: [chaosPod('a', ended)] },

@@ -11,8 +11,15 @@ import {
 } from '../../../../workflows/chaos/disruption/selection.ts'
 
 const target = (name: string, is: Partial<Target> = {}): Target => ({
-  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, uid: `uid-${name}`, resourceVersion: '1' }, annotations: {} },
-  ...{ isRunning: true, waitsForInit: false, node: 'n1', ip: '10.0.0.1', containers: [] },
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, uid: `uid-${name}`, resourceVersion: '1' },
+  annotations: {},
+  isRunning: true,
+  waitsForInit: false,
+  node: 'n1',
+  ip: '10.0.0.1',
+  containers: [],
   ...is,
 })
 const names = (targets: readonly Target[]) => targets.map(({ metadata }) => metadata.name)

@@ -25,7 +25,8 @@ export const TAKEN: readonly object[] = [
   // Forms of intstr.IntOrString and time.ParseDuration, as chaos-controller reads them.
   ...[1, 100, '2', '+2', '02', '100', '05%', '+5%'].map((count) => ({ ...DROP, count })),
   ...['0.5h', '1h30m', '1.5m', '90s', '1000ms', '1s1ms1us1ns', '1µs', '+1m', 1_500_000_000].map((duration) => ({
-    ...{ ...DROP, duration },
+    ...DROP,
+    duration,
   })),
   { ...DROP, level: '', duration: '' },
   { ...DROP, selector: {}, advancedSelector: [{ key: 'example.com/app', operator: 'In', values: ['a', ''] }] },

@@ -18,12 +18,13 @@ afterEach(() => {
 describe('a pass over a Disruption that chaos-controller has begun', () => {
   // As it writes its status today: no list of targets, no spec.
   const status = {
-    ...{ injectionStatus: 'Injected', selectedTargetsCount: 1, desiredTargetsCount: 1, runCount: 1 },
+    injectionStatus: 'Injected',
+    selectedTargetsCount: 1,
+    desiredTargetsCount: 1,
+    runCount: 1,
     targetInjections: {
       'web-1': {
-        'network-disruption': {
-          ...{ injectorPodName: 'chaos-slow-x7k2p', injectionStatus: 'Injected', since: CREATED },
-        },
+        'network-disruption': { injectorPodName: 'chaos-slow-x7k2p', injectionStatus: 'Injected', since: CREATED },
       },
     },
   }
@@ -63,7 +64,8 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
           creationTimestamp: CREATED,
           finalizers: [FINALIZER],
         },
-        ...{ spec: SPEC, status },
+        spec: SPEC,
+        status,
       } as unknown as Disruption,
       state: { ...there, labelledChaosPods: [theirs] },
       fails: { apply: changed },

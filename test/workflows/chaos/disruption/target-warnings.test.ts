@@ -10,7 +10,10 @@ const CREATED = '2026-01-01T10:00:00Z'
 const created = Date.parse(CREATED)
 const when = { now: created + 10 * MINUTE, since: created }
 const warning = (is: Partial<PodWarning> = {}): PodWarning => ({
-  ...{ uid: 'uid-a', about: 'other', reason: 'BackOff', lastMs: when.now },
+  uid: 'uid-a',
+  about: 'other',
+  reason: 'BackOff',
+  lastMs: when.now,
   ...is,
 })
 const event = (fields: object): Event =>

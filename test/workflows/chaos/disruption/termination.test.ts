@@ -10,8 +10,12 @@ import {
 type Ending = Parameters<typeof terminationOf>[0]
 
 const running: Ending = {
-  ...{ phase: 'Running', reason: '', injector: 'running', does: 'network-disruption' },
-  ...{ isDeleting: true, isHeld: true },
+  phase: 'Running',
+  reason: '',
+  injector: 'running',
+  does: 'network-disruption',
+  isDeleting: true,
+  isHeld: true,
 }
 const failed: Ending = { ...running, phase: 'Failed', injector: 'failed' }
 

@@ -22,10 +22,14 @@ describe('the times of a Disruption', () => {
     expect(offset).toEqual({ createPods: at(30), inject: at(40), end: at(100) })
     const late = '2026-01-02T03:01:00Z'
     expect(times({ duration: '1m', triggers: { inject: { notBefore: late } } })).toEqual({
-      ...{ createPods: at(0), inject: at(60), end: at(120) },
+      createPods: at(0),
+      inject: at(60),
+      end: at(120),
     })
     expect(times({ duration: '1m', triggers: { createPods: { notBefore: late } } })).toEqual({
-      ...{ createPods: at(60), inject: at(60), end: at(120) },
+      createPods: at(60),
+      inject: at(60),
+      end: at(120),
     })
     const past = '2020-01-01T00:00:00Z'
     expect(times({ duration: '1m', triggers: { createPods: { notBefore: past } } }).createPods).toBe(at(0))

@@ -16,16 +16,31 @@ export interface AskParts {
 export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskParts = {}): NetworkAsk {
   return {
     spec: {
-      ...{ hosts: [], allowedHosts: [], services: [], methods: [], paths: [] },
-      ...{ drop: 0, duplicate: 0, corrupt: 0, delayMs: 0, delayJitter: 0, bandwidthLimit: 0 },
-      ...{ hostResolveIntervalMs: 60_000, dnsPodResolvConf: '/etc/resolv.conf', dnsNodeResolvConf: '/etc/resolv.conf' },
+      hosts: [],
+      allowedHosts: [],
+      services: [],
+      methods: [],
+      paths: [],
+      drop: 0,
+      duplicate: 0,
+      corrupt: 0,
+      delayMs: 0,
+      delayJitter: 0,
+      bandwidthLimit: 0,
+      hostResolveIntervalMs: 60_000,
+      dnsPodResolvConf: '/etc/resolv.conf',
+      dnsNodeResolvConf: '/etc/resolv.conf',
       ...spec,
     },
     common: {
-      ...{ level, onInit },
+      level,
+      onInit,
       log: {
-        ...{ disruptionName: 'd', disruptionNamespace: 'ns', disruptionUid: 'uid-1' },
-        ...{ targetName: 'p1', targetNodeName: 'n1' },
+        disruptionName: 'd',
+        disruptionNamespace: 'ns',
+        disruptionUid: 'uid-1',
+        targetName: 'p1',
+        targetNodeName: 'n1',
       },
     },
     facts: {
@@ -33,8 +48,12 @@ export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskPa
         { name: 'lo', qlen: 1000 },
         { name: 'eth0', qlen: 1000 },
       ],
-      ...{ gateway: { ip: '10.1.0.1', link: 'eth0' }, nodeIp: '10.0.0.2' },
-      ...{ containers: [{ version: 2, path: 'kubepods/pod1/c1' }], resolved: {}, services: {}, hasFwFilter: true },
+      gateway: { ip: '10.1.0.1', link: 'eth0' },
+      nodeIp: '10.0.0.2',
+      containers: [{ version: 2, path: 'kubepods/pod1/c1' }],
+      resolved: {},
+      services: {},
+      hasFwFilter: true,
       ...facts,
     },
   }
@@ -42,7 +61,13 @@ export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskPa
 
 export function host(given: Partial<HostRule>): HostRule {
   return {
-    ...{ host: '', port: 0, protocol: '', flow: 'egress', connState: '', dnsResolver: 'pod', percentage: 100 },
+    host: '',
+    port: 0,
+    protocol: '',
+    flow: 'egress',
+    connState: '',
+    dnsResolver: 'pod',
+    percentage: 100,
     ...given,
   }
 }

@@ -17,19 +17,37 @@ describe('the command line of an injector', () => {
         network: {
           hosts: [{ host: '10.0.0.0/8', port: 80, protocol: 'tcp', ...rest }],
           allowedHosts: [{ host: 'a.example', port: 0, protocol: '', ...rest }],
-          ...{ services: [], methods: [], paths: [], drop: 30, duplicate: 0, corrupt: 0 },
-          ...{ delayMs: 0, delayJitter: 0, bandwidthLimit: 0, hostResolveIntervalMs: 60_000 },
-          ...{ dnsPodResolvConf: '/etc/resolv.conf', dnsNodeResolvConf: '/mnt/host/etc/resolv.conf' },
+          services: [],
+          methods: [],
+          paths: [],
+          drop: 30,
+          duplicate: 0,
+          corrupt: 0,
+          delayMs: 0,
+          delayJitter: 0,
+          bandwidthLimit: 0,
+          hostResolveIntervalMs: 60_000,
+          dnsPodResolvConf: '/etc/resolv.conf',
+          dnsNodeResolvConf: '/mnt/host/etc/resolv.conf',
         },
       },
       common: {
-        ...{ dryRun: false, metricsSink: 'noop', level: 'pod', onInit: false, pulseInitialDelayMs: 0 },
+        dryRun: false,
+        metricsSink: 'noop',
+        level: 'pod',
+        onInit: false,
+        pulseInitialDelayMs: 0,
         targetContainers: [{ name: 'app', id: 'containerd://abc' }],
-        ...{ targetPodIp: '10.1.2.3', chaosNamespace: 'chaos-engineering' },
-        ...{ notInjectedBefore: '2026-01-31T12:00:00Z', deadline: '2026-01-31T12:15:02Z' },
+        targetPodIp: '10.1.2.3',
+        chaosNamespace: 'chaos-engineering',
+        notInjectedBefore: '2026-01-31T12:00:00Z',
+        deadline: '2026-01-31T12:15:02Z',
         log: {
-          ...{ disruptionName: 'd', disruptionNamespace: 'ns', disruptionUid: 'u' },
-          ...{ targetName: 'p1', targetNodeName: 'n1' },
+          disruptionName: 'd',
+          disruptionNamespace: 'ns',
+          disruptionUid: 'u',
+          targetName: 'p1',
+          targetNodeName: 'n1',
         },
       },
     })
@@ -39,10 +57,7 @@ describe('the command line of an injector', () => {
     const flags = ['--dry-run', '--on-init', '--pulse-active-duration', '1m0s', '--pulse-dormant-duration', '30s']
     expect(readInvocation(['cpu-pressure', ...POD, ...flags, '--pulse-initial-delay=5s'])).toMatchObject({
       spec: { kind: 'cpu-pressure', count: { percent: 100 } },
-      common: {
-        ...{ dryRun: true, onInit: true, pulseInitialDelayMs: 5000 },
-        pulse: { activeMs: 60_000, dormantMs: 30_000 },
-      },
+      common: { dryRun: true, onInit: true, pulseInitialDelayMs: 5000, pulse: { activeMs: 60_000, dormantMs: 30_000 } },
     })
   })
 
@@ -55,7 +70,9 @@ describe('the command line of an injector', () => {
     [
       'svc;other;8080-;0-x-y;1',
       {
-        ...{ name: 'svc', namespace: 'other', percentage: 1 },
+        name: 'svc',
+        namespace: 'other',
+        percentage: 1,
         ports: [
           { port: 8080, name: '' },
           { port: 0, name: 'x-y' },

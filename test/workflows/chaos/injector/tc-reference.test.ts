@@ -121,7 +121,9 @@ describe('the reference backend', () => {
     const { undo } = planned({ spec: { delayMs: 100 } })
     expect(undo.slice(0, 2)).toEqual(
       ['lo', 'eth0'].map((name) => ({
-        ...{ do: 'run', in: 'target', gone: [{ code: 2 }] },
+        do: 'run',
+        in: 'target',
+        gone: [{ code: 2 }],
         argv: ['tc', 'qdisc', 'del', 'dev', name, 'root'],
       })),
     )

@@ -6,18 +6,34 @@ import { decide, type Decision } from '../../../../workflows/chaos/node-agent/de
 const NOW = 100_000
 
 const pod = (more: Partial<ChaosPod> = {}): ChaosPod => ({
-  ...{ phase: 'Pending', deletion: undefined, graceMs: 60_000, activeDeadlineMs: undefined, problem: undefined },
+  phase: 'Pending',
+  deletion: undefined,
+  graceMs: 60_000,
+  activeDeadlineMs: undefined,
+  problem: undefined,
   ...more,
 })
 const running = (more: Partial<Extract<Run, { state: 'running' }>> = {}): Run => ({
-  ...{ state: 'running', acceptedMs: 1000, startedMs: 2000, isReady: false, ending: undefined },
+  state: 'running',
+  acceptedMs: 1000,
+  startedMs: 2000,
+  isReady: false,
+  ending: undefined,
   ...more,
 })
 const ended = (exit: Exit, ending?: Ending): Run => ({
-  ...{ state: 'ended', acceptedMs: 1000, startedMs: 2000, finishedMs: 3000, exit, ending },
+  state: 'ended',
+  acceptedMs: 1000,
+  startedMs: 2000,
+  finishedMs: 3000,
+  exit,
+  ending,
 })
 const ending = (more: Partial<Ending> = {}): Ending => ({
-  ...{ why: 'deleted', sinceMs: NOW - 10_000, graceMs: 60_000, isKilled: false },
+  why: 'deleted',
+  sinceMs: NOW - 10_000,
+  graceMs: 60_000,
+  isKilled: false,
   ...more,
 })
 const exited = (code: number): Exit => ({ how: 'exited', code })
@@ -28,9 +44,7 @@ const live = { phase: 'Running' as const, acceptedMs: 1000, startedMs: 2000, isR
 const over = { acceptedMs: 1000, startedMs: 2000, finishedMs: 3000 }
 const never = { acceptedMs: NOW, startedMs: undefined, finishedMs: NOW }
 const completed = { phase: 'Succeeded' as const, ...over, container: { exitCode: 0, reason: 'Completed' } }
-const failed = (exitCode: number) => ({
-  ...{ phase: 'Failed' as const, ...over, container: { exitCode, reason: 'Error' } },
-})
+const failed = (exitCode: number) => ({ phase: 'Failed' as const, ...over, container: { exitCode, reason: 'Error' } })
 
 type Row = readonly [string, ChaosPod | undefined, Run, Partial<Decision>]
 
@@ -45,7 +59,8 @@ const ROWS: readonly Row[] = [
     absent,
     {
       report: {
-        ...{ phase: 'Failed', ...never },
+        phase: 'Failed',
+        ...never,
         container: { exitCode: 128, reason: 'StartError', message: 'no container' },
       },
     },
@@ -103,7 +118,8 @@ const ROWS: readonly Row[] = [
     {
       report: {
         ...completed,
-        ...{ phase: 'Failed', reason: 'DeadlineExceeded' },
+        phase: 'Failed',
+        reason: 'DeadlineExceeded',
         message: 'Pod was active on the node longer than the specified deadline',
       },
     },
@@ -114,9 +130,11 @@ const ROWS: readonly Row[] = [
     ended({ how: 'lost' }),
     {
       report: {
-        ...{ phase: 'Failed', ...over },
+        phase: 'Failed',
+        ...over,
         container: {
-          ...{ exitCode: 137, reason: 'ContainerStatusUnknown' },
+          exitCode: 137,
+          reason: 'ContainerStatusUnknown',
           message: 'the process of the injector is gone, and nobody saw how it ended',
         },
       },
@@ -128,9 +146,11 @@ const ROWS: readonly Row[] = [
     absent,
     {
       report: {
-        ...{ phase: 'Failed', ...never },
+        phase: 'Failed',
+        ...never,
         container: {
-          ...{ exitCode: 137, reason: 'ContainerStatusUnknown' },
+          exitCode: 137,
+          reason: 'ContainerStatusUnknown',
           message: 'the process of the injector is gone, and nobody saw how it ended',
         },
       },

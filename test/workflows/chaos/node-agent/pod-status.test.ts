@@ -10,7 +10,10 @@ const patch = (current: PodStatus, report: Report) => statusPatch(current, repor
 const runs: Report = { phase: 'Running', acceptedMs: 1, startedMs: 2, isReady: false }
 const ready: Report = { ...runs, isReady: true }
 const done: Report = {
-  ...{ phase: 'Succeeded', acceptedMs: 1, startedMs: 2, finishedMs: 3 },
+  phase: 'Succeeded',
+  acceptedMs: 1,
+  startedMs: 2,
+  finishedMs: 3,
   container: { exitCode: 0, reason: 'Completed' },
 }
 /** What the server has after a merge patch. */
@@ -19,7 +22,10 @@ const merged = (current: PodStatus, report: Report): PodStatus => ({ ...current,
 describe('the status of a chaos pod', () => {
   it('says that it runs, and where', () => {
     expect(patch({ phase: 'Pending' }, runs)).toEqual({
-      ...{ phase: 'Running', hostIP: '10.0.0.1', podIP: '10.0.0.2', startTime: 't1' },
+      phase: 'Running',
+      hostIP: '10.0.0.1',
+      podIP: '10.0.0.2',
+      startTime: 't1',
       conditions: [
         { type: 'Initialized', status: 'True', lastTransitionTime: 't9' },
         { type: 'Ready', status: 'False', reason: 'ContainersNotReady', lastTransitionTime: 't9' },
@@ -27,8 +33,14 @@ describe('the status of a chaos pod', () => {
       ],
       containerStatuses: [
         {
-          ...{ name: 'injector', image: 'injector:1', imageID: '', restartCount: 0, containerID: 'pawl://uid' },
-          ...{ ready: false, started: true, state: { running: { startedAt: 't2' } } },
+          name: 'injector',
+          image: 'injector:1',
+          imageID: '',
+          restartCount: 0,
+          containerID: 'pawl://uid',
+          ready: false,
+          started: true,
+          state: { running: { startedAt: 't2' } },
         },
       ],
     })
@@ -60,7 +72,9 @@ describe('the status of a chaos pod', () => {
     const condition = (report: Report) =>
       merged({ phase: 'Pending' }, report).conditions?.find(({ type }) => type === 'pawl.dev/injector')
     expect(condition({ ...ready, ...said(true, 'simulated: x') })).toMatchObject({
-      ...{ status: 'True', reason: 'Simulated', message: 'simulated: x' },
+      status: 'True',
+      reason: 'Simulated',
+      message: 'simulated: x',
     })
     const failing = { ...runs, ...said(true, 'not injected: y') }
     expect(condition(failing)).toMatchObject({ status: 'False', reason: 'NotInjected', message: 'not injected: y' })
@@ -75,11 +89,20 @@ describe('the status of a chaos pod', () => {
     expect(after).toMatchObject({ phase: 'Succeeded', startTime: 't1' })
     expect(after?.['containerStatuses']).toEqual([
       {
-        ...{ name: 'injector', image: 'injector:1', imageID: '', restartCount: 0, containerID: 'pawl://uid' },
-        ...{ ready: false, started: false },
+        name: 'injector',
+        image: 'injector:1',
+        imageID: '',
+        restartCount: 0,
+        containerID: 'pawl://uid',
+        ready: false,
+        started: false,
         state: {
           terminated: {
-            ...{ exitCode: 0, reason: 'Completed', containerID: 'pawl://uid', startedAt: 't2', finishedAt: 't3' },
+            exitCode: 0,
+            reason: 'Completed',
+            containerID: 'pawl://uid',
+            startedAt: 't2',
+            finishedAt: 't3',
           },
         },
       },

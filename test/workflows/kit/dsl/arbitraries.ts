@@ -150,7 +150,10 @@ const declaration = fc
           fc
             .tuple(fc.oneof(one, many), fc.constantFrom(...aliasNames), goodDoc)
             .map(([{ many: isMany, selectors }, kind, lines]) => ({
-              ...{ doc: lines, name: named(name), kind: named(kind), many: isMany },
+              doc: lines,
+              name: named(name),
+              kind: named(kind),
+              many: isMany,
               selectors: fitting(runsAs, selectors),
             })),
         ),

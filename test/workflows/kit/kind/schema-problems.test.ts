@@ -95,7 +95,10 @@ describe('a kind with limits, defaults and versions', () => {
   it('has them in its schema', () => {
     const [own, beta, alpha] = versionsOf(kind)
     expect(own?.schema.properties?.['spec']?.properties?.['field']).toEqual({
-      ...{ description: 'F.', type: 'number', minimum: 0.5, default: 1 },
+      description: 'F.',
+      type: 'number',
+      minimum: 0.5,
+      default: 1,
       'x-kubernetes-validations': [{ rule: 'self < 9.0', message: 'm' }],
     })
     expect(own).toMatchObject({ version: 'v1', served: true, storage: true })

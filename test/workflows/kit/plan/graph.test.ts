@@ -28,7 +28,8 @@ const graphs: fc.Arbitrary<Node[]> = fc.uniqueArray(
 const stated = (states: readonly NodeState[]): fc.Arbitrary<StatedNode[]> =>
   fc.uniqueArray(
     fc.record({
-      ...{ name: names, state: fc.constantFrom(...states) },
+      name: names,
+      state: fc.constantFrom(...states),
       dependsOn: fc.uniqueArray(fc.oneof(names, fc.constant('unknown'))),
     }),
     { selector: ({ name }) => name },

@@ -17,7 +17,8 @@ describe('annotations of an event', () => {
     const half = 'x'.repeat(MOST_ANNOTATION_BYTES / 2 - 1)
     expect(fittingAnnotations({ a: half, b: half })).toEqual({ a: half, b: half })
     expect(fittingAnnotations({ a: half, b: `${half}x`, c: '' })).toEqual({
-      ...{ a: half, c: '' },
+      a: half,
+      c: '',
       [LEFT_OUT_ANNOTATION]: `b (${MOST_ANNOTATION_BYTES / 2} bytes)`,
     })
   })

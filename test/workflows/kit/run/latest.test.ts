@@ -6,7 +6,10 @@ import { type ClockReading, type Latest, latestOf } from '../../../../workflows/
 
 const HOUR = 3_600_000
 const reading = (set: Partial<ClockReading> = {}): ClockReading => ({
-  ...{ machineMs: 10 * HOUR, journalMs: 10 * HOUR, steadyMs: 1000, steadyOf: 'one' },
+  machineMs: 10 * HOUR,
+  journalMs: 10 * HOUR,
+  steadyMs: 1000,
+  steadyOf: 'one',
   ...set,
 })
 const before: Latest = { atMs: 10 * HOUR, steady: { steadyMs: 1000, steadyOf: 'one' } }

@@ -36,16 +36,16 @@ const owned = (kind = 'Shop', apiVersion = 'example.com/v1') => ({
 })
 const route = (event: Partial<RoutedEvent>, controller: LevelController = shop): Routing => {
   const whole: RoutedEvent = {
-    ...{
-      group: event.kind === 'Shop' ? 'example.com' : '',
-      kind: 'Pod',
-      uid: 'u',
-      namespace: 'ns',
-      name: 'x',
-      resourceVersion: 1,
-      type: 'MODIFIED',
-    },
-    ...{ projection: {}, previous: {}, ...event },
+    group: event.kind === 'Shop' ? 'example.com' : '',
+    kind: 'Pod',
+    uid: 'u',
+    namespace: 'ns',
+    name: 'x',
+    resourceVersion: 1,
+    type: 'MODIFIED',
+    projection: {},
+    previous: {},
+    ...event,
   }
   return levelRoutes(controller).byKind[groupKindText(whole)]?.(whole) ?? { ignored: 'no route' }
 }
@@ -170,8 +170,12 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
   it('are its own and those of its states, each once, known by their content', () => {
     expect(levelKinds(shop)).toEqual([
       {
-        ...{ apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' },
-        ...{ projection: [path('status.phase')], hashed: [[]], traits: { fields: [] } },
+        apiVersion: 'example.com/v1',
+        kind: 'Shop',
+        plural: 'shops',
+        projection: [path('status.phase')],
+        hashed: [[]],
+        traits: { fields: [] },
       },
       { apiVersion: 'v1', kind: 'Pod', plural: 'pods', projection: [], hashed: [[]] },
       { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [[]] },

@@ -12,7 +12,10 @@ describe('the settings of a controller', () => {
     expect(define({ passes: 2, queue: 'slow-ones' }).settings).toEqual({ passes: 2, queue: 'slow-ones' })
     expect(retryLimits(undefined)).toEqual({ firstMs: 5, mostMs: 1_000_000, perSecond: 10, burst: 100 })
     expect(retryLimits({ retries: { firstMs: 200, perSecond: 0.5 } })).toEqual({
-      ...{ firstMs: 200, mostMs: 1_000_000, perSecond: 0.5, burst: 100 },
+      firstMs: 200,
+      mostMs: 1_000_000,
+      perSecond: 0.5,
+      burst: 100,
     })
   })
 

@@ -79,7 +79,11 @@ describe('what hosted children add to a settle', () => {
     const told: unknown[] = []
     const by = { workflowID: 'widget/u/job', runID: 'run', pass: 1, controller: 'part', tree: ['u', 'v', uid] }
     const end: HostedEnd = {
-      ...{ by, subject: { ...root, uid }, isGone: false, change, outcome: done },
+      by,
+      subject: { ...root, uid },
+      isGone: false,
+      change,
+      outcome: done,
       settled: (target) => told.push(target),
     }
     return { end, told }
@@ -121,14 +125,17 @@ function jobPass(target: Partial<TargetView>, draft: Partial<StatusDraft>): JobP
     jobID: 'job',
     by: { workflowID: 'widget/u/job', runID: 'run', pass: 1 },
     act: undefined,
-    ...{
-      tracks: { has: () => false, start: () => undefined, retain: () => undefined },
-      wake: () => undefined,
-      hosted: [],
-    },
+    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    wake: () => undefined,
+    hosted: [],
     state: { target: { ...idleTarget, ...target } },
     draft: {
-      ...{ phase: undefined, observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },
+      phase: undefined,
+      observedGeneration: 1,
+      lastError: undefined,
+      conditions: [],
+      marks: [],
+      fields: {},
       ...draft,
     },
   }

@@ -11,13 +11,15 @@ describe('what a pass says about the status', () => {
     expect(statusNews({ a: '1', b: null }, { a: '1' })).toBeUndefined()
     expect(statusNews({}, undefined)).toBeUndefined()
     expect(statusNews({ a: '2', b: null, c: { d: 1 } }, { a: '1', b: 'x', c: { d: 1 } })).toEqual({
-      ...{ status: { a: '2', b: null }, conditions: [] },
+      status: { a: '2', b: null },
+      conditions: [],
     })
   })
 
   it('has of conditions those that are new or changed: others write theirs', () => {
     expect(statusNews({ conditions: [ready, theirs] }, { conditions: [notReady, theirs] })).toEqual({
-      ...{ status: {}, conditions: [ready] },
+      status: {},
+      conditions: [ready],
     })
     expect(statusNews({ conditions: [ready] }, { conditions: [theirs, ready] })).toBeUndefined()
     expect(statusNews({ conditions: null }, { conditions: [ready] })?.status).toEqual({ conditions: null })
@@ -31,7 +33,8 @@ describe('what a pass says about the status', () => {
   it('takes out a condition of which it says that it goes, once, and no other', () => {
     const gone = { type: 'Theirs', status: null }
     expect(statusNews({ conditions: [ready, gone] }, { conditions: [theirs, ready] })).toEqual({
-      ...{ status: {}, conditions: [gone] },
+      status: {},
+      conditions: [gone],
     })
     expect(withNews({ conditions: [theirs, ready] }, { status: {}, conditions: [gone] })).toEqual({
       conditions: [ready],
@@ -44,7 +47,9 @@ describe('what a pass says about the status', () => {
   it('is the status afterwards', () => {
     const news = { status: { a: '2', b: null }, conditions: [ready] }
     expect(withNews({ a: '1', b: 'x', c: 'y', conditions: [theirs, notReady] }, news)).toEqual({
-      ...{ a: '2', c: 'y', conditions: [theirs, ready] },
+      a: '2',
+      c: 'y',
+      conditions: [theirs, ready],
     })
     expect(withNews(undefined, { status: {}, conditions: [ready] })).toEqual({ conditions: [ready] })
   })

@@ -19,7 +19,12 @@ const kept = (labels: Labels | undefined, fields: readonly string[] = []) =>
 const event = (type: RoutedEvent['type'], now: object, previous?: object) =>
   traitsIn({ type, projection: { ...now }, previous: previous && { ...previous } })
 const selection = (labelSelector: string, fromFields: Labels = {}): Selection => ({
-  ...{ namespace: 'ns', name: undefined, labelSelector, fieldSelector: '', controller: undefined, fromFields },
+  namespace: 'ns',
+  name: undefined,
+  labelSelector,
+  fieldSelector: '',
+  controller: undefined,
+  fromFields,
 })
 
 describe('what an object is selected by', () => {

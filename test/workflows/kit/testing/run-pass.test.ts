@@ -62,7 +62,9 @@ const shop = (plan = sequential(applyMap, count)) =>
       own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true },
       all: { kind: 'v1/ConfigMap', many: true, labels: { shop: '${target.metadata.name}' } },
     },
-    ...{ plan, finalizer: FINALIZER, onDelete: removeMap },
+    plan,
+    finalizer: FINALIZER,
+    onDelete: removeMap,
   })
 const red = { spec: { color: 'red' } }
 const mapOf = (color: string, metadata: Partial<ObjectMeta> = {}) =>
@@ -73,7 +75,11 @@ describe('a pass in a test', () => {
   it('tells what was written, the status, and what the next pass finds', async () => {
     const course = await runPass(shop(), { target: red })
     expect(course).toMatchObject({
-      ...{ outcome: done, ended: 'Converged', written: ['apply ConfigMap one'], events: [], finalizer: 'put on' },
+      outcome: done,
+      ended: 'Converged',
+      written: ['apply ConfigMap one'],
+      events: [],
+      finalizer: 'put on',
       status: { color: 'red', maps: 1 },
       next: { target: { metadata: { finalizers: [FINALIZER] }, status: { color: 'red' } } },
     })
@@ -95,7 +101,9 @@ describe('a pass in a test', () => {
   it('makes the faults that a test wants, for all calls or for some', async () => {
     const every = await runPass(shop(), { target: red, fails: { apply: forbidden } })
     expect(every).toMatchObject({
-      ...{ outcome: { faults: [forbidden] }, ended: undefined, writes: [] },
+      outcome: { faults: [forbidden] },
+      ended: undefined,
+      writes: [],
       events: [{ type: 'Warning', reason: 'Forbidden', message: 'no' }],
     })
     const other = { apply: ({ kind }: { kind: string }) => (kind === 'Secret' ? forbidden : undefined) }

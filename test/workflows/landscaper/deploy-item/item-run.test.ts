@@ -116,7 +116,9 @@ describe('what an item says of its job', () => {
   it('has the error of its end, with the reason', () => {
     const failed = { ...itemView('a'), phase: 'Failed', error: 'no target', reason: 'NoTargetFound' }
     expect(shownItem(itemState(failed))).toEqual({
-      ...{ jobID: JOB, jobIDFinished: 'job-1', phase: 'Failed' },
+      jobID: JOB,
+      jobIDFinished: 'job-1',
+      phase: 'Failed',
       lastError: { reason: 'NoTargetFound', message: 'no target' },
     })
     expect(shownItem(itemState(itemView('a')))?.lastError).toBeUndefined()
@@ -164,6 +166,13 @@ async function run(item: DeployItemView, { isGone = false } = {}) {
 }
 
 const TARGET: TargetView = {
-  ...{ version: '9', generation: 1, deleting: false, finalizers: [], phase: undefined, jobID: JOB },
-  ...{ jobIDFinished: 'job-1', observedGeneration: 0, lastError: undefined },
+  version: '9',
+  generation: 1,
+  deleting: false,
+  finalizers: [],
+  phase: undefined,
+  jobID: JOB,
+  jobIDFinished: 'job-1',
+  observedGeneration: 0,
+  lastError: undefined,
 }

@@ -28,8 +28,10 @@ function slowed({ act }: ExecutionPass): ExecutionPass['act'] {
   const { triggerDeployItems, deleteDeployItems, releaseDeployItems, endUnclaimedItems, interruptExecution } = act
   return {
     ...act,
-    ...{ triggerDeployItems: some(triggerDeployItems), deleteDeployItems: some(deleteDeployItems) },
-    ...{ releaseDeployItems: some(releaseDeployItems), endUnclaimedItems: some(endUnclaimedItems) },
+    triggerDeployItems: some(triggerDeployItems),
+    deleteDeployItems: some(deleteDeployItems),
+    releaseDeployItems: some(releaseDeployItems),
+    endUnclaimedItems: some(endUnclaimedItems),
     async interruptExecution({ request, ...input }) {
       const left = input.items.slice(AT_ONCE).map(({ name }) => name)
       const result = await interruptExecution({ ...input, items: input.items.slice(0, AT_ONCE), request })

@@ -48,8 +48,12 @@ describe('the items of an execution that goes forward', () => {
         isIdle,
       ),
     ).toEqual({
-      ...{ succeeded: [objects[0]], failed: ['b', 'missing'], running: [objects[2]], ready: [objects[3]] },
-      ...{ blocked: [{ name: 'e', type: THEIRS, dependsOn: ['c'] }], orphans: [] },
+      succeeded: [objects[0]],
+      failed: ['b', 'missing'],
+      running: [objects[2]],
+      ready: [objects[3]],
+      blocked: [{ name: 'e', type: THEIRS, dependsOn: ['c'] }],
+      orphans: [],
     })
   })
 

@@ -21,19 +21,31 @@ export const THEIRS = 'example.com/theirs'
 const BEFORE = 'job-1'
 
 const base = (item: string, dependsOn: readonly string[] = []): DeployItemView => ({
-  ...{ uid: `uid-${item}`, version: '1', name: `exec-${item}`, item, type: THEIRS, dependsOn, deleting: false },
-  ...{ finalizers: [FINALIZER], phase: 'Succeeded', jobID: BEFORE, jobIDFinished: BEFORE, exportRef: undefined },
+  uid: `uid-${item}`,
+  version: '1',
+  name: `exec-${item}`,
+  item,
+  type: THEIRS,
+  dependsOn,
+  deleting: false,
+  finalizers: [FINALIZER],
+  phase: 'Succeeded',
+  jobID: BEFORE,
+  jobIDFinished: BEFORE,
+  exportRef: undefined,
   uninstalls: false,
 })
 
 export const pending = (item: string, dependsOn?: readonly string[]): DeployItemView => base(item, dependsOn)
 export const running = (item: string, dependsOn?: readonly string[]): DeployItemView => ({
   ...base(item, dependsOn),
-  ...{ jobID: JOB, phase: 'Progressing' },
+  jobID: JOB,
+  phase: 'Progressing',
 })
 export const succeeded = (item: string, dependsOn?: readonly string[]): DeployItemView => ({
   ...base(item, dependsOn),
-  ...{ jobID: JOB, jobIDFinished: JOB },
+  jobID: JOB,
+  jobIDFinished: JOB,
 })
 export const failed = (item: string, dependsOn?: readonly string[]): DeployItemView => ({
   ...succeeded(item, dependsOn),
@@ -48,10 +60,22 @@ export const slow = (item: DeployItemView): DeployItemView => ({ ...item, type: 
 export const busy = (item: DeployItemView): DeployItemView => ({ ...item, jobID: 'other' })
 
 const TARGET: ExecutionView = {
-  ...{ version: '10', generation: 1, deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB },
-  ...{ jobIDFinished: BEFORE, observedGeneration: 1, lastError: undefined },
-  ...{ items: [], problem: undefined, withoutUninstall: false, interruptRequested: false },
-  ...{ hasParent: true, isUnbegun: false, hasExports: false },
+  version: '10',
+  generation: 1,
+  deleting: false,
+  finalizers: [FINALIZER],
+  phase: 'Progressing',
+  jobID: JOB,
+  jobIDFinished: BEFORE,
+  observedGeneration: 1,
+  lastError: undefined,
+  items: [],
+  problem: undefined,
+  withoutUninstall: false,
+  interruptRequested: false,
+  hasParent: true,
+  isUnbegun: false,
+  hasExports: false,
 }
 
 export interface Called {
@@ -87,16 +111,14 @@ export function executionPass(
   { target = {}, act = {}, serves, begins = () => undefined }: Given = {},
 ): { readonly pass: ExecutionPass; readonly called: Called; readonly tracks: HeldTracks<ExecutionState> } {
   const called: Called = {
-    ...{
-      triggered: [],
-      deployed: [],
-      sent: [],
-      deleted: [],
-      released: [],
-      interrupted: [],
-      unclaimed: [],
-      skipped: [],
-    },
+    triggered: [],
+    deployed: [],
+    sent: [],
+    deleted: [],
+    released: [],
+    interrupted: [],
+    unclaimed: [],
+    skipped: [],
     forgotten: 0,
   }
   const tracks = new HeldTracks<ExecutionState>()
@@ -108,7 +130,9 @@ export function executionPass(
     act: { ...activities(() => pass.state, called, begins), ...act },
     state: { target: { ...TARGET, items, ...target }, deployItems },
     draft: { phase: 'Progressing', observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },
-    ...{ tracks, wake: () => undefined, hosted: [] },
+    tracks,
+    wake: () => undefined,
+    hosted: [],
   }
   return { pass, called, tracks }
 }
@@ -118,11 +142,16 @@ const SUCCEEDED = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
 /** As end-items.ts leaves an item. */
 const ended = (item: DeployItemView): DeployItemView => ({
   ...item,
-  ...{ jobID: JOB, jobIDFinished: JOB, phase: item.deleting ? 'DeleteFailed' : 'Failed', pickupMs: undefined },
+  jobID: JOB,
+  jobIDFinished: JOB,
+  phase: item.deleting ? 'DeleteFailed' : 'Failed',
+  pickupMs: undefined,
 })
 
 export const wrote = (items: readonly DeployItemView[], gone: readonly string[] = []): BatchResult => ({
-  ...{ items, gone, failures: [] },
+  items,
+  gone,
+  failures: [],
 })
 
 function activities(

@@ -40,11 +40,16 @@ function deletion(
       .map((item) => ({ ...item, finalizers: others }))
     const unknown = done.filter((one) => ![...of(there), ...of(removed)].includes(one))
     const failures = unknown.map(({ name }) => ({
-      ...{ object: name, code: 'ClusterUnknown', message: 'no answer', retryable: true },
+      object: name,
+      code: 'ClusterUnknown',
+      message: 'no answer',
+      retryable: true,
     }))
     return Promise.resolve({
-      ...{ ...wrote(held, others.length > 0 ? [] : released), failures },
-      ...{ there: of(there).map(({ name }) => name), left: given.slice(atOnce).map(({ name }) => name) },
+      ...wrote(held, others.length > 0 ? [] : released),
+      failures,
+      there: of(there).map(({ name }) => name),
+      left: given.slice(atOnce).map(({ name }) => name),
     })
   }
   const built = executionPass(items, { act: { releaseItemsOfRemovedClusters } })

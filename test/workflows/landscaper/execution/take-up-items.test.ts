@@ -135,7 +135,8 @@ describe('a failure that may pass', () => {
   const act = {
     deployMockItems: ({ items }: Pick<AnswerInput, 'items'>) =>
       Promise.resolve({
-        ...{ gone: [], failures: items.some(({ item }) => item === 'a') ? [FAILURE] : [] },
+        gone: [],
+        failures: items.some(({ item }) => item === 'a') ? [FAILURE] : [],
         items: items.filter(({ item }) => item !== 'a').map(({ item }) => served(succeeded(item))),
       }),
   }

@@ -28,7 +28,9 @@ function wanted(automaticReconcile: object, { spec, status, metadata }: Given = 
 
 const failed = (automaticReconcileStatus?: object) => ({ status: { phase: 'Failed', automaticReconcileStatus } })
 const counted = (numberOfReconciles: number, onFailed: boolean, generation = 3) => ({
-  ...{ generation, onFailed, numberOfReconciles },
+  generation,
+  onFailed,
+  numberOfReconciles,
   lastReconcileTime: BEGAN,
 })
 const AT_ONCE = '1970-01-01T00:00:00.000Z'
@@ -55,7 +57,8 @@ describe('after a success', () => {
     ['no sooner than a second after', { interval: '0s' }, undefined, '2026-03-01T10:00:01.000Z'],
   ])('a job comes %s', (_, succeededReconcile, automaticReconcileStatus, at) => {
     expect(wanted({ succeededReconcile }, { status: { automaticReconcileStatus } })).toEqual({
-      ...{ cause: 'automatic reconcile', at },
+      cause: 'automatic reconcile',
+      at,
       automaticReconcileStatus: { generation: 3, numberOfReconciles: 0, onFailed: false, lastReconcileTime: NOW },
     })
   })
@@ -76,7 +79,8 @@ describe('after a failure', () => {
     ['at the next time of the crontab', { cronSpec: '@hourly' }, counted(1, true), '2026-03-01T10:00:00.000Z', 2],
   ])('a job comes %s', (...[, failedReconcile, status, at, numberOfReconciles]) => {
     expect(wanted({ failedReconcile }, failed(status))).toEqual({
-      ...{ cause: 'automatic reconcile after a failure', at },
+      cause: 'automatic reconcile after a failure',
+      at,
       automaticReconcileStatus: { generation: 3, numberOfReconciles, onFailed: true, lastReconcileTime: NOW },
     })
   })

@@ -18,30 +18,49 @@ import { HeldTracks } from '../held-tracks.ts'
 export const JOB = 'job-2'
 
 const TARGET: InstallationView = {
-  ...{ version: '10', generation: 2, deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB },
-  ...{
-    jobIDFinished: 'job-1',
-    observedGeneration: 2,
-    lastError: undefined,
-    trigger: undefined,
-    reconcileRequested: false,
-    interruptRequested: false,
-  },
-  ...{
-    hasContext: true,
-    hasExecution: true,
-    exports: false,
-    withoutUninstall: false,
-    importsHash: undefined,
-  },
-  ...{ uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
+  version: '10',
+  generation: 2,
+  deleting: false,
+  finalizers: [FINALIZER],
+  phase: 'Progressing',
+  jobID: JOB,
+  jobIDFinished: 'job-1',
+  observedGeneration: 2,
+  lastError: undefined,
+  trigger: undefined,
+  reconcileRequested: false,
+  interruptRequested: false,
+  hasContext: true,
+  hasExecution: true,
+  exports: false,
+  withoutUninstall: false,
+  importsHash: undefined,
+  uid: 'u',
+  name: 'root',
+  hasParent: false,
+  awaitsSuccessors: false,
+  activeSubs: [],
 }
 
 /** The execution while it runs the job. */
 export const EXECUTION: ChildExecution = {
-  ...{ uid: 'e', version: '5', generation: 1, deleting: false, finalizers: [FINALIZER], phase: 'Progressing' },
-  ...{ jobID: JOB, jobIDFinished: 'job-1', observedGeneration: 1, lastError: undefined, withoutUninstall: false },
-  ...{ items: [], problem: undefined, interruptRequested: false, hasParent: true, isUnbegun: false, hasExports: false },
+  uid: 'e',
+  version: '5',
+  generation: 1,
+  deleting: false,
+  finalizers: [FINALIZER],
+  phase: 'Progressing',
+  jobID: JOB,
+  jobIDFinished: 'job-1',
+  observedGeneration: 1,
+  lastError: undefined,
+  withoutUninstall: false,
+  items: [],
+  problem: undefined,
+  interruptRequested: false,
+  hasParent: true,
+  isUnbegun: false,
+  hasExports: false,
   renderedFrom: { generation: 2, importsHash: undefined },
 }
 
@@ -51,14 +70,28 @@ export const IDLE: ChildExecution = { ...EXECUTION, jobID: 'job-1', phase: 'Succ
 /** A sub-installation that runs the job. */
 export const SUB: InstallationView = {
   ...TARGET,
-  ...{ uid: 'uid-sub', name: 'sub-1', version: '8', hasParent: true, template: 'sub' },
+  uid: 'uid-sub',
+  name: 'sub-1',
+  version: '8',
+  hasParent: true,
+  template: 'sub',
 }
 
 /** An item of it that runs the job. */
 export const ITEM: DeployItemView = {
-  ...{ uid: 'uid-a', version: '7', name: 'root-a', item: 'a', type: 'example.com/theirs', dependsOn: [] },
-  ...{ deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB, jobIDFinished: undefined },
-  ...{ exportRef: undefined, uninstalls: false },
+  uid: 'uid-a',
+  version: '7',
+  name: 'root-a',
+  item: 'a',
+  type: 'example.com/theirs',
+  dependsOn: [],
+  deleting: false,
+  finalizers: [FINALIZER],
+  phase: 'Progressing',
+  jobID: JOB,
+  jobIDFinished: undefined,
+  exportRef: undefined,
+  uninstalls: false,
 }
 
 /** What a pass over the execution comes to that waits. */
@@ -98,14 +131,12 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     startInstallation: () => Promise.reject(new Error('was not expected')),
     adoptInstallation: ({ target: begun }) =>
       called(`adoptInstallation ${begun.version}`, {
-        ...{
-          ...begun,
-          version: '12',
-          generation: 3,
-          finalizers: [FINALIZER],
-          hasContext: true,
-          reconcileRequested: false,
-        },
+        ...begun,
+        version: '12',
+        generation: 3,
+        finalizers: [FINALIZER],
+        hasContext: true,
+        reconcileRequested: false,
       }),
     guardSubject: () => called('guardSubject', observed),
     applyChildren: () =>
@@ -155,14 +186,17 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     jobID: JOB,
     by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
-    state: {
-      ...{ target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false },
-      ...state,
-    },
-    ...{ tracks: new HeldTracks<InstallationState>(), wake: () => undefined, hosted: [] },
+    state: { target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false, ...state },
+    tracks: new HeldTracks<InstallationState>(),
+    wake: () => undefined,
+    hosted: [],
     draft: {
-      ...{ phase: observed.phase, observedGeneration: observed.observedGeneration, lastError: undefined },
-      ...{ conditions: [], marks: [], fields: {} },
+      phase: observed.phase,
+      observedGeneration: observed.observedGeneration,
+      lastError: undefined,
+      conditions: [],
+      marks: [],
+      fields: {},
     },
   }
   return { pass, calls }

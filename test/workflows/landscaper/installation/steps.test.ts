@@ -258,7 +258,8 @@ describe('an interrupted installation', () => {
   it('is interrupted by its deletion while no sub-installation has begun to deploy', async () => {
     const deleted = (phase: string, jobIDFinished = 'job-1') =>
       installationPass({
-        ...{ target: { deleting: true }, execution: undefined },
+        target: { deleting: true },
+        execution: undefined,
         state: { subInstallations: [{ ...SUB, jobID: JOB, jobIDFinished, phase }] },
       })
     const waiting = deleted('Init')

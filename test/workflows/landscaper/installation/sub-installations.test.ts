@@ -83,8 +83,11 @@ describe('the sub-installations that a job has', () => {
 
   it('are told of in few words, however many have failed', () => {
     const many = Array.from({ length: 200 }, (_, index) => ({
-      ...{ ...FINISHED, phase: 'Failed', error: 'x'.repeat(1000) },
-      ...{ uid: `uid-${index}`, name: `sub-${index}` },
+      ...FINISHED,
+      phase: 'Failed',
+      error: 'x'.repeat(1000),
+      uid: `uid-${index}`,
+      name: `sub-${index}`,
     }))
     const { pass } = installationPass({ execution: SUCCEEDED, state: { subInstallations: many, wantedSubs: [] } })
     const [fault] = awaitChildren(pass).faults
@@ -172,7 +175,8 @@ describe('an interrupt', () => {
   it('reaches those that are uninstalled before anything is made', async () => {
     const leaving = { ...SUB, deleting: true, phase: 'Deleting' }
     const { pass, calls } = installationPass({
-      ...{ target: { interruptRequested: true, phase: 'Init' }, execution: undefined },
+      target: { interruptRequested: true, phase: 'Init' },
+      execution: undefined,
       state: { subInstallations: [leaving] },
     })
     expect(await interruptInstallation(pass)).toEqual(stop('interrupted: waiting for sub-installations sub-1 to end'))
@@ -203,7 +207,9 @@ describe('the deletion of an installation with sub-installations', () => {
 
   it('deletes them, hands them its job and waits until they are gone', async () => {
     const { pass, calls } = installationPass({
-      ...{ execution: undefined, target: deleting, state: { subInstallations: [IDLE_SUB] } },
+      execution: undefined,
+      target: deleting,
+      state: { subInstallations: [IDLE_SUB] },
     })
     expect(await deleteChildren(pass)).toEqual(done)
     expect(await triggerSubInstallations(pass)).toEqual(done)
@@ -213,9 +219,7 @@ describe('the deletion of an installation with sub-installations', () => {
 
   it('fails with those that could not go, once all have tried', async () => {
     const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
-    const { pass } = installationPass({
-      ...{ execution: undefined, target: deleting, state: { subInstallations: [stuck] } },
-    })
+    const { pass } = installationPass({ execution: undefined, target: deleting, state: { subInstallations: [stuck] } })
     expect((await awaitDeletion(pass)).faults).toMatchObject([
       { code: 'UndeletedSubobjects', message: 'installation sub-1 is DeleteFailed: no' },
     ])

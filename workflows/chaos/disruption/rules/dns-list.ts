@@ -7,7 +7,9 @@ import { fieldsOf } from '../../json-fields.ts'
 /** @param template where the spec of a Disruption stands, such as `['spec']`. */
 export function dnsListMutation(template: readonly string[]): Mutation {
   return {
-    ...{ name: 'dns-list', asked: { spec: true }, whenAway: 'pass' },
+    name: 'dns-list',
+    asked: { spec: true },
+    whenAway: 'pass',
     mutate: ({ object }) => dnsListChange(object, template),
   }
 }

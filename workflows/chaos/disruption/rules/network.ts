@@ -22,7 +22,7 @@ export function networkProblems(network: JsonFields, at: string): readonly Probl
   const isIdle = EFFECTS.every((name) => !has(network, name) || network[name] === 0)
   return [
     ...(isIdle ? [{ field: at, found: 'no effect', expected: `at least one of ${EFFECTS.join(', ')}` }] : []),
-    ...rangeProblems(network, at, { ...{ drop: SHARE, duplicate: SHARE, corrupt: SHARE }, delay: [0, 60_000] }),
+    ...rangeProblems(network, at, { drop: SHARE, duplicate: SHARE, corrupt: SHARE, delay: [0, 60_000] }),
     ...rangeProblems(network, at, { delayJitter: SHARE, bandwidthLimit: [0, Infinity] }),
     ...bandwidthProblems(network['bandwidthLimit'], `${at}.bandwidthLimit`),
     ...['hosts', 'allowedHosts'].flatMap((list) =>

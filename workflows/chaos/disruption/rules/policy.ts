@@ -91,8 +91,6 @@ function longestProblems(
 
 function disabledProblems(spec: JsonFields, disabled: readonly string[]): readonly Problem[] {
   return INJECTOR_KINDS.filter(({ field, name }) => has(spec, field) && disabled.includes(name)).map(
-    ({ field, name }) => ({
-      ...{ field: `spec.${field}`, found: name, expected: 'a kind that is not disabled' },
-    }),
+    ({ field, name }) => ({ field: `spec.${field}`, found: name, expected: 'a kind that is not disabled' }),
   )
 }

@@ -14,7 +14,9 @@ export const cpuPressureField = record('Keeps CPUs busy.', {
 export const memoryPressureField = record('Fills the memory.', {
   targetPercent: required(
     intOrString('How full the memory shall be, in percent of its limit, such as 76 or 76%.', {
-      ...{ minimum: 1, maximum: 100, maxLength: 16 },
+      minimum: 1,
+      maximum: 100,
+      maxLength: 16,
       pattern: '^\\s*[+]?0*(100|[1-9][0-9]?)%?\\s*$',
     }),
   ),

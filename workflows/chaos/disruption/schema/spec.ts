@@ -43,7 +43,8 @@ const requirement = record(
 const targeting = {
   count: required(
     intOrString('How many targets: a number, or a share of those that match, rounded up, such as 30%.', {
-      ...{ minimum: 1, maxLength: 16 },
+      minimum: 1,
+      maxLength: 16,
       pattern: '^[+]?0*([1-9][0-9]*|(100|[1-9][0-9]?)%)$',
     }),
   ),

@@ -43,16 +43,19 @@ export function filterGroups(ask: NetworkAsk): readonly FilterGroup[] {
   return [
     ...safeguards(ask, all),
     ...spec.allowedHosts.map((rule) => ({
-      ...{ of: `allowed host ${rule.host}`, passes: true },
+      of: `allowed host ${rule.host}`,
+      passes: true,
       filters: onAll(hostMatches(rule, facts, uid)),
     })),
     ...(named ? [] : [{ of: 'everything', passes: false, filters: onAll(disruptedMatches(spec, facts, uid)) }]),
     ...spec.hosts.map((rule) => ({
-      ...{ of: `host ${rule.host}`, passes: false },
+      of: `host ${rule.host}`,
+      passes: false,
       filters: onAll(hostMatches(rule, facts, uid)),
     })),
     ...spec.services.map((rule) => ({
-      ...{ of: `service ${rule.namespace}/${rule.name}`, passes: false },
+      of: `service ${rule.namespace}/${rule.name}`,
+      passes: false,
       filters: onAll(serviceMatches(rule, facts, uid)),
     })),
   ]
@@ -60,7 +63,8 @@ export function filterGroups(ask: NetworkAsk): readonly FilterGroup[] {
 
 function safeguards({ common, facts }: NetworkAsk, all: readonly string[]): readonly FilterGroup[] {
   const group = (of: string, match: PacketMatch | 'arp', interfaces = all): FilterGroup => ({
-    ...{ of: `safeguard: ${of}`, passes: true },
+    of: `safeguard: ${of}`,
+    passes: true,
     filters: [{ match, interfaces }],
   })
   if (common.level === 'node')

@@ -115,7 +115,9 @@ function limitBandwidth({ spec }: NetworkAsk, interfaces: readonly { name: strin
   const limit = `${spec.bandwidthLimit}bps`
   const short = interfaces.filter(({ qlen }) => qlen === 0).map(({ name }) => name)
   const qlen = (name: string, length: number): RunCommand => ({
-    ...{ do: 'run', in: 'target', argv: ['ip', 'link', 'set', 'dev', name, 'txqueuelen', String(length)] },
+    do: 'run',
+    in: 'target',
+    argv: ['ip', 'link', 'set', 'dev', name, 'txqueuelen', String(length)],
     gone: [{ code: 1, says: 'Cannot find device' }],
   })
   const tc = (line: string): RunCommand => ({ do: 'run', in: 'target', argv: ['tc', ...line.split(' ')] })

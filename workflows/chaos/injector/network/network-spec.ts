@@ -82,7 +82,8 @@ export function hostMatches(rule: HostRule, { resolved }: NetworkFacts, uid: str
   const protocols = protocol === '' ? (['tcp', 'udp'] as const) : [protocol]
   return ips.flatMap((ip) =>
     protocols.map((one) => ({
-      ...{ protocol: one, flow },
+      protocol: one,
+      flow,
       ...(ip === undefined ? {} : { ip }),
       ...(port === 0 ? {} : { port }),
       ...(connState === '' ? {} : { connState }),

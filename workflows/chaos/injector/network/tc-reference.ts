@@ -105,7 +105,8 @@ function removeFilter(interfaces: readonly string[], priority: number): readonly
 function place(groups: readonly FilterGroup[], first: number) {
   let next = first
   const placed = groups.map(({ of, passes, filters }) => ({
-    ...{ of, passes },
+    of,
+    passes,
     placed: filters.map((filter) => ({ ...filter, priority: next++ })),
   }))
   const commands = placed.flatMap(({ passes, placed: filters }) =>
@@ -188,7 +189,8 @@ function jitterMs(delayMs: number, percent: number): number {
 
 function markContainers({ facts: { containers } }: NetworkAsk): Plan {
   const rule = (action: string, table: string, what: string): RunCommand => ({
-    ...{ do: 'run', in: 'target' },
+    do: 'run',
+    in: 'target',
     argv: ['iptables', '-w', '-t', table, ...action.split(' '), ...what.split(' ')],
     ...(action.startsWith('-D') ? { gone: RULE_GONE } : {}),
   })

@@ -49,7 +49,9 @@ function handlerContainer(
   const succeeds = annotations[DISRUPT_ON_INIT_SUCCEED_ON_TIMEOUT_ANNOTATION] !== undefined
   const resources = { cpu, memory }
   return {
-    ...{ name: HANDLER_CONTAINER, image, imagePullPolicy: 'IfNotPresent' },
+    name: HANDLER_CONTAINER,
+    image,
+    imagePullPolicy: 'IfNotPresent',
     args: [
       ...['--timeout', goDurationOfMs(Math.min(wanted, maxTimeoutMs))],
       ...(succeeds ? ['--succeed-on-timeout'] : []),
@@ -57,8 +59,11 @@ function handlerContainer(
     resources: { limits: resources, requests: resources },
     // H3
     securityContext: {
-      ...{ allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: NOBODY },
-      ...{ capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } },
+      allowPrivilegeEscalation: false,
+      runAsNonRoot: true,
+      runAsUser: NOBODY,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
     },
   }
 }

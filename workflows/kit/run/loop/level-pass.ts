@@ -50,9 +50,14 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
   return {
-    ...{ subject, by, state, status, act: actsOf(declared, acting, along) },
+    subject,
+    by,
+    state,
+    status,
+    act: actsOf(declared, acting, along),
     call: (activities) => ownCalls(controller, subject, activities),
-    ...{ now: runTime(), latest: timeAt(latest.atMs) },
+    now: runTime(),
+    latest: timeAt(latest.atMs),
     settings: observed.wing,
     log: actionLog({ controller: controller.name, object: placeOf(subject) }),
     get target() {

@@ -53,7 +53,14 @@ export class Member<State extends JobState, Act> {
     const { act } = this.#controller
     const { wake } = this.#hooks
     const pass: JobPass<State, Act> = {
-      ...{ subject, jobID, by, act, state, tracks: this.tracks, wake, hosted: [] },
+      subject,
+      jobID,
+      by,
+      act,
+      state,
+      tracks: this.tracks,
+      wake,
+      hosted: [],
       draft: { phase, observedGeneration, lastError, conditions: [], marks: [], fields: {} },
     }
     this.#latest = pass

@@ -16,7 +16,11 @@ export async function runNotice(notice: Notice): Promise<void> {
   const { notifier, receiver, reason, subject, tries } = notice
   const about = `${reason} of ${subject.kind} ${subject.name}`
   const { sendNotice } = longActivities<NoticeActivities>({
-    ...{ startToCloseMs: TRY_MS, heartbeatMs: SILENCE_MS, factor: 2, longestRetryMs: LONGEST_RETRY_MS, ...tries },
+    startToCloseMs: TRY_MS,
+    heartbeatMs: SILENCE_MS,
+    factor: 2,
+    longestRetryMs: LONGEST_RETRY_MS,
+    ...tries,
     tell: () => `tell ${notifier} (${receiver}): ${about}`,
   })
   const sent = await attempt(() => sendNotice(notice))
@@ -24,7 +28,10 @@ export async function runNotice(notice: Notice): Promise<void> {
   const [fault] = sent.outcome.faults
   const why = fault?.message ?? 'nobody knows why'
   const { tellUnsentNotice } = longActivities<NoticeActivities>({
-    ...{ startToCloseMs: TELL_MS, factor: 2, longestRetryMs: LONGEST_RETRY_MS, attempts: TELL_ATTEMPTS },
+    startToCloseMs: TELL_MS,
+    factor: 2,
+    longestRetryMs: LONGEST_RETRY_MS,
+    attempts: TELL_ATTEMPTS,
     tell: () => `say that ${notifier} (${receiver}) was not told: ${about}`,
   })
   const said = await attempt(() => tellUnsentNotice({ notice, why }))

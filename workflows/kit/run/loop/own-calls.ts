@@ -41,7 +41,12 @@ function callOf(controller: string, subject: Subject, { options }: OwnActivities
   const { timeoutMs, attempts = 3, retryMs = 1000, heartbeatMs = HEARTBEAT_MS } = options[name] ?? { timeoutMs: 0 }
   const type = ownActivityName(controller, name)
   const proxy = longActivities<Readonly<Record<string, (input: OwnCallInput) => Promise<unknown>>>>({
-    ...{ startToCloseMs: timeoutMs, heartbeatMs, attempts, retryMs, factor: 2, tell: () => `call ${name}` },
+    startToCloseMs: timeoutMs,
+    heartbeatMs,
+    attempts,
+    retryMs,
+    factor: 2,
+    tell: () => `call ${name}`,
     longestRetryMs: Math.max(retryMs, LONGEST_RETRY_MS),
   })
   return async (given) => {

@@ -55,10 +55,7 @@ export async function runJob<State extends JobState, Act>(
     const outcome = joinOutcomes(ran, retryable(root.tracks.takeFailures()), ...pass.hosted.map((one) => one.outcome))
     if (result === 'Superseded') return { outcome, result }
     const change = result === 'Deleted' ? undefined : statusChange(pass, controller.plan.finalPhases)
-    return {
-      ...{ outcome, result, change, hosted: pass.hosted },
-      settled: (target) => root.settled(target),
-    }
+    return { outcome, result, change, hosted: pass.hosted, settled: (target) => root.settled(target) }
   }
   const leave = () => works().forEach((work) => work.stop())
   const failed = failedPhases(controller.plan)

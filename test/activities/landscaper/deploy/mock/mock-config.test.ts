@@ -38,7 +38,8 @@ describe('the configuration of a mock item', () => {
   it('keeps null and empty texts within its fields', () => {
     const config = {
       ...HEAD,
-      ...{ providerStatus: { apiVersion: 'v1', kind: 'K', phase: null }, export: { phase: '', b: null } },
+      providerStatus: { apiVersion: 'v1', kind: 'K', phase: null },
+      export: { phase: '', b: null },
     }
     expect(read(config)).toEqual(config)
   })

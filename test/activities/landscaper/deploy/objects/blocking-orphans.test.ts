@@ -22,7 +22,8 @@ const ingress = (host: string): Shape => ({
   spec: { rules: [{ host }] },
 })
 const defaultClass = (kind: string, isDefault = 'true'): Shape => ({
-  ...{ apiVersion: 'networking.k8s.io/v1', kind },
+  apiVersion: 'networking.k8s.io/v1',
+  kind,
   metadata: { annotations: { 'ingressclass.kubernetes.io/is-default-class': isDefault } },
 })
 const priority: Shape = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', globalDefault: true }
@@ -63,7 +64,10 @@ async function blocker(
   const { object } = manifest({ ...rejected, metadata: { ...own, name: 'new', namespace: 'n' } })
   const rejections = [{ object, error }]
   const found = await blockingOrphan({
-    ...{ target, mark: MARK, orphans: [{ policy, resource }], rejections },
+    target,
+    mark: MARK,
+    orphans: [{ policy, resource }],
+    rejections,
     signal: new AbortController().signal,
   })
   return found?.resource.name

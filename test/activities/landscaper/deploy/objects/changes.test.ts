@@ -11,10 +11,7 @@ import { configMap, manifest } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({
-  strategy,
-  ...{ brand: BRAND, item },
-})
+const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, brand: BRAND, item })
 
 /** What a server would have made of it, with what a server adds. */
 function stored(object: unknown, around: Fields = {}, strategy: Parameters<typeof marks>[0] = 'update'): KubeObject {
@@ -51,8 +48,11 @@ describe('the label of an item', () => {
 describe('a binding to which somebody has added a subject', () => {
   const alice = { kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }
   const binding = {
-    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'b', namespace: 'n' } },
-    ...{ roleRef: { kind: 'Role', name: 'r' }, subjects: [alice] },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'b', namespace: 'n' },
+    roleRef: { kind: 'Role', name: 'r' },
+    subjects: [alice],
   }
 
   it.each([
@@ -239,7 +239,9 @@ describe('strategy update', () => {
 
 describe('an object that Landscaper has applied', () => {
   const managed = (manager: string, fieldsV1: Readonly<Record<string, Fields>>) => ({
-    ...{ manager, operation: 'Update', fieldsV1 },
+    manager,
+    operation: 'Update',
+    fieldsV1,
   })
   const label = { 'f:labels': { [`f:${BRAND.label}`]: {} } }
 
@@ -258,7 +260,10 @@ describe('an object that Landscaper has applied', () => {
 describe('the rules of an aggregated role', () => {
   it('stay as the controller has gathered them where the manifest has none', () => {
     const role = {
-      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'r' }, rules: [] },
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'r' },
+      rules: [],
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
     }
     const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]

@@ -42,8 +42,10 @@ describe('a Target of hostile text', () => {
   it('has a server of a bearable length', () => {
     const cluster = { server: `https://h${'/'.repeat(MANY)}x` }
     const kubeconfig = {
-      ...{ clusters: [{ name: 'a', cluster }], users: [{ name: 'a', user: {} }] },
-      ...{ contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }], 'current-context': 'a' },
+      clusters: [{ name: 'a', cluster }],
+      users: [{ name: 'a', user: {} }],
+      contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+      'current-context': 'a',
     }
     expect(() => timed(() => readKubeconfig(kubeconfig))).toThrow(
       /server is a text of 1000010 characters; expected an address/,

@@ -20,7 +20,8 @@ describe('an item that its host takes up', () => {
     const taken = takeUp(item(AFTER), 'job', NOW)
     expect(taken?.object.status).toEqual({
       ...AFTER,
-      ...{ jobID: 'job', jobIDGenerationTime: NOW.toISOString() },
+      jobID: 'job',
+      jobIDGenerationTime: NOW.toISOString(),
       transitionTimes: { triggerTime: NOW.toISOString() },
     })
     expect(taken?.begins?.before).toBe('before')
@@ -67,7 +68,9 @@ describe('the first status write of a job', () => {
   it('brings the job, and takes off the times of the one before', () => {
     expect(asFirst(begins, { status: { phase: 'Progressing', transitionTimes: { initTime: 'now' } } })).toEqual({
       status: {
-        ...{ jobID: 'job', jobIDGenerationTime: NOW.toISOString(), phase: 'Progressing' },
+        jobID: 'job',
+        jobIDGenerationTime: NOW.toISOString(),
+        phase: 'Progressing',
         transitionTimes: { triggerTime: NOW.toISOString(), initTime: 'now', waitTime: null, finishedTime: null },
       },
     })
@@ -98,7 +101,10 @@ describe('the first status write of a job', () => {
 function item(status: object | undefined): DeployItem {
   const metadata = { name: 'a', namespace: 'n', uid: 'uid-a', resourceVersion: '7', generation: 1 }
   return storedAs(deployItemKind, {
-    ...{ apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, metadata },
-    ...{ spec: { type: mockDeployer.type, config: {} }, ...(status !== undefined && { status }) },
+    apiVersion: deployItemKind.apiVersion,
+    kind: deployItemKind.kind,
+    metadata,
+    spec: { type: mockDeployer.type, config: {} },
+    ...(status !== undefined && { status }),
   })
 }

@@ -106,13 +106,15 @@ describe('an answer of a target', () => {
     const told = `${denied}value "..." of field "spec.x" is bad`
     for (const status of [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500])
       expect(says(status, 'Invalid', sentence)).toEqual({
-        ...{ reason: 'Invalid', message: `${REQUEST}: ${status} Invalid: ${told}` },
+        reason: 'Invalid',
+        message: `${REQUEST}: ${status} Invalid: ${told}`,
         ...ends,
       })
     // Without a reason, or with a sentence for one, as libraries give it.
     for (const reason of [undefined, '', 7, 'the canary sings'])
       expect(says(400, reason, sentence)).toEqual({
-        ...{ reason: 'WebhookDenied', message: `${REQUEST}: 400 WebhookDenied: ${told}` },
+        reason: 'WebhookDenied',
+        message: `${REQUEST}: 400 WebhookDenied: ${told}`,
         ...ends,
       })
     expect(says(413, '', `${denied}etcdserver: request is too large`)).toMatchObject(ends)
@@ -120,7 +122,8 @@ describe('an answer of a target', () => {
     expect(says(400, '', silent)).toMatchObject({ message: `${REQUEST}: 400 WebhookDenied: ${silent}`, ...ends })
     const policy = `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: `
     expect(says(422, 'Invalid', `deployments "web" is forbidden: ${policy}it is "canary"`)).toEqual({
-      ...{ reason: 'Invalid', message: `${REQUEST}: 422 Invalid: forbidden: ${policy}it is "..."` },
+      reason: 'Invalid',
+      message: `${REQUEST}: 422 Invalid: forbidden: ${policy}it is "..."`,
       ...ends,
     })
     const invalid = `${denied}Thing "a" is invalid: [spec.a: Invalid value: 4711: must be odd, spec.b: Invalid value: map[string]int{"canary":4711}: is long]`
@@ -167,7 +170,8 @@ describe('no answer of a target', () => {
   it('tells the code, not the address', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:6443'), { code: 'ECONNREFUSED' })
     expect(unanswered(cause)).toEqual({
-      ...{ reason: 'Unreachable', codes: [] },
+      reason: 'Unreachable',
+      codes: [],
       message: "GET /api/v1/pods: no answer from the target's server: ECONNREFUSED",
     })
     expect(unanswered(new Error('canary')).message).toBe("GET /api/v1/pods: no answer from the target's server")

@@ -182,7 +182,8 @@ describe('a reference without namespace to an object that is in one', () => {
       readExports({ work, exports, deployer: 'manifest' }),
     ]) {
       expect(await failure(look)).toMatchObject({
-        ...{ reason: 'InvalidConfiguration', codes: ['ERR_CONFIGURATION_PROBLEM'] },
+        reason: 'InvalidConfiguration',
+        codes: ['ERR_CONFIGURATION_PROBLEM'],
         message: 'ConfigMap a: namespace is absent; expected one, because objects of kind ConfigMap are in namespaces',
       })
     }

@@ -30,8 +30,10 @@ export class HostileServer {
     this.#port = (this.#server.address() as AddressInfo).port
     const cluster = { server: `http://127.0.0.1:${this.#port}` }
     const kubeconfig = {
-      ...{ clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user: { token: 't' } }] },
-      ...{ contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' },
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: 't' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
     }
     const metadata = { name: 'hostile', namespace: 'n', uid: 'u', resourceVersion: '1' }
     const target = { metadata, spec: { type: KUBERNETES_TARGET_TYPE, config: { kubeconfig } } }

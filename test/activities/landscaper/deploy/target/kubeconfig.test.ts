@@ -24,7 +24,10 @@ const SERVER = 'https://example.org:6443'
 
 function kubeconfig({ cluster = {}, user = { token: 'secret' }, context = {}, root = {} }: Parts = {}) {
   return {
-    ...{ apiVersion: 'v1', kind: 'Config', preferences: {}, 'current-context': 'now' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    preferences: {},
+    'current-context': 'now',
     clusters: [
       { name: 'other', cluster: { server: 'https://other', 'proxy-url': 'http://unused' } },
       { name: 'c', cluster: { server: SERVER, ...cluster } },
@@ -70,7 +73,10 @@ describe('a kubeconfig with inline data', () => {
         user: { 'client-certificate-data': CERTIFICATE, 'client-key-data': KEY },
       },
       {
-        ...{ server: SERVER, isInsecure: false, caData: CERTIFICATE, tlsServerName: 'kubernetes' },
+        server: SERVER,
+        isInsecure: false,
+        caData: CERTIFICATE,
+        tlsServerName: 'kubernetes',
         credentials: { certificate: { data: CERTIFICATE, key: KEY } },
       },
     ],

@@ -31,7 +31,9 @@ beforeEach(async () => {
   client = new TargetClient({
     access: { server: url, isInsecure: false, credentials: { token: 't' } },
     // Time stands still, so a silence lasts.
-    ...{ now: () => new Date(0), refused: (error) => error, longestReadMs: 300 },
+    now: () => new Date(0),
+    refused: (error) => error,
+    longestReadMs: 300,
   })
 })
 afterEach(async () => {

@@ -21,7 +21,8 @@ const plan = {
     },
   },
   report: (operation: string, faults: readonly Fault[]): ErrorReport => ({
-    ...{ operation, reason: 'Failed' },
+    operation,
+    reason: 'Failed',
     message: faults.map(({ message }) => message).join('; '),
   }),
 }

@@ -49,7 +49,8 @@ describe('operators of crons', () => {
   const safeMode = { environment: '', permittedUserGroups: [] as readonly string[] }
   const asked = (spec: object, { minimum = 15, safe = {}, now = '2026-01-01T00:01:00Z' } = {}) => {
     const controller = {
-      ...{ defaultDurationMs: 60 * MINUTE_MS, minimumCronFrequencyMs: minimum * MINUTE_MS },
+      defaultDurationMs: 60 * MINUTE_MS,
+      minimumCronFrequencyMs: minimum * MINUTE_MS,
       safeMode: { ...safeMode, ...safe },
     }
     const request = { object: parentOf(cronSpec(spec)), groups: ['team-a'], nowMs: Date.parse(now) }

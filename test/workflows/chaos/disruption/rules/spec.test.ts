@@ -17,7 +17,12 @@ describe('the rules about specs', () => {
 
   it('tell all that is wrong at once, each with its kind', () => {
     const problems = specProblems({
-      ...{ count: 0, selector: { app: 'a' }, network: {}, nodeFailure: {}, level: 'node', containers: ['b'] },
+      count: 0,
+      selector: { app: 'a' },
+      network: {},
+      nodeFailure: {},
+      level: 'node',
+      containers: ['b'],
     })
     expect(specProblemsText(problems).split('; ')).toEqual([
       'Spec: spec.count: found 0, expected a whole number of at least 1, or a share from 1% to 100%',

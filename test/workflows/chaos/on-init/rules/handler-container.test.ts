@@ -26,12 +26,17 @@ describe('a pod with the label of on-init', () => {
         path: ['spec', 'initContainers'],
         value: [
           {
-            ...{ name: 'chaos-handler', image: 'handler:1', imagePullPolicy: 'IfNotPresent' },
+            name: 'chaos-handler',
+            image: 'handler:1',
+            imagePullPolicy: 'IfNotPresent',
             args: ['--timeout', '1m0s'],
             resources: { limits: { cpu: '100m', memory: '100Mi' }, requests: { cpu: '100m', memory: '100Mi' } },
             securityContext: {
-              ...{ allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: 65_532 },
-              ...{ capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } },
+              allowPrivilegeEscalation: false,
+              runAsNonRoot: true,
+              runAsUser: 65_532,
+              capabilities: { drop: ['ALL'] },
+              seccompProfile: { type: 'RuntimeDefault' },
             },
           },
           own,

@@ -198,8 +198,15 @@ function controllerOf(
 function childState(target: Partial<TargetView>): JobState {
   return {
     target: {
-      ...{ version: '7', generation: 1, deleting: false, finalizers: [], phase: undefined, jobID: 'job' },
-      ...{ jobIDFinished: 'before', observedGeneration: 1, lastError: undefined },
+      version: '7',
+      generation: 1,
+      deleting: false,
+      finalizers: [],
+      phase: undefined,
+      jobID: 'job',
+      jobIDFinished: 'before',
+      observedGeneration: 1,
+      lastError: undefined,
       ...target,
     },
   }
