@@ -2,7 +2,7 @@
 // those alone. Source: docs/adr/0027.
 
 import type { LeftLanes } from '../../activities/journal/write/left-lanes.ts'
-import type { Controller, Lanes } from '../../workflows/kit/index.ts'
+import type { Controller, Partitions } from '../../workflows/kit/index.ts'
 import type { GivenFlags } from '../server/flags.ts'
 import { namedIn } from './only.ts'
 
@@ -11,7 +11,7 @@ export interface LaneShare {
   readonly controller: string
   /** The controllers whose runs may host its subjects. */
   readonly hosts: readonly string[]
-  readonly lanes: Lanes
+  readonly lanes: Partitions
   /** In order. */
   readonly served: readonly string[]
 }
@@ -22,7 +22,7 @@ export interface LaneShare {
  * @throws with the flag, what was found and what was expected.
  */
 export function laneShares(controllers: Iterable<Controller>, given: GivenFlags): readonly LaneShare[] {
-  return [...controllers].flatMap(({ name, lanes, hostedBy: hosts = [] }) => {
+  return [...controllers].flatMap(({ name, partitions: lanes, hostedBy: hosts = [] }) => {
     const text = lanes && given[lanes.flag]
     return lanes === undefined || text === undefined
       ? []
@@ -30,7 +30,7 @@ export function laneShares(controllers: Iterable<Controller>, given: GivenFlags)
   })
 }
 
-function servedLanes(text: string, { all, flag }: Lanes): readonly string[] {
+function servedLanes(text: string, { names: all, flag }: Partitions): readonly string[] {
   const short = (lane: string) => shortLane(lane, all)
   // A whole name is as good.
   const meant = (name: string) => (all.includes(name) ? short(name) : name)
@@ -51,7 +51,7 @@ export function servesOf(shares: readonly LaneShare[], controller: string): read
 
 /** What this process leaves to others. */
 export function leftLanes(shares: readonly LaneShare[]): readonly LeftLanes[] {
-  return shares.flatMap(({ controller, lanes: { at, all }, served }) => {
+  return shares.flatMap(({ controller, lanes: { path: at, names: all }, served }) => {
     const lanes = all.filter((lane) => !served.includes(lane))
     return lanes.length === 0 ? [] : [{ controller, at, lanes }]
   })

@@ -1,9 +1,9 @@
-// Starts the runs that bring notices (workflows/kit/run/notice.ts): on the queue of the controller whose Events they tell, whose workers have its notifiers.
+// Starts the runs that bring notices (workflows/kit/run/notification.ts): on the queue of the controller whose Events they tell, whose workers have its notifiers.
 
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy } from '@temporalio/client'
 
 import type { OpenWing } from '../../activities/index.ts'
-import { type Notice, NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { type Notification, NOTIFICATION_RUN } from '../../workflows/kit/index.ts'
 import { type Queues, queueOf } from './queues.ts'
 
 type Notifiers = NonNullable<OpenWing['notifiers']>
@@ -13,10 +13,10 @@ export function createNotices(client: Client, queues: Queues, of: (controller: s
   return {
     of,
     known: new Set<string>(),
-    async start(notice: Notice): Promise<void> {
+    async start(notice: Notification): Promise<void> {
       const { id, controller, notifier, reason, subject } = notice
       try {
-        await client.workflow.start(NOTICE_RUN, {
+        await client.workflow.start(NOTIFICATION_RUN, {
           workflowId: id,
           taskQueue: queueOf(queues, controller),
           args: [notice],

@@ -30,7 +30,7 @@ export function queuesOf(queues: Queues, controller: string): readonly string[] 
   if (share === undefined && controllers === undefined) return [namedQueue(taskQueue, named?.get(controller))]
   if (share === undefined) return [`${taskQueue}-${controller}`]
   // Its runs host these, and no others.
-  const hosted = share.served.map((lane) => shortLane(lane, share.lanes.all))
+  const hosted = share.served.map((lane) => shortLane(lane, share.lanes.names))
   return [`${taskQueue}-${controller}-${hosted.join('+')}`]
 }
 
@@ -47,7 +47,7 @@ function namedQueue(taskQueue: string, name: string | undefined): string {
 }
 
 function laneQueue({ taskQueue }: Queues, { controller, lanes }: LaneShare, lane: string): string {
-  return `${taskQueue}-${controller}-${shortLane(lane, lanes.all)}`
+  return `${taskQueue}-${controller}-${shortLane(lane, lanes.names)}`
 }
 
 function shareOf({ shares = [] }: Queues, controller: string): LaneShare | undefined {

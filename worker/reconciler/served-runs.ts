@@ -3,7 +3,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
 import { servedBy } from '../../activities/journal/write/jobs.ts'
-import { isLaneServed } from '../../workflows/kit/index.ts'
+import { isPartitionHandled } from '../../workflows/kit/index.ts'
 import { type LaneShare, servesOf } from './lanes.ts'
 import type { Run } from './runs.ts'
 
@@ -17,6 +17,6 @@ export function serving(run: Run, shares: readonly LaneShare[] = []): Run {
 export async function goingOn(db: Kysely<Database>, run: Run, shares?: readonly LaneShare[]): Promise<Run> {
   const ours = serving(run, shares)
   const serves = (await servedBy(db, run.workflowID)) ?? undefined
-  const canGoOn = serves?.every((lane) => isLaneServed(ours.input.serves, lane)) === true
+  const canGoOn = serves?.every((lane) => isPartitionHandled(ours.input.serves, lane)) === true
   return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
 }

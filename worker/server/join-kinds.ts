@@ -40,7 +40,7 @@ function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind
 /** All objects are followed where the controllers do not mean the same of them. */
 function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
   const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
-  const traits = [known.traits, kind.traits].flatMap((one) => one ?? [])
+  const traits = [known.indexKeys, kind.indexKeys].flatMap((one) => one ?? [])
   const asked = traits.length === 0 ? {} : { traits: { fields: distinct(traits.flatMap((one) => one.fields)) } }
   return { ...known, ...same, ...asked, projection: union(known.projection, kind.projection) }
 }

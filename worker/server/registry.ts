@@ -8,7 +8,7 @@ import {
   type GroupKind,
   groupKindOf,
   type JobModeController,
-  type Lanes,
+  type Partitions,
   type LevelController,
   levelMode,
   type Mode,
@@ -16,7 +16,7 @@ import {
   routeEvent,
   type RoutedEvent,
   type Routing,
-  type WantedRun,
+  type RunRequest,
   type WatchedKind,
 } from '../../workflows/kit/index.ts'
 import { joinKinds } from './join-kinds.ts'
@@ -33,7 +33,7 @@ export interface Registry {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers whose subjects workers may share out. */
-  readonly lanes: Readonly<Record<string, Lanes>>
+  readonly lanes: Readonly<Record<string, Partitions>>
   /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. */
   readonly hosts: Readonly<Record<string, readonly string[]>>
   /** The task queues that controllers ask for, by the controller's name. */
@@ -42,7 +42,7 @@ export interface Registry {
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
   /** @param ownerGone the subject has no controller owner that still exists. */
-  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => WantedRun
+  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => RunRequest
 }
 
 /** The wings that have controllers. */
@@ -79,13 +79,15 @@ export function createRegistry(
     watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
-    lanes: Object.fromEntries(all.flatMap(({ name, lanes }) => (lanes === undefined ? [] : [[name, lanes] as const]))),
+    lanes: Object.fromEntries(
+      all.flatMap(({ name, partitions: lanes }) => (lanes === undefined ? [] : [[name, lanes] as const])),
+    ),
     hosts: Object.fromEntries(
       all.flatMap(({ name, hostedBy }) => (hostedBy === undefined ? [] : [[name, hostedBy] as const])),
     ),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
-      controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
+      controllers.get(name)?.requestedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
   }
 }
 

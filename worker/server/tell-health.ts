@@ -13,7 +13,7 @@ import { beat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
-import type { WingTells } from '../../workflows/kit/index.ts'
+import type { StatusReports } from '../../workflows/kit/index.ts'
 import { pause } from './backoff.ts'
 import { type HealthState, describeHealth, type ToldHealth, toTell, wrongWith } from './health-verdict.ts'
 import type { Logger } from './log.ts'
@@ -21,7 +21,7 @@ import { type Place, readTelling, writeTelling } from './telling-object.ts'
 
 export interface HealthSettings {
   readonly at: Place
-  readonly tells: WingTells['health']
+  readonly tells: StatusReports['health']
   readonly everyMs: number
 }
 

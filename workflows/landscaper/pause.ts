@@ -19,8 +19,8 @@ import {
   textAt,
   timestamp,
   type TransitionMark,
-  type TriggerMark,
-  type WantedRun,
+  type JobTrigger,
+  type RunRequest,
 } from '../kit/index.ts'
 
 export const PAUSED_CONDITION = 'Paused'
@@ -36,7 +36,7 @@ export const pausedField = record('Who holds it back; absent: nobody does.', {
 export const PAUSE_PATHS = [annotation(PAUSED_ANNOTATION), path('status.paused')]
 
 /** What may ask for a run that says so (Q2). */
-export const PAUSE_MARKS: readonly TriggerMark[] = PAUSE_PATHS.map((at) => ({ at }))
+export const PAUSE_MARKS: readonly JobTrigger[] = PAUSE_PATHS.map((at) => ({ path: at }))
 
 /** What a pass sees of it. */
 export interface PauseView {
@@ -91,14 +91,14 @@ export function toldPause(object: object): string | undefined {
 }
 
 /** The run of an idle object whose status does not say what is so; undefined: it does (Q2). */
-export function runThatTells(object: object): WantedRun | undefined {
+export function runThatTells(object: object): RunRequest | undefined {
   const reason = pauseReason(object)
   if (reason === toldPause(object)) return undefined
   return { jobID: undefined, cause: reason === undefined ? 'resumed' : 'paused', isJobless: true }
 }
 
 /** Why an object that is held back gets no run. */
-export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies WantedRun
+export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies RunRequest
 
 /** Whether what is known of an idle subject is not what its status tells. */
 export function isUntold({ paused, pauseTold }: PausableView): boolean {

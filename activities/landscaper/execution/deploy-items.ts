@@ -55,7 +55,7 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
   /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
   async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
     const now = deps.now().toISOString()
-    const { conditions, ...times } = jobStatus.handedDown(now)
+    const { conditions, ...times } = jobStatus.onHandDown(now)
     const fields = { jobIDGenerationTime: now, ...times }
     // A deployer of others would never take them back.
     const fieldsOf = (type = '') => (isTypeBuiltIn(type) ? { ...fields, conditions } : fields)

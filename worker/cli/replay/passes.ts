@@ -3,7 +3,7 @@
 //   P1. What is told before the first pass belongs to it; answers that come between two passes belong to the later one, which they woke.
 //   P2. Writes are rows of the journal: what is not there any more is not shown, and the pass says nothing of it.
 
-import type { Recorded, RecordedCall, RecordedFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry, ReplayCall, ReplayFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
 import type { JobRows, RowOfWrite } from './job-rows.ts'
 import { seenIn, type SeenObject } from './seen.ts'
 import { tellWakes } from './woken.ts'
@@ -23,7 +23,7 @@ export interface ReplayedCall {
   /** It runs inside the workflow task. */
   readonly isLocal: boolean
   /** Undefined: nothing came in the history. */
-  readonly answer: 'done' | { readonly failure: RecordedFailure } | undefined
+  readonly answer: 'done' | { readonly failure: ReplayFailure } | undefined
   readonly saw: readonly SeenObject[]
 }
 
@@ -42,9 +42,9 @@ export interface ReplayedPass {
 }
 
 /** The entries of each pass, in their order. */
-export function entriesOfPasses(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
-  const passes: Recorded[][] = []
-  let next: Recorded[] = []
+export function entriesOfPasses(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
+  let next: ReplayEntry[] = []
   let isSettled = false
   for (const entry of entries) {
     if (entry.told === 'pass') {
@@ -67,18 +67,18 @@ const SETTLES: ReadonlySet<string> = new Set(['settle', 'settleLevel'])
 const ENDS: ReadonlySet<string> = new Set(['endRun', 'endLevel'])
 
 /** The answer to what settles a pass. */
-function isSettle(entry: Recorded, current: readonly Recorded[]): boolean {
+function isSettle(entry: ReplayEntry, current: readonly ReplayEntry[]): boolean {
   if (entry.told !== 'answer') return false
   return current.some((one) => one.told === 'call' && one.call === entry.call && SETTLES.has(one.name))
 }
 
-function isEnd(entry: Recorded): boolean {
+function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
 /** @param runID of the run; rows of other runs of its ID are not its own. */
 export function passesOf(
-  entries: readonly Recorded[],
+  entries: readonly ReplayEntry[],
   rows: JobRows | undefined,
   runID: string,
 ): readonly ReplayedPass[] {
@@ -101,9 +101,9 @@ export function passesOf(
   })
 }
 
-type Told<What extends Recorded['told']> = Extract<Recorded, { readonly told: What }>
+type Told<What extends ReplayEntry['told']> = Extract<ReplayEntry, { readonly told: What }>
 
-function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
+function plansOf(own: readonly ReplayEntry[]): readonly ReplayedPlan[] {
   const traces = new Map(own.flatMap((entry) => (entry.told === 'planned' ? [[entry.plan, entry.trace] as const] : [])))
   return own.flatMap((entry) =>
     entry.told === 'plan' ? [{ subject: entry.subject, phase: entry.phase, trace: traces.get(entry.plan) }] : [],
@@ -111,7 +111,7 @@ function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
 }
 
 function callOf(
-  { call, name, summary = name, action, isLocal, input }: RecordedCall,
+  { call, name, summary = name, action, isLocal, input }: ReplayCall,
   answers: ReadonlyMap<number, Told<'answer'>>,
 ): ReplayedCall {
   const answer = answers.get(call)

@@ -1,16 +1,16 @@
 // What woke a pass, in words: what began the job, signals with the journal's events behind them, what the run itself had under way. Pure.
 
-import type { Recorded } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 import type { JobRows, RowOfEvent } from './job-rows.ts'
 
 interface Around {
   readonly rows: JobRows | undefined
   /** The pass before. */
-  readonly before: readonly Recorded[] | undefined
+  readonly before: readonly ReplayEntry[] | undefined
 }
 
 /** @param own the entries of the pass, with what came before it. */
-export function tellWakes(own: readonly Recorded[], around: Around): readonly string[] {
+export function tellWakes(own: readonly ReplayEntry[], around: Around): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
   const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
@@ -54,7 +54,7 @@ function eventText({ object, type, version, phase, writer, at }: RowOfEvent): st
 }
 
 /** What the settle of the pass before has heard. */
-function settleTexts(before: readonly Recorded[], rows: JobRows | undefined): readonly string[] {
+function settleTexts(before: readonly ReplayEntry[], rows: JobRows | undefined): readonly string[] {
   const answer = before.findLast((entry) => entry.told === 'answer')
   const { woken, wokenBy, result } = (answer?.result ?? {}) as {
     readonly woken?: unknown

@@ -3,7 +3,7 @@
 // failed comes first, what succeeded last, and nothing is told twice.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { quoted } from '../../kit/index.ts'
+import { inlineCode } from '../../kit/index.ts'
 import { executionKind } from './kind.ts'
 import type { ExecutionPass } from './pass.ts'
 
@@ -14,7 +14,7 @@ const LONGEST_ERROR = 120
 // Begin and end were written together, or as good as that.
 const AT_ONCE_MS = 50
 
-export function executionDetails({ subject, state, draft, jobID, tracks }: ExecutionPass): string {
+export function executionDetails({ subject, state, draft, jobID, background: tracks }: ExecutionPass): string {
   const { deployItems } = state
   const isBig = deployItems.length > MOST_ITEMS
   const finished = deployItems.filter((item) => isFinished(item, jobID)).length
@@ -26,7 +26,7 @@ export function executionDetails({ subject, state, draft, jobID, tracks }: Execu
   const hidden = notable.length - shown.length
   // What an item failed of is the Execution's error, too.
   const isTold = shown.some((item) => isFinished(item, jobID) && item.error !== undefined)
-  const error = draft.lastError === undefined || isTold ? '' : `: ${quoted(draft.lastError.message, LONGEST_ERROR)}`
+  const error = draft.lastError === undefined || isTold ? '' : `: ${inlineCode(draft.lastError.message, LONGEST_ERROR)}`
   return [
     `- **Execution ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}${done}${error}`,
     ...(isBig ? countedLines(deployItems, jobID) : []),
@@ -70,7 +70,7 @@ function stateOf(item: DeployItemView, setting: Setting): string {
 function endOf({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
   const took = tookMs === undefined ? '' : tookMs < AT_ONCE_MS ? ' at once' : ` after ${seconds(tookMs)}`
-  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, LONGEST_ERROR)}`}`
+  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, LONGEST_ERROR)}`}`
 }
 
 function workOn(item: DeployItemView, { jobID, isHere }: Setting): string {

@@ -26,7 +26,7 @@ export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
 }
 
 /** What another hand has ended is worked on no more. */
-export function letGo({ state, jobID, tracks }: ExecutionPass): Outcome {
+export function letGo({ state, jobID, background: tracks }: ExecutionPass): Outcome {
   tracks.retain(new Set(state.deployItems.filter((item) => item.jobIDFinished !== jobID).map(({ uid }) => uid)))
   return done
 }

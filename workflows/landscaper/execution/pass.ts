@@ -77,7 +77,7 @@ export function leftOf(asked: readonly DeployItemView[], { left }: BatchResult):
 }
 
 /** Runs this job: the item has it, or is worked on before its own first write brings it. */
-export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+export function isAtWork({ jobID, background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
 }
 
@@ -94,7 +94,7 @@ export function heldBackText({ state: { target } }: ExecutionPass): string {
 /**
  * Nothing was ever deployed of it nor is being, and its finalizer is still ours to take off; one that others hold beyond that is waited for.
  */
-export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+export function isToBeReleased({ jobID, background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
   return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }

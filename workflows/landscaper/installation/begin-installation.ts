@@ -6,7 +6,7 @@
 //   B2. That an idle one is paused, or not any more, is told in a run without a job (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { BEGIN_OPERATION, done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { BEGIN_OPERATION, done, FINALIZER_ADDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { isUntold } from '../pause.ts'
 import type { InstallationPass } from './pass.ts'
 
@@ -17,7 +17,7 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
   if (!isOurs && isIdle(pass.state.target) && isUntold(pass.state.target)) return await tell(pass)
   if (!isOurs && !(hasLeft && isIdle(pass.state.target))) return stop(SUPERSEDED)
   const end = hasLeft ? await askLeft(pass) : undefined
-  return end !== undefined || !isOurs ? stop(end ?? GUARDED) : await beginOwn(pass)
+  return end !== undefined || !isOurs ? stop(end ?? FINALIZER_ADDED) : await beginOwn(pass)
 }
 
 /** The job is the run's. */
@@ -33,7 +33,7 @@ async function beginOwn(pass: InstallationPass): Promise<Outcome> {
 /** B2 */
 async function tell({ by, subject, act }: InstallationPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
-  return stop(GUARDED)
+  return stop(FINALIZER_ADDED)
 }
 
 /** Those that another engine has left to be asked, before anything else of the job. @returns how the run ends; undefined: it goes on. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { Recorded, Subject } from '../../../../workflows/kit/index.ts'
+import type { ReplayEntry, Subject } from '../../../../workflows/kit/index.ts'
 import { changedFields } from '../../../../worker/cli/replay/changed-fields.ts'
 import { compare } from '../../../../worker/cli/replay/compare.ts'
 import { madeBy } from '../../../../worker/cli/replay/made-writes.ts'
@@ -148,13 +148,13 @@ describe('what a call that differs wrote then', () => {
 })
 
 const WIDGET: Subject = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
-type Entry = (number: number) => readonly Recorded[]
+type Entry = (number: number) => readonly ReplayEntry[]
 
-function ran(entries: readonly Recorded[], error?: string): Recording {
+function ran(entries: readonly ReplayEntry[], error?: string): Recording {
   return { workflowId: 'w', entries, ...(error !== undefined && { error }) }
 }
 
-function pass(number: number, ...told: readonly Entry[]): readonly Recorded[] {
+function pass(number: number, ...told: readonly Entry[]): readonly ReplayEntry[] {
   const at = { atMs: 0 }
   const plan = { ...at, told: 'plan', plan: 1, subject: WIDGET } as const
   return [{ ...at, told: 'pass', pass: number, isOutside: true }, plan, ...told.flatMap((one) => one(number))]

@@ -8,8 +8,8 @@ import { fieldsOf } from '../../json-fields.ts'
 export function dnsListMutation(template: readonly string[]): Mutation {
   return {
     name: 'dns-list',
-    asked: { spec: true },
-    whenAway: 'pass',
+    filter: { spec: true },
+    whenUnavailable: 'pass',
     mutate: ({ object }) => dnsListChange(object, template),
   }
 }
