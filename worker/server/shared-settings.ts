@@ -7,8 +7,7 @@ import { hostname } from 'node:os'
 import type { Config } from './config.ts'
 import { type GivenFlags, needed } from './flags.ts'
 import { controllerFiles } from './load-controllers.ts'
-import { createRegistry } from './registry.ts'
-import { switchedOff } from './switches.ts'
+import { createRegistry, switchedOff } from './registry.ts'
 import { wingsOn } from './wings.ts'
 
 /** The values of the flags that are read here; the tables are each process's own, for they say what a flag means to it. */

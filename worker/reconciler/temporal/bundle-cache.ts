@@ -137,8 +137,8 @@ export function maker(): string {
       return `no ${name}`
     }
   })
-  const own = ['kept-bundle', 'bundle'].map((name) =>
-    hashOf(readFileSync(import.meta.filename.replace(/kept-bundle(?=\.\w+$)/, name))),
+  const own = ['bundle-cache', 'bundle'].map((name) =>
+    hashOf(readFileSync(import.meta.filename.replace(/bundle-cache(?=\.\w+$)/, name))),
   )
   return [...versions, ...own].join(' ')
 }

@@ -12,7 +12,7 @@ import {
   ValueError,
 } from '@temporalio/common'
 
-import { readJson, writeJson } from '../../workflows/kit/kind/exact-json.ts'
+import { readJson, writeJson } from '../../../workflows/kit/kind/exact-json.ts'
 
 const words = new TextEncoder()
 const texts = new TextDecoder()

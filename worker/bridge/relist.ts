@@ -17,7 +17,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readPages } from '../../activities/kube/pages.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
 import { objectKey, versionOf } from './pending.ts'
-import { carefully, labelOf, nextList, type Term } from './term.ts'
+import { carefully, labelOf, nextList, type Term } from './lease-term.ts'
 
 /** Journals a list and the deletions it shows; afterwards the position is the list's. */
 export async function relist(term: Term): Promise<void> {

@@ -11,8 +11,8 @@ import { readFileSync } from 'node:fs'
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common'
 import proto from '@temporalio/proto'
 
-import { modulePath } from '../server/config.ts'
-import { packingCodec } from './packing-codec.ts'
+import { modulePath } from '../../server/config.ts'
+import { packingCodec } from './payload-size.ts'
 
 /** Names of ours and of Temporal's samples, whose codecs open these payloads, given the key. */
 const ENCODING = 'binary/encrypted'
@@ -22,10 +22,10 @@ const TAG_BYTES = 16
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1
 
 /** Payloads in which no integer loses a digit; in every bundle. */
-export const EXACT_PAYLOADS = modulePath('reconciler/exact-payloads.ts')
+export const EXACT_PAYLOADS = modulePath('reconciler/temporal/exact-payloads.ts')
 
 /** What has to be in the bundle of the workflows beside a payload key. */
-export const SEALED_FAILURES = modulePath('reconciler/sealed-failures.ts')
+export const SEALED_FAILURES = modulePath('reconciler/temporal/encrypted-failures.ts')
 
 export interface PayloadKeys {
   /** By name, in the order of the file; at least one. */

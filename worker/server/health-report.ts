@@ -13,11 +13,12 @@ import { beat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
-import type { WingTells } from '../../workflows/kit/index.ts'
 import { pause } from './backoff.ts'
-import { type HealthState, describeHealth, type ToldHealth, toTell, wrongWith } from './health-verdict.ts'
+import type { FlagTable, FlagValues } from './flags.ts'
+import { describeHealth, type HealthState, type ToldHealth, toTell, wrongWith } from './health-state.ts'
 import type { Logger } from './log.ts'
-import { type Place, readTelling, writeTelling } from './telling-object.ts'
+import { type Place, readTelling, tellingPlace, writeTelling } from './report-object.ts'
+import type { WingTells } from '../../workflows/kit/index.ts'
 
 export interface HealthSettings {
   readonly at: Place
@@ -167,4 +168,31 @@ async function within<Result>(ms: number, asked: Promise<Result>): Promise<Resul
   } finally {
     clearTimeout(timer)
   }
+}
+
+// The flags of the object that tells the engine's health: bridge and worker have the same.
+
+export const HEALTH_FLAGS = {
+  'health-check': {
+    takes: '<namespace/name>',
+    reads: 'text',
+    default: 'none',
+    text: "the object that tells the engine's health, such as pawl/landscaper; the same for all bridges and workers",
+  },
+  'health-check-ms': {
+    takes: '<ms>',
+    reads: 'number',
+    least: 600,
+    otherwise: 60_000,
+    text: 'how often that is written while nothing changes, and within what time a part that died is told',
+  },
+} as const satisfies FlagTable
+
+/** Undefined: nobody is told. @throws as `tellingPlace`. */
+export function healthSettings(
+  flags: FlagValues<typeof HEALTH_FLAGS>,
+  wings: readonly string[],
+): HealthSettings | undefined {
+  const found = tellingPlace('health-check', flags['health-check'], wings)
+  return found && { at: found.at, tells: found.tells.health, everyMs: flags['health-check-ms'] }
 }

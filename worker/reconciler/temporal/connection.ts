@@ -2,10 +2,10 @@
 
 import { NativeConnection } from '@temporalio/worker'
 
-import { createBackoff, pause, persist } from '../server/backoff.ts'
-import type { Logger } from '../server/log.ts'
-import { connectionOptions, readApiKey, type TemporalTarget } from '../server/temporal.ts'
-import type { Troubles } from '../server/troubles.ts'
+import { createBackoff, pause, persist } from '../../server/backoff.ts'
+import type { Logger } from '../../server/log.ts'
+import { connectionOptions, readApiKey, type TemporalTarget } from '../../server/temporal.ts'
+import type { Troubles } from '../../server/health.ts'
 
 const DELAYS = { first: 200, longest: 5000 }
 

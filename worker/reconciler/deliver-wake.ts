@@ -7,7 +7,9 @@
 
 import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
+
 import type { Database } from '../../activities/journal/database.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { grouped } from '../../activities/journal/write/grouped.ts'
 import {
   announceJobs,
@@ -17,19 +19,19 @@ import {
   type JobSubject,
   type NewJob,
   openJobs,
+  servedBy,
 } from '../../activities/journal/write/jobs.ts'
-import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
-import type { ErrorReport } from '../../workflows/kit/index.ts'
-import { builtIn, type Registry } from '../server/registry.ts'
-import type { Logger } from '../server/log.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
-import type { FreshRuns } from './fresh-runs.ts'
-import { followedBy, resolveStart, resolveWake, type Unopened } from './resolve.ts'
+import type { FreshRuns } from './capacity.ts'
+import { type LaneShare, servesOf } from './task-queues.ts'
+import { followedBy, resolveStart, resolveWake, type Unopened } from './resolve-wake.ts'
 import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
-import { goingOn, serving } from './served-runs.ts'
+import type { Logger } from '../server/log.ts'
+import { builtIn, type Registry } from '../server/registry.ts'
+import { type ErrorReport, isLaneServed } from '../../workflows/kit/index.ts'
 
 export interface BringerOptions extends RunOptions {
   readonly cluster: string
@@ -308,4 +310,20 @@ function isOf(wake: Wake, { controller, uid }: Job): boolean {
 /** A write never wakes the run that made it; here the run's row was not written yet. */
 function isOwn(wake: Wake, { workflowID }: Run): boolean {
   return !wake.foreign_event && wake.writer === workflowID
+}
+
+// What a run that this process starts serves. Source: docs/adr/0027.
+
+/** The run, serving what this process does. */
+export function serving(run: Run, shares: readonly LaneShare[] = []): Run {
+  const serves = servesOf(shares, run.controller)
+  return serves === undefined ? run : { ...run, input: { ...run.input, serves } }
+}
+
+/** A job that is begun again serves what it did, as far as this process can: what it left to others may be at work there. */
+export async function goingOn(db: Kysely<Database>, run: Run, shares?: readonly LaneShare[]): Promise<Run> {
+  const ours = serving(run, shares)
+  const serves = (await servedBy(db, run.workflowID)) ?? undefined
+  const canGoOn = serves?.every((lane) => isLaneServed(ours.input.serves, lane)) === true
+  return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
 }

@@ -1,11 +1,13 @@
 // Looks for what no event will wake: at start, every minute, and when a clock was set. Source: docs/architecture.md "Journal" (sweep).
 
+import { hostname } from 'node:os'
 import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
+
 import type { Database } from '../../activities/journal/database.ts'
+import { formerJobs } from '../../activities/journal/write/former-runs.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
 import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
-import { formerJobs } from '../../activities/journal/write/former-runs.ts'
 import { isNotedStuck } from '../../activities/journal/write/stuck-runs.ts'
 import {
   jobsToLookUp,
@@ -14,14 +16,13 @@ import {
   sweepWakes,
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
-import { groupKindOf, type LevelController } from '../../workflows/kit/index.ts'
+import { followedBy } from './resolve-wake.ts'
+import { isServed, openRunOf, pollersOf, terminateStranded } from './runs.ts'
+import { leftLanes, type Queues, queuesOf } from './task-queues.ts'
 import { pause } from '../server/backoff.ts'
-import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
-import { followedBy } from './resolve.ts'
-import { leftLanes } from './lanes.ts'
-import { queuesOf, type Queues } from './queues.ts'
-import { isServed, openRunOf, terminateStranded } from './runs.ts'
+import { builtIn, type Registry } from '../server/registry.ts'
+import { groupKindOf, type LevelController } from '../../workflows/kit/index.ts'
 
 export interface SweeperOptions extends Queues {
   readonly cluster: string
@@ -172,5 +173,42 @@ async function isAtWork({ db, client, log, now }: SweeperDeps, options: Queues, 
   if (queuesOf(options, job.controller).includes(taskQueue) || (await isServed(client, taskQueue, now()))) return true
   log.warn({ workflowID, taskQueue }, 'no worker serves the task queue of a run; it is started again')
   await terminateStranded(client, workflowID, `no worker serves the task queue ${taskQueue} any more`)
+  return false
+}
+
+// Workers of two builds beside each other, as in a roll-out: what the new one wakes at its start may be looked at by the old one, which does as it always
+// did. So a worker that stops wakes the objects of its controllers in level mode once more, when workers of another build stay behind. Source: docs/adr/0029.
+//
+//   H1. Temporal knows who asks a queue for work; a worker says there of which build it is.
+//   H2. A worker that is killed hands over nothing: what it was at work on comes to others anyway, the rest at the next change.
+
+/** The name of this process in Temporal (H1). */
+export function identityOf(build: string): string {
+  return `${process.pid}@${hostname()}/${build}`
+}
+
+/** To be called when this process takes no work any more. @param build its own. */
+export async function handOver(
+  deps: SweeperDeps,
+  options: Queues & { readonly cluster: string },
+  build: string,
+): Promise<void> {
+  const { client, log, now, registry } = deps
+  const names = (registry?.levels ?? []).map(({ name }) => name)
+  const queues = names.flatMap((name) => queuesOf(options, name))
+  if (await isOtherBuildThere({ client, now }, new Set(queues), build))
+    await wakeLevels(deps, options, 'a worker stopped')
+  else log.debug('no worker of another build is there')
+}
+
+async function isOtherBuildThere(
+  { client, now }: { readonly client: Client; readonly now: () => Date },
+  queues: ReadonlySet<string>,
+  build: string,
+): Promise<boolean> {
+  for (const queue of queues) {
+    const pollers = await pollersOf(client, queue, now())
+    if (pollers.some((identity) => !identity.endsWith(`/${build}`))) return true
+  }
   return false
 }

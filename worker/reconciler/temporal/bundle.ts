@@ -1,14 +1,15 @@
 // The workflows' bundle: Pawl's own workflows, and when a worker runs controllers of its user one for each of these, under its name.
 
-import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
 
-import { modulePath } from '../server/config.ts'
-import { EXACT_PAYLOADS } from './payload-codec.ts'
-import { type FreshBundle, keptBundle, maker } from './kept-bundle.ts'
+import { type FreshBundle, keptBundle, maker } from './bundle-cache.ts'
+import { EXACT_PAYLOADS, SEALED_FAILURES } from './payload-codec.ts'
+import { modulePath } from '../../server/config.ts'
 
 /** How folders begin whose names stand in bundles. */
 export const BUNDLE_FOLDER = 'pawl-bundle-'
@@ -201,4 +202,50 @@ function entry(files: readonly string[], names: readonly string[], { workflows, 
     ...names.map((name, index) => `const run${index} = async (input) => await runLevel(named('${name}'), input)`),
     ...names.map((name, index) => `export { run${index} as ${name} }`),
   ].join('\n')
+}
+
+// The workflows of a worker, and by which name their code is known: two workers of one build do the same in every pass.
+
+export interface Build {
+  /** A hash of the code. */
+  readonly name: string
+  readonly code: string
+}
+
+export interface BuildSource {
+  /** A bundle that was made before. */
+  readonly workflowBundle: string | undefined
+  /** Modules of controllers. */
+  readonly controllerFiles: readonly string[]
+  /** Undefined: payloads are not sealed. */
+  readonly payloadKeyPath: string | undefined
+  /** Where bundles are kept; undefined: one is made each time. */
+  readonly bundleCacheDir?: string | undefined
+}
+
+/** @param names of the controllers in the modules. */
+export async function buildOf(source: BuildSource, names: readonly string[], logger: Logger): Promise<Build> {
+  const code = await codeOf(source, names, logger)
+  return { name: buildName(code), code }
+}
+
+async function codeOf(
+  { workflowBundle, controllerFiles: files, payloadKeyPath, bundleCacheDir: cacheDir }: BuildSource,
+  names: readonly string[],
+  logger: Logger,
+): Promise<string> {
+  const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
+  if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
+  if (files.length > 0) return (await bundleControllers(files, names, logger, { sealing, cacheDir })).code
+  return (await bundleWorkflows(logger, { sealing, cacheDir })).code
+}
+
+const SOURCE_MAP = '\n//# sourceMappingURL=data:'
+const FOLDERS = new RegExp(`${BUNDLE_FOLDER}\\w+`, 'g')
+
+/** The same for the same code, wherever and whenever it was bundled on machines of one image. */
+export function buildName(code: string): string {
+  const map = code.lastIndexOf(SOURCE_MAP)
+  const own = (map < 0 ? code : code.slice(0, map)).replace(FOLDERS, '')
+  return createHash('sha256').update(own).digest('hex').slice(0, 12)
 }
