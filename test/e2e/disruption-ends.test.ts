@@ -8,7 +8,7 @@ import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
-import { MovableClock, whyNoMovableClock } from '../support/movable-clock.ts'
+import { MovableClock, whyNoMovableClock } from '../support/servers/movable-clock.ts'
 
 const DISTURBERS = 'disturbers'
 type EventObject = KubeObject & { readonly reason: string; readonly involvedObject: object }

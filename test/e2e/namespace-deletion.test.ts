@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { IN_USE_FINALIZER, PAUSED_ANNOTATION } from '../../workflows/landscaper/contract.ts'
-import { API, type Cluster, installation, type LsObject } from '../support/cluster.ts'
+import { API, type Cluster, installation, type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   createTarget,
@@ -15,10 +15,10 @@ import {
   type ManifestItem,
   manifestItem,
   TARGET_TYPE,
-} from '../support/manifests.ts'
-import { Deployer } from '../support/deployer.ts'
-import { deploying as deployingItems, sub, subsOf } from '../support/sub-installations.ts'
-import { useTenants } from '../support/tenants.ts'
+} from '../support/landscaper/manifests.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { deploying as deployingItems, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 const OUTSIDE = 'outside'
 const NAMESPACES = [
