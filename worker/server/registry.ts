@@ -144,7 +144,9 @@ export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelCon
   return [...kinds.values()]
 }
 
-const nameOf = (kind: WatchedKind) => groupKindText(groupKindOf(kind))
+function nameOf(kind: WatchedKind): string {
+  return groupKindText(groupKindOf(kind))
+}
 
 function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
   const others = `kind ${nameOf(found)} is followed in ${known.apiVersion} for another controller`
