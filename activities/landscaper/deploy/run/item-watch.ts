@@ -9,8 +9,9 @@ import type { LandscaperDeps } from '../../deps.ts'
 import type { Method, RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { isIdle } from '../../../../workflows/kit/index.ts'
 import { targetView } from '../../../kube/views.ts'
+import { isIdle } from '../../../../workflows/kit/index.ts'
+import { skipReason } from '../../deploy-item-view.ts'
 import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-status.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 
@@ -118,7 +119,10 @@ function timeLeftMs(job: ItemJob): number | undefined {
   return remaining === undefined ? undefined : Math.max(remaining, LAST_LOOK_MS)
 }
 
-/** The item is there, and has this job unfinished, or still the one before where this one is about to begin. */
+/**
+ * Whether the item has this job unfinished; where the first write begins the job: whether the item still has the previous job, finished, and no user
+ * has skipped the item. A user may annotate the item just before the job, and the pass may have read the item before that; the next pass skips it.
+ */
 export function isOurs(
   object: DeployItem | undefined,
   { object: { metadata }, jobID, begins }: Pick<ItemJob, 'object' | 'jobID' | 'begins'>,
@@ -126,5 +130,6 @@ export function isOurs(
   if (object === undefined || object.metadata.uid !== metadata.uid) return false
   const status = targetView(object)
   if (status.jobID === jobID) return status.jobIDFinished !== jobID
-  return begins !== undefined && status.jobID === begins.before && isIdle(status)
+  if (begins === undefined || status.jobID !== begins.before || !isIdle(status)) return false
+  return status.deleting || skipReason(object) === undefined
 }
