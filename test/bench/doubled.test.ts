@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { SeenWrite } from '../support/faults/api-proxy.ts'
-import { doubled } from '../support/crowd.ts'
+import { doubled } from '../support/tenants/crowd.ts'
 import { diceOf, drawn } from '../support/matrix/dice.ts'
 
 const ENDED = { jobID: 'j1', jobIDFinished: 'j1' }

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isConflict } from '../../activities/kube/errors.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { Cluster, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { Cluster, installation, type LsObject, OPERATION, waiting } from '../support/cluster/cluster.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import type { Claim } from './claims.ts'
 import { JournalReader } from './journal-reader.ts'

@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { blueprintOf, Cluster, failing, installation, type Item, OPERATION } from '../support/cluster.ts'
+import { blueprintOf, Cluster, failing, installation, type Item, OPERATION } from '../support/cluster/cluster.ts'
 
 export type Change = 'create' | 'edit items' | 'edit configuration' | 'second job' | 'fail' | 'delete'
 

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, it } from 'vitest'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { API, failing, installation, OPERATION } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { API, failing, installation, OPERATION } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const NAMESPACE = 'ask-cluster'

@@ -3,9 +3,9 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it, vi } from 'vitest'
-import { failing, installation, OPERATION, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
+import { failing, installation, OPERATION, waiting } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]

@@ -1,8 +1,8 @@
 // Automatic reconciles of Installations: retries after a failure, and jobs at an interval. With a restart of the worker: restarts.test.ts. Source: spec/landscaper.md 2.12.
 
 import { describe, expect, it } from 'vitest'
-import { failing, installation, type LsObject } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { failing, installation, type LsObject } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('automatic')
 

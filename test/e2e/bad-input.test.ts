@@ -13,11 +13,11 @@ import {
   Neighbour,
   rendering,
   wrong,
-} from '../support/bad-input.ts'
-import { installation, item } from '../support/cluster.ts'
-import { configMap, dataObject, importing, secret } from '../support/imports.ts'
+} from '../support/landscaper/bad-input.ts'
+import { installation, item } from '../support/cluster/cluster.ts'
+import { configMap, dataObject, importing, secret } from '../support/landscaper/imports.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('bad-input')
 let neighbour: Neighbour

@@ -3,8 +3,8 @@
 
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { type Item, installation } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { type Item, installation } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('statements')
 const FIVE: readonly Item[] = Array.from({ length: 5 }, (_, index) => ({ name: `item-${index}` }))

@@ -3,9 +3,9 @@
 import { temporal } from '@temporalio/proto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { type AuditedWrite, auditedWrites, auditMark } from '../support/audit.ts'
-import { Cluster, type Item, installation } from '../support/cluster.ts'
-import { Pawl } from '../support/pawl.ts'
+import { type AuditedWrite, auditedWrites, auditMark } from '../support/cluster/audit-log.ts'
+import { Cluster, type Item, installation } from '../support/cluster/cluster.ts'
+import { Pawl } from '../support/pawl/pawl.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 
 const servers = inject('servers')

@@ -1,11 +1,11 @@
 // `kubectl delete` with each `--cascade`, with Kubernetes' garbage collector at work. Source: docs/operations.md "Ways of deleting".
 
 import { describe, expect, it, vi } from 'vitest'
-import { createTarget, manifestItem, configMap } from '../support/manifests.ts'
-import { API, CHAIN, type Cluster, installation, type Item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, subsOf } from '../support/sub-installations.ts'
+import { createTarget, manifestItem, configMap } from '../support/landscaper/manifests.ts'
+import { API, CHAIN, type Cluster, installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, subsOf } from '../support/landscaper/sub-installations.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 
 const NAMESPACE = 'cascade'

@@ -2,8 +2,8 @@
 
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CHAIN, installation, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { CHAIN, installation, waiting } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const MINUTES = 60_000
 const stage = useStage('clocks', () =>

@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { API, installation, type LsObject } from '../support/cluster.ts'
+import { API, installation, type LsObject } from '../support/cluster/cluster.ts'
 import {
   blob,
   BLUEPRINT_TYPE,
@@ -11,10 +11,10 @@ import {
   newRegistry,
   reference,
   tarOf,
-} from '../support/component-registry.ts'
-import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../support/signed-components.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
+} from '../support/registries/component-registry.ts'
+import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../support/registries/signed-components.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']
 const DATABASE = deploying({ name: 'server', config: { export: { host: 'db.example.org' } } })

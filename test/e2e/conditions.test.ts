@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { failing, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import { conditionOf, conditionsOf, isAwaited, kstatusOf } from '../support/kstatus.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, subsOf } from '../support/sub-installations.ts'
-import { VersionWatch } from '../support/version-watch.ts'
+import { failing, installation, type Item, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { conditionOf, conditionsOf, isAwaited, kstatusOf } from '../support/cluster/kstatus.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const stage = useStage('conditions')
 let watch: VersionWatch

@@ -3,10 +3,10 @@
 
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { API, installation, item, type LsObject } from '../support/cluster.ts'
-import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry, tarOf } from '../support/component-registry.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying } from '../support/sub-installations.ts'
+import { API, installation, item, type LsObject } from '../support/cluster/cluster.ts'
+import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry, tarOf } from '../support/registries/component-registry.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying } from '../support/landscaper/sub-installations.ts'
 
 const SHOP = { componentName: 'example.com/shop', version: '1.0.0' }
 const REPOSITORY = { type: 'local', filePath: 'repo' }

@@ -2,9 +2,9 @@
 // Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
 
 import { describe, expect, it } from 'vitest'
-import { CHAIN, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { CHAIN, installation, type Item, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('deletion')
 // Kubernetes' garbage collector deletes what is left without its owner; while CRDs come and go, as other tests make them, it looks at nothing for a while.

@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { type LsObject } from '../support/cluster.ts'
+import { type LsObject } from '../support/cluster/cluster.ts'
 import { type Asked, type Denied, type DenyingWebhook, startDenyingWebhook } from '../support/faults/denying-webhook.ts'
-import { configMap, createTarget, start } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+import { configMap, createTarget, start } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'denied'
 const stage = useStage(NAMESPACE)

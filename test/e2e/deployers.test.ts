@@ -2,9 +2,9 @@
 // Source: spec/landscaper.md 4.9, 1.3. These fields cost no additional write: test/e2e/budgets.test.ts.
 
 import { describe, expect, it } from 'vitest'
-import { installation, type Item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('deployers')
 const RECONCILE_TIME = 'landscaper.gardener.cloud/reconcile-time'

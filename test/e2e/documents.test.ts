@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const stage = useStage('documents')

@@ -2,8 +2,8 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { installation, item, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, item, type Item, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('edited-by-hand')
 

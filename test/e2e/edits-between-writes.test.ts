@@ -4,10 +4,10 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
-import { blueprintOf, installation, type Item, item, type LsObject } from '../support/cluster.ts'
+import { blueprintOf, installation, type Item, item, type LsObject } from '../support/cluster/cluster.ts'
 import { missingFrom } from '../support/faults/journaled.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('between', async () => {

@@ -16,9 +16,9 @@ import {
   API,
   OPERATION,
   waiting,
-} from '../support/cluster.ts'
-import { Gate } from '../support/gate.ts'
-import { useStage } from '../support/stage.ts'
+} from '../support/cluster/cluster.ts'
+import { Gate } from '../support/faults/gate.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('engine', async () => {

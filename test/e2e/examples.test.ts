@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { API, type LsObject, OPERATION } from '../support/cluster.ts'
-import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
-import { useStage } from '../support/stage.ts'
+import { API, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { historiesOf, journalOf, leaks } from '../support/tenants/planted-secret.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('examples', () => Promise.resolve({ workerFlags: ['--registry-local', 'examples/components'] }))
 const run = promisify(execFile)

@@ -3,10 +3,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { API, installation, type Item } from '../support/cluster.ts'
-import { dataObject, importing, target, TARGET_TYPE } from '../support/imports.ts'
-import { conditionOf } from '../support/kstatus.ts'
-import { useStage } from '../support/stage.ts'
+import { API, installation, type Item } from '../support/cluster/cluster.ts'
+import { dataObject, importing, target, TARGET_TYPE } from '../support/landscaper/imports.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('exports')
 // Kubernetes' garbage collector; while CRDs come and go, as other tests make them, it looks at nothing for a while.

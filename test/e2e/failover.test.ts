@@ -2,13 +2,13 @@
 // commits: the bridge starts at the checkpoint of the new server, and journals all later events again.
 
 import { afterEach, describe, expect, inject, it, onTestFinished } from 'vitest'
-import { CHAIN, installation, waiting } from '../support/cluster.ts'
+import { CHAIN, installation, waiting } from '../support/cluster/cluster.ts'
 import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
-import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
+import { crowd, doubled, unevenJobs } from '../support/tenants/crowd.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { OwnPostgres } from '../support/own-postgres.ts'
-import { PATIENT } from '../support/stage.ts'
+import { OwnPostgres } from '../support/servers/own-postgres.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 const LIMIT_MS = 240_000

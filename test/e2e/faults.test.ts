@@ -8,7 +8,7 @@ import { type Course, runBoth } from '../support/faults/course.ts'
 import { expectSameCourse, type Fault } from '../support/faults/fault.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { PATIENT_TASKS } from '../support/stage.ts'
+import { PATIENT_TASKS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 

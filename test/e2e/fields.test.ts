@@ -1,4 +1,4 @@
-// One controller per field, looked at in a live cluster (test/support/fields-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
+// One controller per field, looked at in a live cluster (test/support/cluster/field-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
 // per field". The kinds of the wing `chaos` are looked at where they have their tests. The declarations among each other: test/workflows/fields.test.ts.
 
 import { readFile } from 'node:fs/promises'
@@ -15,14 +15,14 @@ import {
   type LsObject,
   OPERATION,
   waiting,
-} from '../support/cluster.ts'
-import { dataObject, importing } from '../support/imports.ts'
-import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/manifests.ts'
-import { FieldsAudit } from '../support/fields-audit.ts'
-import { declarations } from '../support/owned-fields.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, untilSub } from '../support/sub-installations.ts'
-import { VersionWatch } from '../support/version-watch.ts'
+} from '../support/cluster/cluster.ts'
+import { dataObject, importing } from '../support/landscaper/imports.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/landscaper/manifests.ts'
+import { FieldsAudit } from '../support/cluster/field-audit.ts'
+import { declarations } from '../support/cluster/owned-fields.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, untilSub } from '../support/landscaper/sub-installations.ts'
+import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const stage = useStage('fields', () => Promise.resolve({ workerFlags: ['--pickup-timeout', '2s'] }))
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'

@@ -3,8 +3,8 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
-import { installation, type Item, type LsObject } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('fight', async () => {

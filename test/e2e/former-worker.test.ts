@@ -13,8 +13,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrateUp } from '../../activities/journal/migrate.ts'
 import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { undoMigrations } from '../activities/journal/undo-migrations.ts'
-import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { type Item, installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('former')
 const ITEMS: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
@@ -24,7 +24,7 @@ let former: Worker
 let polling: Promise<void>
 beforeAll(async () => {
   connection = await NativeConnection.connect({ address: stage.servers.temporalAddress })
-  const workflowsPath = fileURLToPath(new URL('../support/former-workflows.ts', import.meta.url))
+  const workflowsPath = fileURLToPath(new URL('../support/code-changes/former-workflows.ts', import.meta.url))
   // The former queue has no version in its name.
   former = await Worker.create({ connection, taskQueue: stage.pawl.taskQueue, workflowsPath })
   polling = former.run()

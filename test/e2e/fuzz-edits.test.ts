@@ -9,7 +9,7 @@ import { fresh, plant, PLANTED, played } from '../support/fuzz/edited-installati
 import { type Edit, history } from '../support/fuzz/edits.ts'
 import { endState } from '../support/fuzz/end-state.ts'
 import { describeSoundness } from '../support/fuzz/soundness.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const LANES = Array.from({ length: 5 }, (_, lane) => lane)
 const LONGEST = isLong ? 20 : 6

@@ -11,9 +11,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type LsObject, OPERATION } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
-import { subsOf } from '../support/sub-installations.ts'
+import { type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { subsOf } from '../support/landscaper/sub-installations.ts'
 
 const FOLDER = 'test/support/guided-tour'
 const stage = useStage('guided-tour', () =>

@@ -2,9 +2,9 @@
 // of an Execution is in interrupt.test.ts. Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
 
 import { describe, expect, it, vi } from 'vitest'
-import { installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('hosted-by-hand')
 

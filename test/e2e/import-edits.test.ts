@@ -2,11 +2,19 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataObjectName, installationContext, stateSecretName } from '../../activities/landscaper/render/names.ts'
-import { auditedWrites, auditMark } from '../support/audit.ts'
-import { API, item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { dataObject, importing, mockItems, rendered, secret, target, TARGET_TYPE } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
+import { auditedWrites, auditMark } from '../support/cluster/audit-log.ts'
+import { API, item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import {
+  dataObject,
+  importing,
+  mockItems,
+  rendered,
+  secret,
+  target,
+  TARGET_TYPE,
+} from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('import-edits')
 const HELD_TYPE = 'example.org/held'

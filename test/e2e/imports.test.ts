@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { dataObjectName, elementName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { type LsObject } from '../support/cluster.ts'
+import { type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   dataObject,
@@ -13,9 +13,9 @@ import {
   secret,
   target,
   TARGET_TYPE,
-} from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
-import { conditionOf } from '../support/kstatus.ts'
+} from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('imports')
 

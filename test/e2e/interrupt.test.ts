@@ -1,10 +1,10 @@
 // Jobs that a user ends with the annotation `interrupt`: of Installations, Executions and trees of sub-installations. Source: spec/landscaper.md 2.11.
 
 import { describe, expect, it } from 'vitest'
-import { execution, installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf, untilSub } from '../support/sub-installations.ts'
+import { execution, installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/landscaper/sub-installations.ts'
 
 const stage = useStage('interrupt')
 

@@ -10,8 +10,8 @@ import {
   type LsObject,
   OPERATION,
   waiting,
-} from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+} from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('jobs')
 

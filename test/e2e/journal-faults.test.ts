@@ -9,12 +9,12 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
-import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
-import { readiness } from '../support/readiness.ts'
+import { crowd, doubled, unevenJobs } from '../support/tenants/crowd.ts'
+import { readiness } from '../support/pawl/readiness.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { OwnPostgres } from '../support/own-postgres.ts'
-import { PATIENT } from '../support/stage.ts'
+import { OwnPostgres } from '../support/servers/own-postgres.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
 
 const run = promisify(execFile)
 const servers = inject('servers')

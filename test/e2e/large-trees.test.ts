@@ -3,12 +3,12 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { SeenWrite } from '../support/faults/api-proxy.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { atRest, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
-import { dataObject } from '../support/imports.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
 import { isLong } from '../support/matrix/form.ts'
-import { PATIENT } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const WIDE = isLong ? 200 : 30
 const DEEP = 5

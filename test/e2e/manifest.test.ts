@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { API, type LsObject, OPERATION } from '../support/cluster.ts'
-import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { API, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const NAMESPACE = 'manifest'
 const stage = useStage(NAMESPACE)

@@ -13,12 +13,12 @@ import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { choosePorts } from '../../worker/dev/ports.ts'
 import type { Part } from '../../worker/dev/part.ts'
 import { startTemporal } from '../../worker/dev/temporal.ts'
-import { blueprintOf, installation, item, type LsObject, waiting } from '../support/cluster.ts'
+import { blueprintOf, installation, item, type LsObject, waiting } from '../support/cluster/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
-import { createTarget, manifestItem } from '../support/manifests.ts'
+import { createTarget, manifestItem } from '../support/landscaper/manifests.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
-import { PATIENT } from '../support/stage.ts'
+import { givePlaces, withoutPlace } from '../support/cluster/unschedulable-pods.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const run = promisify(execFile)

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import { MOST_ITEMS } from '../../activities/landscaper/item-rules.ts'
-import { installation, item, type LsObject } from '../support/cluster.ts'
+import { installation, item, type LsObject } from '../support/cluster/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { isLong } from '../support/matrix/form.ts'
-import { PATIENT } from '../support/stage.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
 
 const ITEMS = isLong ? MOST_ITEMS : 800
 const LIMIT_MS = isLong ? 3_600_000 : 600_000

@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { IN_USE_FINALIZER, PAUSED_ANNOTATION } from '../../workflows/landscaper/contract.ts'
-import { API, type Cluster, installation, type LsObject } from '../support/cluster.ts'
+import { API, type Cluster, installation, type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   createTarget,
@@ -15,10 +15,10 @@ import {
   type ManifestItem,
   manifestItem,
   TARGET_TYPE,
-} from '../support/manifests.ts'
-import { Deployer } from '../support/deployer.ts'
-import { deploying as deployingItems, sub, subsOf } from '../support/sub-installations.ts'
-import { useTenants } from '../support/tenants.ts'
+} from '../support/landscaper/manifests.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { deploying as deployingItems, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 const OUTSIDE = 'outside'
 const NAMESPACES = [
@@ -32,7 +32,7 @@ const NAMESPACES = [
   'bridge-killed',
   'external',
   'own',
-  'own-elsewhere',
+  'elsewhere',
 ] as const
 type Namespace = (typeof NAMESPACES)[number]
 const tenants = useTenants('namespace-deletion', [...NAMESPACES, OUTSIDE])
@@ -219,29 +219,29 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
   })
 
   it('stays when the ServiceAccount of its Target goes with it, and names the objects elsewhere', async () => {
-    const cluster = tenants.of('own-elsewhere')
+    const cluster = tenants.of('elsewhere')
     const { kube } = cluster
     await createTarget(cluster, 'theirs')
-    const subjects = [{ kind: 'ServiceAccount', name: 'theirs', namespace: 'own-elsewhere' }]
+    const subjects = [{ kind: 'ServiceAccount', name: 'theirs', namespace: 'elsewhere' }]
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' }
     const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${OUTSIDE}/rolebindings`
-    await kube.request('POST', path, { body: { metadata: { name: 'own-elsewhere' }, roleRef, subjects } })
-    await cluster.create(root('app', mapping('own-elsewhere')), 'installations')
+    await kube.request('POST', path, { body: { metadata: { name: 'elsewhere' }, roleRef, subjects } })
+    await cluster.create(root('app', mapping('elsewhere')), 'installations')
     expect((await cluster.finished('app')).status).toMatchObject({ phase: 'Succeeded' })
     await removeAccount(cluster)
-    await removeNamespace('own-elsewhere')
+    await removeNamespace('elsewhere')
     const failed = await cluster.until('installations', 'app', (it) => it?.status?.phase === 'DeleteFailed')
     const [item] = (await cluster.items('app')).values()
     expect(item?.status?.lastError).toMatchObject({ reason: 'NamespaceTerminating' })
-    expect(item?.status?.lastError?.message).toContain('ConfigMap outside/own-elsewhere-map')
-    expect(failed.status?.lastError?.message).toContain('own-elsewhere-map')
-    await kube.request('DELETE', `/api/v1/namespaces/${OUTSIDE}/configmaps/own-elsewhere-map`)
+    expect(item?.status?.lastError?.message).toContain('ConfigMap outside/elsewhere-map')
+    expect(failed.status?.lastError?.message).toContain('elsewhere-map')
+    await kube.request('DELETE', `/api/v1/namespaces/${OUTSIDE}/configmaps/elsewhere-map`)
     const annotations = {
       'landscaper.gardener.cloud/delete-without-uninstall': 'true',
       'landscaper.gardener.cloud/operation': 'reconcile',
     }
     await cluster.patch('installations', 'app', { metadata: { annotations } })
-    await gone('own-elsewhere')
+    await gone('elsewhere')
   })
 
   it('waits for an item of an external deployer, and is gone when that deployer has uninstalled it', async () => {

@@ -5,13 +5,20 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Authority } from '../support/certificates.ts'
-import { API, installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { BLUEPRINT_TYPE, descriptorV2, descriptorV3, LAYER, reference, tarOf } from '../support/component-registry.ts'
-import { localBlobOf, pushComponent } from '../support/oci-components.ts'
-import { OciRegistry, READER } from '../support/oci-registry.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { API, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import {
+  BLUEPRINT_TYPE,
+  descriptorV2,
+  descriptorV3,
+  LAYER,
+  reference,
+  tarOf,
+} from '../support/registries/component-registry.ts'
+import { localBlobOf, pushComponent } from '../support/registries/oci-components.ts'
+import { OciRegistry, READER } from '../support/registries/oci-registry.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']
 const archive = (definition: object) => tarOf({ 'blueprint.yaml': JSON.stringify(definition) }, '--gzip')

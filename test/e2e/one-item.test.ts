@@ -3,10 +3,10 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
-import { failing, installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
+import { failing, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const stage = useStage('one-item')

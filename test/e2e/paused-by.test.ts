@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { failing, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { kubectlAs } from '../support/kubectl-as.ts'
-import { Pawl } from '../support/pawl.ts'
-import { PATIENT } from '../support/stage.ts'
-import { createSlowTree, subsOf } from '../support/sub-installations.ts'
-import { WebhookStage } from '../support/webhook.ts'
+import { failing, installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { kubectlAs } from '../support/cluster/kubectl-as.ts'
+import { Pawl } from '../support/pawl/pawl.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
+import { createSlowTree, subsOf } from '../support/landscaper/sub-installations.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 
 const NAME = 'paused-by'
 const PAUSED = 'landscaper.gardener.cloud/pawl-paused'

@@ -2,10 +2,10 @@
 // Source: spec/engine.md 5 ("pause"), docs/adr/0049.
 
 import { describe, expect, it } from 'vitest'
-import { execution, failing, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { createSlowTree, subsOf } from '../support/sub-installations.ts'
+import { execution, failing, installation, type LsObject, OPERATION, waiting } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { createSlowTree, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const stage = useStage('paused')
 

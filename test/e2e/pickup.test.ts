@@ -1,9 +1,9 @@
 // Items that no deployer takes up. Source: spec/landscaper.md 2.10.
 
 import { describe, expect, it, vi } from 'vitest'
-import { installation, type LsObject, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 // Long enough for the test's own deployers on a machine that others share: they are held to it as well.
 const PICKUP_S = 10

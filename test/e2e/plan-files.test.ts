@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, it } from 'vitest'
 
-import { installation } from '../support/cluster.ts'
-import { dataObject } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
+import { installation } from '../support/cluster/cluster.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const stage = useStage('plan-files-e2e')

@@ -8,11 +8,11 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
-import { makeAccount } from '../support/account.ts'
-import { API, blueprintOf, installation, item } from '../support/cluster.ts'
-import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
-import { deniedTo } from '../support/rights-audit.ts'
-import { useStage } from '../support/stage.ts'
+import { makeAccount } from '../support/rights/make-account.ts'
+import { API, blueprintOf, installation, item } from '../support/cluster/cluster.ts'
+import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
+import { deniedTo } from '../support/rights/rights-audit.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'rbac-namespace'
 const run = promisify(execFile)

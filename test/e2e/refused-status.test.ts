@@ -7,10 +7,10 @@ import { json } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { Authority } from '../support/certificates.ts'
-import { installation } from '../support/cluster.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { installation } from '../support/cluster/cluster.ts'
 import { byForm, isLong, sampleOf } from '../support/matrix/form.ts'
-import { useTenants } from '../support/tenants.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 // A worker has ten slots for workflow tasks.
 const MANY = byForm(15, 30)

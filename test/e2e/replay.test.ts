@@ -10,8 +10,8 @@ import { describe, expect, it } from 'vitest'
 
 import type { Comparison } from '../../worker/cli/replay/compare.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
-import { CHAIN, execution, failing, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { CHAIN, execution, failing, installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAME = 'replay-jobs'
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))

@@ -2,9 +2,9 @@
 // Source: spec/engine.md 5 ("pause"), spec/landscaper.md 2.12, docs/adr/0049.
 
 import { expect, it } from 'vitest'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('restarts')
 const PAUSED = 'landscaper.gardener.cloud/pawl-paused'

@@ -13,11 +13,11 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
 import type { SeenWrite } from '../support/faults/api-proxy.ts'
 import { bundleEntry } from '../../worker/reconciler/bundle.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { atRest, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
-import { createTarget } from '../support/manifests.ts'
+import { createTarget } from '../support/landscaper/manifests.ts'
 import { isLong } from '../support/matrix/form.ts'
-import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
+import { givePlaces, withoutPlace } from '../support/cluster/unschedulable-pods.ts'
 import {
   doubled,
   edit,
@@ -31,8 +31,8 @@ import {
   QUICK,
   STEPS,
   withManifest,
-} from '../support/rolling.ts'
-import { PATIENT } from '../support/stage.ts'
+} from '../support/code-changes/rolling-upgrade.ts'
+import { PATIENT } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`)

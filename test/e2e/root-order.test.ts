@@ -2,10 +2,10 @@
 // Source: spec/landscaper.md 2.2 trigger 5, 2.3, 2.4, 2.6, 2.14, appendix B 4, 7, 8, 30.
 
 import { describe, expect, it, vi } from 'vitest'
-import { type LsObject, failing, OPERATION, waiting } from '../support/cluster.ts'
-import { importing, target } from '../support/imports.ts'
-import { root } from '../support/roots.ts'
-import { useStage } from '../support/stage.ts'
+import { type LsObject, failing, OPERATION, waiting } from '../support/cluster/cluster.ts'
+import { importing, target } from '../support/landscaper/imports.ts'
+import { root } from '../support/landscaper/roots.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('root-order')
 const IGNORE_SUCCESSORS = 'landscaper.gardener.cloud/delete-ignore-successors'

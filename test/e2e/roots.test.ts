@@ -14,9 +14,9 @@ import {
   item,
   type LsObject,
   waiting,
-} from '../support/cluster.ts'
-import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+} from '../support/cluster/cluster.ts'
+import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('roots')
 

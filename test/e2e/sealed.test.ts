@@ -16,10 +16,10 @@ import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 import { addAttributes } from '../../worker/migrate.ts'
 import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/payload-codec.ts'
 import { connectionOptions } from '../../worker/server/temporal.ts'
-import { Authority } from '../support/certificates.ts'
-import { CHAIN, installation } from '../support/cluster.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { CHAIN, installation } from '../support/cluster/cluster.ts'
 import { KeyedProxy } from '../support/faults/keyed-proxy.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 
-import { installation, type LsObject } from '../support/cluster.ts'
-import { createTarget } from '../support/manifests.ts'
-import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
-import { end, PATIENT_MS, STEPS, withManifest } from '../support/rolling.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { createTarget } from '../support/landscaper/manifests.ts'
+import { givePlaces, withoutPlace } from '../support/cluster/unschedulable-pods.ts'
+import { end, PATIENT_MS, STEPS, withManifest } from '../support/code-changes/rolling-upgrade.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-sealing-'))
 const file = (name: string, text: string): string => {

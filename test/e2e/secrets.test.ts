@@ -4,7 +4,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { execution, installation, type Item, type LsObject } from '../support/cluster.ts'
+import { execution, installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   dataObject,
@@ -13,9 +13,9 @@ import {
   rendered,
   secret,
   target as targetObject,
-} from '../support/imports.ts'
-import { eventsOf, historiesOf, journalOf, leaks, unpacked } from '../support/planted-secret.ts'
-import { useStage } from '../support/stage.ts'
+} from '../support/landscaper/imports.ts'
+import { eventsOf, historiesOf, journalOf, leaks, unpacked } from '../support/tenants/planted-secret.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const CANARY = 'canary-9f27b6e04d'
 // A blueprint computes it: words that its author wrote are shown in the lines around a fault (render/redact.ts R1).

@@ -4,9 +4,9 @@
 import { once } from 'node:events'
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { installation, waiting } from '../support/cluster.ts'
-import { readiness } from '../support/readiness.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, waiting } from '../support/cluster/cluster.ts'
+import { readiness } from '../support/pawl/readiness.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const GRACE_MS = 30_000
 const stage = useStage('shutdown', () => Promise.resolve({ workerFlags: ['--drain-ms', '5000'] }))

@@ -3,13 +3,13 @@
 // less often (S9), and afterwards nothing waits and nothing is open (S10). Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { FINALIZER, installation, type LsObject, waiting } from '../support/cluster.ts'
+import { FINALIZER, installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
 import { type Course, install, runBoth, uninstall } from '../support/faults/course.ts'
 import { atRest, closeLane, type Lane, openLane, undisturbedOn } from '../support/faults/lane.ts'
-import { Gate } from '../support/gate.ts'
+import { Gate } from '../support/faults/gate.ts'
 import { bookmarkOf, eventIn, type ReadFaults } from '../support/faults/read-faults.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { PATIENT_TASKS } from '../support/stage.ts'
+import { PATIENT_TASKS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 

@@ -4,15 +4,15 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { WritePoint } from '../support/faults/api-proxy.ts'
-import { API, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { API, type Item, type LsObject, waiting } from '../support/cluster/cluster.ts'
 import { type Course, courseOf, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
 import { withCrash } from '../support/faults/crash.ts'
 import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
-import { Gate } from '../support/gate.ts'
+import { Gate } from '../support/faults/gate.ts'
 import { type Instead, type ReadFaults, refused, type SeenRead } from '../support/faults/read-faults.ts'
 import { asOldAsAllowed, frozenAt } from '../support/faults/stale-reads.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { VersionWatch } from '../support/version-watch.ts'
+import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const servers = inject('servers')
 

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { configMap, createTarget, start, trigger } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+import { configMap, createTarget, start, trigger } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'strict-tenancy-e2e'
 const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags: ['--strict-tenancy', 'yes'] }))

@@ -2,11 +2,11 @@
 // render sub-installations, valid or not. Source: spec/landscaper.md 2.5, 3.5, 3.6, 3.9.
 
 import { describe, expect, it } from 'vitest'
-import { installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { dataObject, mockItems, rendered, target, TARGET_TYPE } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
-import { exportingData, sub, subsOf } from '../support/sub-installations.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { dataObject, mockItems, rendered, target, TARGET_TYPE } from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('sub-data')
 

@@ -2,11 +2,11 @@
 // Source: spec/landscaper.md 2.3 "CleanupOrphaned", 2.4, 2.5; docs/sub-installations.md "Order".
 
 import { describe, expect, it, vi } from 'vitest'
-import { FINALIZER, installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf, untilSub } from '../support/sub-installations.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { FINALIZER, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/landscaper/sub-installations.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('subs-by-hand')
 const MOCK = 'landscaper.gardener.cloud/mock'

@@ -2,12 +2,12 @@
 // Source: spec/landscaper.md 2.3 to 2.6, 2.11, 3.5.
 
 import { describe, expect, it, vi } from 'vitest'
-import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { dataObject } from '../support/imports.ts'
-import { manifestItem } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster/cluster.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
+import { manifestItem } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('sub-installations')
 const PATIENT = { timeout: 60_000, interval: 100 }

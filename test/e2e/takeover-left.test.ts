@@ -1,14 +1,14 @@
-// Pawl takes the place of the real Landscaper: it starts beside the objects that version 0.127.0 has left (support/left-behind/landscaper-0.127.0.yaml has
+// Pawl takes the place of the real Landscaper: it starts beside the objects that version 0.127.0 has left (support/takeover/landscaper-0.127.0.yaml has
 // how). What that version does not show at any moment of one's own choosing is in takeover.test.ts. Source: docs/coming-from-landscaper.md.
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { FINALIZER, type LsObject } from '../support/cluster.ts'
-import { leaveBehind } from '../support/left-behind.ts'
-import { useStage } from '../support/stage.ts'
+import { FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { leaveBehind } from '../support/takeover/previous-objects.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
-const LEFT = new URL('../support/left-behind/landscaper-0.127.0.yaml', import.meta.url)
+const LEFT = new URL('../support/takeover/landscaper-0.127.0.yaml', import.meta.url)
 const IDLE = ['real-settled', 'real-manifests', 'real-failed']
 const ITEMS_OF = [...IDLE, 'inner-ssk4g']
 const [CORE, MAPS] = ['v1', 'configmaps']

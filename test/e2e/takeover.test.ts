@@ -1,13 +1,13 @@
-// Pawl takes the place of Landscaper: it starts beside objects as that has left them (support/left-behind/landscaper.yaml), idle, in the middle of a job and
+// Pawl takes the place of Landscaper: it starts beside objects as that has left them (support/takeover/landscaper.yaml), idle, in the middle of a job and
 // in the middle of a deletion. Source: spec/landscaper.md 1.13-1.15, 2, appendix C; docs/coming-from-landscaper.md "Replacing a running Landscaper".
 
 import { describe, expect, it } from 'vitest'
-import { FINALIZER, type LsObject } from '../support/cluster.ts'
-import { leaveBehind } from '../support/left-behind.ts'
-import { PATIENT, useStage } from '../support/stage.ts'
-import { subsOf } from '../support/sub-installations.ts'
+import { FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { leaveBehind } from '../support/takeover/previous-objects.ts'
+import { PATIENT, useStage } from '../support/pawl/stage.ts'
+import { subsOf } from '../support/landscaper/sub-installations.ts'
 
-const LEFT = new URL('../support/left-behind/landscaper.yaml', import.meta.url)
+const LEFT = new URL('../support/takeover/landscaper.yaml', import.meta.url)
 const EXPORT = 'settled-out'
 
 interface Before {

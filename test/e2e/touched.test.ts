@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { type Item, installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('touched')
 

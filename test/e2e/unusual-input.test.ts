@@ -3,10 +3,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { complaints, data, expectEnding, mend, rendering, wrong } from '../support/bad-input.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { dataObject, importing, rendered } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
+import { complaints, data, expectEnding, mend, rendering, wrong } from '../support/landscaper/bad-input.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { dataObject, importing, rendered } from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('unusual-input')
 

@@ -7,9 +7,9 @@ import type { KubeObject, OwnerReference } from '../../activities/kube/client.ts
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { MADE_FOR, OWNER_UID } from '../../workflows/kit/index.ts'
-import { API, type Cluster, installation, item, type LsObject, waiting } from '../support/cluster.ts'
+import { API, type Cluster, installation, item, type LsObject, waiting } from '../support/cluster/cluster.ts'
 import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
-import { useTenants } from '../support/tenants.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 const CANARY = 'canary-of-alice'
 const HOLD = 'mallory.example.com/hold'

@@ -2,10 +2,10 @@
 // Source: spec/landscaper.md 2.4 "Deletion without uninstall", 2.8.
 
 import { describe, expect, it } from 'vitest'
-import { installation, type Item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, untilSub } from '../support/sub-installations.ts'
+import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, untilSub } from '../support/landscaper/sub-installations.ts'
 
 const stage = useStage('without-uninstall')
 const CACHE = 'landscaper.gardener.cloud/cache-helm-charts'

@@ -1,9 +1,9 @@
 // A worker that caches two runs, and a run that gets far more signals than it can make passes. Source: spec/engine.md 4.4 (T6, T8).
 
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { installation, type LsObject, waiting } from '../support/cluster.ts'
+import { installation, type LsObject, waiting } from '../support/cluster/cluster.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 // One run is active while another is woken: with room for two, nearly every run must be replayed.
 const CACHED = ['--cached-runs', '2']

@@ -3,10 +3,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { API, CHAIN, execution, installation, item, type LsObject, OPERATION } from '../support/cluster.ts'
-import { conditionOf } from '../support/kstatus.ts'
-import { configMap, createTarget, MANIFEST_TYPE, manifestItem } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+import { API, CHAIN, execution, installation, item, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
+import { configMap, createTarget, MANIFEST_TYPE, manifestItem } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const WORKERS = {
   installation: ['--only', 'installation', '--deployers', 'mock'],

@@ -9,8 +9,8 @@ import { createTemplateEngine, type TemplateEngines } from '../../activities/lan
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
-import { API } from '../support/cluster.ts'
-import { importing } from '../support/imports.ts'
+import { API } from '../support/cluster/cluster.ts'
+import { importing } from '../support/landscaper/imports.ts'
 import { failure, useTargetStage, whoami } from './target-stage.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
 

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
-import { kubectlAs } from '../support/kubectl-as.ts'
-import { deniedTo } from '../support/rights-audit.ts'
-import { WebhookStage } from '../support/webhook.ts'
+import { API, FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { kubectlAs } from '../support/cluster/kubectl-as.ts'
+import { deniedTo } from '../support/rights/rights-audit.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 import { recordedName } from '../../workflows/landscaper/steered-by.ts'
 
 const NAME = 'webhook-records'

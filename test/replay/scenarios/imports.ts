@@ -1,7 +1,7 @@
 // Jobs of Installations that import and export: what they read is not in their histories, only what it came to.
 
-import { type Cluster, item, type LsObject, waiting } from '../../support/cluster.ts'
-import { dataObject, importing, mockItems, target, TARGET_TYPE } from '../../support/imports.ts'
+import { type Cluster, item, type LsObject, waiting } from '../../support/cluster/cluster.ts'
+import { dataObject, importing, mockItems, target, TARGET_TYPE } from '../../support/landscaper/imports.ts'
 import { type RunKind, type Scenarios, SECRET, startedItem } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['installation']

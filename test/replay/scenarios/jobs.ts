@@ -9,8 +9,8 @@ import {
   type LsObject,
   OPERATION,
   waiting,
-} from '../../support/cluster.ts'
-import { Deployer } from '../../support/deployer.ts'
+} from '../../support/cluster/cluster.ts'
+import { Deployer } from '../../support/landscaper/deployer.ts'
 import { create, leaving, type RunKind, type Scenarios, startedItem, workflowIDs } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['installation']

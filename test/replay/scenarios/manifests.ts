@@ -1,8 +1,15 @@
 // Jobs of items that apply manifests: each item has activities of its own, which wait, are retried and outlive passes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cluster, type LsObject, OPERATION } from '../../support/cluster.ts'
-import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../../support/manifests.ts'
+import { type Cluster, type LsObject, OPERATION } from '../../support/cluster/cluster.ts'
+import {
+  configMap,
+  deployment,
+  manifestItem,
+  type ManifestItem,
+  start,
+  trigger,
+} from '../../support/landscaper/manifests.ts'
 import { leaving, type Recorder, type RunKind, type Scenarios, startedItem, waitUntil } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['execution']

@@ -1,7 +1,7 @@
 // Jobs of roots that import from each other.
 
-import { failing, type LsObject, waiting } from '../../support/cluster.ts'
-import { root } from '../../support/roots.ts'
+import { failing, type LsObject, waiting } from '../../support/cluster/cluster.ts'
+import { root } from '../../support/landscaper/roots.ts'
 import { leaving, type Recorder, type Scenarios } from './scenario.ts'
 
 const kinds = ['installation'] as const

@@ -1,7 +1,7 @@
 // What one job can come to, played on real servers so that its histories can be recorded.
 
 import type { Client } from '@temporalio/client'
-import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster.ts'
+import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster/cluster.ts'
 
 /** The controller of a run, which is the type of its workflow. */
 export type RunKind = 'installation' | 'execution' | 'deploy' | 'beacon'

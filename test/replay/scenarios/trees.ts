@@ -1,7 +1,7 @@
 // Jobs of Installations whose blueprints have sub-installations: of the root, and of one of those, whose job came from it.
 
-import { installation, type LsObject, OPERATION, waiting } from '../../support/cluster.ts'
-import { deploying, exportingData, sub, subsOf } from '../../support/sub-installations.ts'
+import { installation, type LsObject, OPERATION, waiting } from '../../support/cluster/cluster.ts'
+import { deploying, exportingData, sub, subsOf } from '../../support/landscaper/sub-installations.ts'
 import { leaving, type Recorder, type RunKind, type Scenarios, startedItem, waitUntil } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['installation']

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { expect } from 'vitest'
 import type { Disturb } from './api-proxy.ts'
-import { TEST_APPLICATION } from '../pawl.ts'
+import { TEST_APPLICATION } from '../pawl/pawl.ts'
 import type { Fault } from './fault.ts'
 import type { Lane } from './lane.ts'
 

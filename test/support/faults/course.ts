@@ -6,8 +6,8 @@ import { sql } from 'kysely'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { ITEM_NAME_LABEL } from '../../../workflows/landscaper/contract.ts'
 import type { Disturb, SeenWrite } from './api-proxy.ts'
-import { type Cluster, installation, type Item } from '../cluster.ts'
-import type { Pawl } from '../pawl.ts'
+import { type Cluster, installation, type Item } from '../cluster/cluster.ts'
+import type { Pawl } from '../pawl/pawl.ts'
 import { atRest, KINDS, type Lane, RESTART_MS } from './lane.ts'
 
 /** An item that exports, and one that waits for it. */

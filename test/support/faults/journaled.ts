@@ -3,7 +3,7 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { SeenWrite } from './api-proxy.ts'
-import type { Pawl } from '../pawl.ts'
+import type { Pawl } from '../pawl/pawl.ts'
 
 // Written, and not followed: nobody sees them change but who writes them.
 const UNFOLLOWED = new Set(['secrets', 'events'])

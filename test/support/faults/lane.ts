@@ -4,11 +4,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiProxy } from './api-proxy.ts'
-import { API, Cluster } from '../cluster.ts'
-import { Pawl, type PawlOptions } from '../pawl.ts'
-import { accountsOf } from '../rights.ts'
-import type { TestServers } from '../servers.ts'
-import { PATIENT } from '../stage.ts'
+import { API, Cluster } from '../cluster/cluster.ts'
+import { Pawl, type PawlOptions } from '../pawl/pawl.ts'
+import { accountsOf } from '../rights/accounts.ts'
+import type { TestServers } from '../servers/servers.ts'
+import { PATIENT } from '../pawl/stage.ts'
 
 export interface Lane {
   readonly pawl: Pawl

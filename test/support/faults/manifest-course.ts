@@ -4,9 +4,9 @@
 //   M1. What differs by nature between two runs (name, uids) is replaced or compared on the spot, so that courses can be compared as they are.
 
 import type { SeenWrite } from './api-proxy.ts'
-import { API, type Cluster, type LsObject } from '../cluster.ts'
+import { API, type Cluster, type LsObject } from '../cluster/cluster.ts'
 import { atRest, type Lane, RESTART_MS } from './lane.ts'
-import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../manifests.ts'
+import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../landscaper/manifests.ts'
 
 const HOLD = 'test.example/hold'
 const KINDS = [

@@ -7,7 +7,7 @@
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { versionOf } from '../../../activities/kube/object-cache.ts'
 import { type Instead, type SeenRead, statusOf } from './read-faults.ts'
-import type { VersionWatch } from '../version-watch.ts'
+import type { VersionWatch } from '../cluster/version-watch.ts'
 
 /** O1. @param told called for each answer that differs from the store. */
 export function asOldAsAllowed(watch: VersionWatch, told: () => void) {

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isConflict, isNotFound, KubeError } from '../../../activities/kube/errors.ts'
-import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster.ts'
-import { dataObject, secret, target } from '../imports.ts'
-import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../manifests.ts'
-import { sub, subsOf } from '../sub-installations.ts'
+import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster/cluster.ts'
+import { dataObject, secret, target } from '../landscaper/imports.ts'
+import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../landscaper/manifests.ts'
+import { sub, subsOf } from '../landscaper/sub-installations.ts'
 import { type Edit, edited, type EditedItem, type EditedSpec, FIRST, healed } from './edits.ts'
 
 export const PLANTED = 'planted-3e90ab51c4'

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 
-import { complaints } from '../bad-input.ts'
-import type { Cluster } from '../cluster.ts'
-import type { Pawl } from '../pawl.ts'
-import { eventsOf, historiesOf, journalOf, leaks } from '../planted-secret.ts'
-import { readiness } from '../readiness.ts'
+import { complaints } from '../landscaper/bad-input.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { Pawl } from '../pawl/pawl.ts'
+import { eventsOf, historiesOf, journalOf, leaks } from '../tenants/planted-secret.ts'
+import { readiness } from '../pawl/readiness.ts'
 
 const PARTS = ['bridge', 'worker'] as const
 const SUBJECTS = { Installation: 'installations', Execution: 'executions', DeployItem: 'deployitems' } as const

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { type AdmissionOperation, openApiSchema, problemText } from '../../../workflows/kit/index.ts'
 import { MOST_ITEMS } from '../../../workflows/landscaper/item-rules.ts'
-import { withinCpu } from '../../support/cpu-bound.ts'
+import { withinCpu } from '../../support/costs/cpu-limit.ts'
 import { strangeJson } from '../../support/fuzz/strange.ts'
 import { validValue } from '../../support/fuzz/valid-values.ts'
 

@@ -10,8 +10,9 @@ import type { LandscaperDeps } from '../../deps.ts'
 import type { Method, RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { isIdle } from '../../../../workflows/kit/index.ts'
 import { targetView } from '../../../kube/views.ts'
+import { isIdle } from '../../../../workflows/kit/index.ts'
+import { skipReason } from '../../deploy-item-view.ts'
 import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-status.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 
@@ -130,5 +131,6 @@ export function isOurs(
   if (object === undefined || object.metadata.uid !== metadata.uid) return false
   const status = targetView(object)
   if (status.jobID === jobID) return status.jobIDFinished !== jobID
-  return begins !== undefined && status.jobID === begins.before && isIdle(status)
+  if (begins === undefined || status.jobID !== begins.before || !isIdle(status)) return false
+  return status.deleting || skipReason(object) === undefined
 }

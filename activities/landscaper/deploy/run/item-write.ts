@@ -2,7 +2,6 @@
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { isIdle } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
@@ -10,6 +9,7 @@ import { targetView } from '../../../kube/views.ts'
 import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
 import { asFirst } from './begin-job.ts'
 import { type ItemJob, itemStatus } from './item-status.ts'
+import { isOurs } from './item-watch.ts'
 
 export type ItemWrite = Write<typeof deployItemKind>
 
@@ -39,8 +39,7 @@ export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, re
     reapply: (current) => {
       const status = targetView(current)
       if (current.metadata.uid !== object.metadata.uid) return 'superseded'
-      if (status.jobID !== jobID)
-        return begins !== undefined && status.jobID === begins.before && isIdle(status) ? first : 'superseded'
+      if (status.jobID !== jobID) return isOurs(current, { object, jobID, begins }) ? first : 'superseded'
       if (status.jobIDFinished !== jobID) return patch
       return remembered === undefined ? 'done' : { status: remembered }
     },

@@ -7,7 +7,7 @@ import { MOST_EFFORT, yamlEffort } from '../../../../activities/landscaper/bound
 import { compileJsonPath } from '../../../../activities/landscaper/deploy/objects/json-path.ts'
 import type { Requirement } from '../../../../activities/landscaper/deploy/objects/readiness/requirement.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
-import { countTurns } from '../../../support/turns.ts'
+import { countTurns } from '../../../support/costs/event-loop-turns.ts'
 
 const reader = createDataReader({ timeoutMs: 20_000 })
 const data = reader.of({ namespace: 'n' })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { decodeItems, deployItemName } from '../../../../activities/landscaper/execution/items.ts'
-import { countTurns } from '../../../support/turns.ts'
+import { countTurns } from '../../../support/costs/event-loop-turns.ts'
 import { data } from '../tenant-data.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 

@@ -5,7 +5,7 @@ import { checkDeployItems } from '../../../../activities/landscaper/render/deplo
 import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/redact.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
-import { withinCpu } from '../../../support/cpu-bound.ts'
+import { withinCpu } from '../../../support/costs/cpu-limit.ts'
 
 /** Of processor time; generous: what is tested against takes minutes. */
 const SOON_MS = 15_000

@@ -6,8 +6,8 @@
 //     Source: docs/adr/0043-roots-in-the-order-of-their-data.md.
 
 import { expect } from 'vitest'
-import { FINALIZER, installation } from '../../cluster.ts'
-import { root } from '../../roots.ts'
+import { FINALIZER, installation } from '../../cluster/cluster.ts'
+import { root } from '../../landscaper/roots.ts'
 import { type Crash, type CrashCase, titleOf, withCrash } from '../crash.ts'
 import { atRest, type Lane, RESTART_MS } from '../lane.ts'
 

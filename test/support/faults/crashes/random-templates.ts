@@ -4,7 +4,7 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import type { WritePoint } from '../api-proxy.ts'
-import { blueprintOf, installation, item, type LsObject, waiting } from '../../cluster.ts'
+import { blueprintOf, installation, item, type LsObject, waiting } from '../../cluster/cluster.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
 import { atRest, type Lane, RESTART_MS } from '../lane.ts'
 

@@ -2,10 +2,10 @@
 // until an object changes.
 
 import { expect, vi } from 'vitest'
-import type { LsObject } from '../../cluster.ts'
-import { conditionOf } from '../../kstatus.ts'
-import { createTarget, start } from '../../manifests.ts'
-import { givePlaces, withoutPlace } from '../../placed-pods.ts'
+import type { LsObject } from '../../cluster/cluster.ts'
+import { conditionOf } from '../../cluster/kstatus.ts'
+import { createTarget, start } from '../../landscaper/manifests.ts'
+import { givePlaces, withoutPlace } from '../../cluster/unschedulable-pods.ts'
 import type { Lane } from '../lane.ts'
 
 const TARGET = 'waiting'

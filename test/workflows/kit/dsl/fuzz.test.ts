@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { compile, formatDiagnostic } from '../../../../workflows/kit/dsl/index.ts'
 import { FULL_DOCUMENT, MODES_DOCUMENT, OPTIONS, RFC_DOCUMENT } from './documents.ts'
-import { withinCpu } from '../../../support/cpu-bound.ts'
+import { withinCpu } from '../../../support/costs/cpu-limit.ts'
 import { ANY_UNIT } from '../../../support/fuzz/any-unit.ts'
 
 const FRAGMENTS = [

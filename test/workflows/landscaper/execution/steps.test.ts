@@ -13,7 +13,7 @@ import { guardExecution } from '../../../../workflows/landscaper/execution/guard
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
 import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
 import { again, done, fail, GONE, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
-import { withinCpu } from '../../../support/cpu-bound.ts'
+import { withinCpu } from '../../../support/costs/cpu-limit.ts'
 import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
 const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: THEIRS, dependsOn })

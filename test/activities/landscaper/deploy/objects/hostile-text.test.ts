@@ -9,7 +9,7 @@ import { readExportsConfig } from '../../../../../activities/landscaper/deploy/o
 import { readKubeconfig } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
 import { readYamlDocument } from '../../../../../activities/landscaper/deploy/target/yaml-document.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
-import { withinCpu } from '../../../../support/cpu-bound.ts'
+import { withinCpu } from '../../../../support/costs/cpu-limit.ts'
 
 /** Of processor time, so that a busy machine changes little; what is tested against takes seconds to minutes. */
 const SOON_MS = 500

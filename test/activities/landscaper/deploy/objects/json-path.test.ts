@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { compileJsonPath, JsonPathError } from '../../../../../activities/landscaper/deploy/objects/json-path.ts'
-import { withinCpu } from '../../../../support/cpu-bound.ts'
+import { withinCpu } from '../../../../support/costs/cpu-limit.ts'
 
 const OBJECT = {
   metadata: {
