@@ -125,7 +125,7 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
   it('runs jobs, and holds nothing readable of their objects', async () => {
     const before = proxy.calls
     await stage.cluster.create(installation('shop', CHAIN), 'installations')
-    expect((await stage.cluster.finished('shop')).status?.phase).toBe('Succeeded')
+    expect((await stage.cluster.waitUntilFinished('shop')).status?.phase).toBe('Succeeded')
     // What a task did is in the history when the task has ended, after the row was closed.
     await expect.poll(async () => (await historyOf('shop')).payloads.length).toBeGreaterThan(3)
     const { payloads, text } = await historyOf('shop')

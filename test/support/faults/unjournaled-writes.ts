@@ -2,21 +2,21 @@
 // that wrote it.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import type { SeenWrite } from './api-proxy.ts'
+import type { RecordedWrite } from './api-proxy.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
 // Written, and not followed: nobody sees them change but who writes them.
 const UNFOLLOWED = new Set(['secrets', 'events'])
 
-export function isUnfollowed({ label }: Pick<SeenWrite, 'label'>): boolean {
+export function isUnwatched({ label }: Pick<RecordedWrite, 'label'>): boolean {
   return UNFOLLOWED.has(label.split(' ')[1] ?? '')
 }
 
 /** The writes of an Installation's last run that changed something and that no event tells of, or one that names nobody, as `label name: what is wrong`. */
-export async function missingFrom(
+export async function findUnjournaledWrites(
   { db }: Pawl,
   name: string,
-  writes: readonly SeenWrite[],
+  writes: readonly RecordedWrite[],
 ): Promise<readonly string[]> {
   const { workflow_id } = await db
     .selectFrom('job')
@@ -25,7 +25,7 @@ export async function missingFrom(
     .orderBy('started_at', 'desc')
     .executeTakeFirstOrThrow()
   const events = await db.selectFrom('watch_event').select(['uid', 'resource_version', 'type', 'writer']).execute()
-  const done = writes.filter((write) => write.status < 300 && !isUnfollowed(write))
+  const done = writes.filter((write) => write.status < 300 && !isUnwatched(write))
   return done.flatMap(({ label, answer }) => {
     const { uid, resourceVersion } = answer.metadata
     // The end of the last finalizer has no version of its own.
