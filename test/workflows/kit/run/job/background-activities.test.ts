@@ -105,7 +105,13 @@ function held() {
   const settled = () => new Promise<void>((go) => setImmediate(go))
   return {
     work: () => promise,
-    end: (change: StateChange<readonly string[]>) => (resolve(change), settled()),
-    fail: (error: Error) => (reject(error), settled()),
+    end: (change: StateChange<readonly string[]>) => {
+      resolve(change)
+      return settled()
+    },
+    fail: (error: Error) => {
+      reject(error)
+      return settled()
+    },
   }
 }
