@@ -52,17 +52,20 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? OWNERSHIP_LABEL_PATHS : [])
   return [
-    { ...followed(target, target.projection), ...traitsOf(controller, target) },
+    { ...followed(target, target.projection), ...indexKeySourcesOf(controller, target) },
     ...others.map((resource) => ({
       ...followed(resource, paths(resource)),
       ...fieldsOf(controller, resource),
-      ...traitsOf(controller, resource),
+      ...indexKeySourcesOf(controller, resource),
     })),
   ]
 }
 
 /** What objects of the kind are subscribed to by, if any query has selectors. */
-function traitsOf({ queries }: LevelController, { apiVersion, kind }: LevelResource) {
+function indexKeySourcesOf(
+  { queries }: LevelController,
+  { apiVersion, kind }: LevelResource,
+): Pick<WatchedKind, 'indexKeys'> {
   const heard = Object.values(queries).filter(
     (query) => query.kind === `${apiVersion}/${kind}` && query.quiet !== true && query.owned === undefined,
   )
@@ -70,7 +73,7 @@ function traitsOf({ queries }: LevelController, { apiVersion, kind }: LevelResou
     ({ labels, labelsFrom, fieldsFrom }) => (labels ?? labelsFrom ?? fieldsFrom) !== undefined,
   )
   const fields = [...new Set(heard.flatMap(({ fieldsFrom = {} }) => Object.keys(fieldsFrom)))].sort()
-  return isSelected ? { traits: { fields } } : {}
+  return isSelected ? { indexKeys: { fields } } : {}
 }
 
 /** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of what it writes. */

@@ -175,7 +175,7 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
         plural: 'shops',
         projection: [path('status.phase')],
         hashed: [[]],
-        traits: { fields: [] },
+        indexKeys: { fields: [] },
       },
       { apiVersion: 'v1', kind: 'Pod', plural: 'pods', projection: [], hashed: [[]] },
       { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [[]] },
