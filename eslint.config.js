@@ -10,7 +10,7 @@ const USER_DATA = [
   'activities/kube/http-client.ts',
   'activities/kube/watch-stream.ts',
   'activities/landscaper/bounded/data-worker.ts',
-  'activities/landscaper/bounded/packed-items.ts',
+  'activities/landscaper/bounded/compressed-items.ts',
   'activities/landscaper/bounded/tenant-data.ts',
   'activities/landscaper/components/job-blueprints.ts',
   'activities/landscaper/components/normal-json.ts',

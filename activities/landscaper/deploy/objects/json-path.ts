@@ -11,7 +11,7 @@ import { CostlyPathError, toQueryText } from './json-path-text.ts'
 export interface JsonPath {
   /** As it was written. */
   readonly text: string
-  /** What a look at an object costs, in effort (bounded/effort.ts): `perLook` for any object, `perNode` for each of its nodes. */
+  /** The estimated cost of an evaluation (bounded/cost-estimate.ts): `perLook` for any object, `perNode` for each of its nodes. */
   readonly cost: { readonly perLook: number; readonly perNode: number }
   /** All values that the path finds, in order; none when something on the way is missing. @throws JsonPathError for an object that is nested too deeply */
   valuesIn(object: unknown): readonly unknown[]

@@ -2,7 +2,7 @@
 
 import { asyncLocalStorage } from '@temporalio/activity'
 import type { TenantData } from './bounded/tenant-data.ts'
-import type { Customer } from './bounded/thread-pool.ts'
+import type { Tenant } from './bounded/thread-pool.ts'
 import { kubeconfigIssuer } from './kubeconfigs/issue-kubeconfigs.ts'
 import type { LandscaperDeps } from './deps.ts'
 import { withPlaces } from './further-documents.ts'
@@ -20,11 +20,11 @@ interface JobName {
  */
 export function forNamespace(deps: LandscaperDeps, namespace: string, job: JobName): LandscaperDeps {
   const { landscaper } = deps
-  const customer = customerIn(namespace)
+  const tenant = tenantOf(namespace)
   const issuer = { now: deps.now, targets: landscaper.targets, lately: landscaper.kubeconfigs }
-  const kubeconfigs = kubeconfigIssuer(issuer, customer, JSON.stringify([job.subject.uid, job.jobID]))
+  const kubeconfigs = kubeconfigIssuer(issuer, tenant, JSON.stringify([job.subject.uid, job.jobID]))
   const furtherDocuments = new Set<string>()
-  const engine = landscaper.templates.of(customer)
+  const engine = landscaper.templates.of(tenant)
   const data = withPlaces(engine.data, furtherDocuments)
   const templates = { ...landscaper.templates, ...engine, data, kubeconfigs }
   return { ...deps, landscaper: { ...landscaper, templates, furtherDocuments } }
@@ -32,23 +32,23 @@ export function forNamespace(deps: LandscaperDeps, namespace: string, job: JobNa
 
 /** Data of one namespace, read for as long as the call at work is waited for. */
 export function dataOf({ landscaper }: LandscaperDeps, { namespace }: { readonly namespace: string }): TenantData {
-  return landscaper.templates.of(customerIn(namespace)).data
+  return landscaper.templates.of(tenantOf(namespace)).data
 }
 
 /** The namespace, for as long as the call at work is waited for. */
-export function customerIn(namespace: string): Customer {
-  return { namespace, signal: waitedFor() }
+export function tenantOf(namespace: string): Tenant {
+  return { namespace, signal: callSignal() }
 }
 
 /** Undefined outside of Temporal. */
-function waitedFor(): Customer['signal'] {
+function callSignal(): Tenant['signal'] {
   const context = asyncLocalStorage.getStore()
   if (context === undefined) return undefined
   const { cancellationSignal, info } = context
   const { startToCloseTimeoutMs } = info
-  if (!(startToCloseTimeoutMs > 0) || startToCloseTimeoutMs > LONGEST_MS) return cancellationSignal
+  if (!(startToCloseTimeoutMs > 0) || startToCloseTimeoutMs > MAX_TIMER_MS) return cancellationSignal
   return AbortSignal.any([cancellationSignal, AbortSignal.timeout(startToCloseTimeoutMs)])
 }
 
 /** A longer wait than a timer can have is none. */
-const LONGEST_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1

@@ -3,7 +3,7 @@
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { afterAll, expect, describe, it } from 'vitest'
 import type { LandscaperDeps } from '../../../activities/landscaper/deps.ts'
-import { forNamespace } from '../../../activities/landscaper/customer.ts'
+import { forNamespace } from '../../../activities/landscaper/tenant-call.ts'
 import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
 
 const ENDLESS = '{{ range until 60000 }}{{ range until 60000 }}{{ end }}{{ end }}'
