@@ -6,7 +6,7 @@ import { createKubeClient } from '../../activities/kube/client.ts'
 import { createProblemList } from '../../worker/reconciler/critical-problems.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { tellingPlace } from '../../worker/server/telling-object.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'health-check'
 const OWN = 'own'
