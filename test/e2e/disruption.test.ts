@@ -18,7 +18,7 @@ import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
-import type { LsObject } from '../support/cluster.ts'
+import type { LsObject } from '../support/cluster/cluster.ts'
 
 const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
 const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathname

@@ -1,4 +1,5 @@
-// The token with which a TargetSync reads its source, renewed before it expires: by itself, for the ServiceAccount whose name its user in the kubeconfig has.
+// Renews the token with which a TargetSync reads its source before it expires: the token of the ServiceAccount that the kubeconfig's user is named
+// after.
 // Source: spec/landscaper.md 1.9.
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
@@ -41,7 +42,7 @@ export async function rotateToken(
       conceals: [after, token],
       version: secret?.metadata.resourceVersion ?? '',
       patch: { data: { [key]: after } },
-      // Whoever has written another kubeconfig meanwhile knows better.
+      // A kubeconfig that another client has written meanwhile wins.
       reapply: (current) => (entriesOf(current)?.[key] === before ? { data: { [key]: after } } : 'superseded'),
     },
   ])
