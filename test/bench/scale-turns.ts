@@ -51,7 +51,7 @@ async function measureBehind(stage: Stage, crowd: number): Promise<Found> {
     for (let index = 0; index < SINGLES; index++) {
       const begin = performance.now()
       await cluster.create(installationBody(plan, index, calm), 'installations')
-      await cluster.finished(installationName(index))
+      await cluster.waitUntilFinished(installationName(index))
       tookMs.push(performance.now() - begin)
     }
     const after = await unfinished(stage, crowded)

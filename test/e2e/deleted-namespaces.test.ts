@@ -236,7 +236,7 @@ async function deploy(namespace: Namespace, name: string): Promise<void> {
   const spec = { context: 'own', imports: { data: [{ name: 'word', dataRef: 'word' }], targets } }
   const blueprint = { ...imports, subinstallations: [below] }
   await cluster.create(installation(name, CHAIN, { spec, blueprint }), 'installations')
-  expect((await cluster.finished(name)).status).toMatchObject({ phase: 'Succeeded' })
+  expect((await cluster.waitUntilFinished(name)).status).toMatchObject({ phase: 'Succeeded' })
   expect(await found(mapPath(namespace, name))).toBeDefined()
 }
 

@@ -29,7 +29,7 @@ async function endsAsFresh(edits: readonly Edit[]): Promise<void> {
   const made = await fresh(cluster, other, spec)
   expect(made.status).toMatchObject({ phase: 'Succeeded' })
   expect(root.status, JSON.stringify(root.status)).toMatchObject({ phase: 'Succeeded' })
-  await Promise.all([pawl.settled(root), pawl.settled(made)])
+  await Promise.all([pawl.waitUntilSettled(root), pawl.waitUntilSettled(made)])
   expect(await endState(cluster, name)).toEqual(await endState(cluster, other))
 }
 

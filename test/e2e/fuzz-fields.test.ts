@@ -51,7 +51,7 @@ async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsOb
   const written = hasSpec(kind) ? { spec: fuzzed } : fuzzed
   await cluster.create({ apiVersion: API, kind: kind.kind, metadata: { name }, ...written }, kind.plural)
   const [plural, subject] = await run(cluster, name)
-  return await cluster.finished(subject, undefined, plural, JOB_MS)
+  return await cluster.waitUntilFinished(subject, undefined, plural, JOB_MS)
 }
 
 const hasSpec = ({ schema }: Kind) => Object.hasOwn(schema, 'spec')
@@ -114,18 +114,18 @@ describe.concurrent('an object whose status somebody has written by hand', () =>
           const { spec, run } = BASES[kind as keyof typeof BASES]
           await cluster.create({ apiVersion: API, kind, metadata: { name }, spec: spec(name) }, plural)
           await run(cluster, name)
-          const { status: first } = await cluster.finished(name, undefined, plural, JOB_MS)
+          const { status: first } = await cluster.waitUntilFinished(name, undefined, plural, JOB_MS)
           expect(first).toMatchObject({ phase: 'Succeeded' })
           await cluster.patch(plural, name, { status: value }, 'status')
           // What was written may ask for a job of its own, in a phase that there is not; it ends, well or not.
           await run(cluster, name, randomUUID())
-          await cluster.finished(name, undefined, plural, JOB_MS)
+          await cluster.waitUntilFinished(name, undefined, plural, JOB_MS)
           await run(cluster, name, randomUUID())
           const isWell = (object?: LsObject) =>
             object?.status?.phase === 'Succeeded' &&
             object.status.jobID === object.status.jobIDFinished &&
             object.status.lastError === undefined
-          const last = await cluster.until(plural, name, isWell, JOB_MS)
+          const last = await cluster.waitUntil(plural, name, isWell, JOB_MS)
           expect(last.status?.observedGeneration).toBe(last.metadata.generation)
         })
       })

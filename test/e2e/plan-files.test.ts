@@ -47,7 +47,7 @@ it('a plan of what is there is empty, and that of an edit tells what it changes'
   await cluster.create(dataObject('size', 3), 'dataobjects')
   const asked = { 'landscaper.gardener.cloud/operation': 'reconcile' }
   await cluster.create({ kind, metadata: { ...metadata, annotations: asked }, ...content }, 'installations')
-  await pawl.settled(await cluster.finished('shop'))
+  await pawl.waitUntilSettled(await cluster.waitUntilFinished('shop'))
 
   const same = await plan(shop('small'))
   expect(same.told.writes.filter(({ state }) => state !== 'unchanged')).toEqual([])

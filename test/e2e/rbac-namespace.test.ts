@@ -41,11 +41,11 @@ describe('Pawl in one namespace, with Roles of that alone', () => {
       'dataobjects',
     )
     await cluster.create(course(), 'installations')
-    expect((await cluster.finished('course')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('course')).status?.phase).toBe('Succeeded')
     expect(await cluster.get('configmaps', 'made', 'v1')).toMatchObject({ data: { key: 'value' } })
     expect(await cluster.get('dataobjects', 'said')).toMatchObject({ data: 'bye' })
     await cluster.delete('installations', 'course')
-    await cluster.gone('course', 'installations')
+    await cluster.waitUntilGone('course', 'installations')
     expect(await cluster.get('configmaps', 'made', 'v1')).toBeUndefined()
     expect(await deniedTo(servers.auditLogPath, `system:serviceaccount:${NAMESPACE}:pawl-`)).toEqual([])
   })

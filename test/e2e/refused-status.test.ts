@@ -130,7 +130,7 @@ async function startMany(prefix: string, count: number, begun = rendered): Promi
 
 async function usualEnds(name: string, withinMs: number): Promise<void> {
   await usual().create(installation(name, [{ name: 'a' }]), 'installations')
-  const good = await usual().finished(name, undefined, 'installations', withinMs)
+  const good = await usual().waitUntilFinished(name, undefined, 'installations', withinMs)
   expect(good.status).toMatchObject({ phase: 'Succeeded' })
 }
 
@@ -152,7 +152,7 @@ async function areOpen(names: readonly string[], reason: string): Promise<void> 
 
 async function allEnd(names: readonly string[]): Promise<void> {
   for (const name of names)
-    expect((await strict().finished(name, undefined, 'installations', 200_000)).status).toMatchObject({
+    expect((await strict().waitUntilFinished(name, undefined, 'installations', 200_000)).status).toMatchObject({
       phase: 'Succeeded',
     })
 }

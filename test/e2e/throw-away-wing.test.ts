@@ -165,7 +165,7 @@ describe('a wing that is added as folders', () => {
     const config = { apiVersion: 'zoo.pawl.dev/v1', kind: 'Echo', answer: 'hello' }
     const items = [item({ name: 'plain' }), item({ name: 'echo', type: 'zoo.pawl.dev/echo', config })]
     await stage.cluster.create(installation('mixed', items), 'installations')
-    expect((await stage.cluster.finished('mixed')).status?.phase).toBe('Succeeded')
+    expect((await stage.cluster.waitUntilFinished('mixed')).status?.phase).toBe('Succeeded')
     expect(await stage.cluster.phases('mixed')).toEqual({ plain: 'Succeeded', echo: 'Succeeded' })
   })
 })

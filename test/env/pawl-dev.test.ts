@@ -102,7 +102,7 @@ async function asksByToken({ parts, dataDir }: DevStatus): Promise<void> {
   for (const cluster of clusters) {
     await cluster.createNamespace()
     await cluster.create(installation(`shop-of-${cluster.namespace}`, [{ name: 'app' }]), 'installations')
-    await cluster.finished(`shop-of-${cluster.namespace}`)
+    await cluster.waitUntilFinished(`shop-of-${cluster.namespace}`)
     await cluster.kube.close()
   }
   const account = await makeAccount(place, new Cluster(place.kubeconfigPath, 'alice'), 'alice')

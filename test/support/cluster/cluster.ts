@@ -108,7 +108,7 @@ export class Cluster {
   }
 
   /** Waits until every one of the items (one that is not there is undefined) is as wanted; returns them. */
-  async untilItems(
+  async waitUntilItems(
     execution: string,
     names: readonly string[],
     wanted: (item: LsObject | undefined) => boolean,
@@ -137,7 +137,12 @@ export class Cluster {
   }
 
   /** Waits until the Installation has finished its newest job, optionally another one than `after`. */
-  async finished(name: string, after?: string, plural = 'installations', timeoutMs = WAIT_MS): Promise<LsObject> {
+  async waitUntilFinished(
+    name: string,
+    after?: string,
+    plural = 'installations',
+    timeoutMs = WAIT_MS,
+  ): Promise<LsObject> {
     const isFinished = (object: LsObject | undefined) => {
       const { jobID, jobIDFinished } = object?.status ?? {}
       return (
@@ -147,15 +152,15 @@ export class Cluster {
         object?.metadata.annotations?.[OPERATION] === undefined
       )
     }
-    return await this.until(plural, name, isFinished, timeoutMs)
+    return await this.waitUntil(plural, name, isFinished, timeoutMs)
   }
 
-  async gone(name: string, plural = 'installations', timeoutMs = WAIT_MS): Promise<void> {
-    await this.until(plural, name, (object) => object === undefined, timeoutMs)
+  async waitUntilGone(name: string, plural = 'installations', timeoutMs = WAIT_MS): Promise<void> {
+    await this.waitUntil(plural, name, (object) => object === undefined, timeoutMs)
   }
 
   /** Looks until the object is as wanted. @throws with the object as it was last. */
-  async until(
+  async waitUntil(
     plural: string,
     name: string,
     wanted: (object: LsObject | undefined) => boolean,
@@ -230,11 +235,11 @@ export function blueprintOf(items: readonly Item[], more: object = {}) {
 }
 
 /** An item that its deployer leaves in Progressing until somebody ends it. */
-export function waiting(name: string, dependsOn?: readonly string[]): Item {
+export function waitingItem(name: string, dependsOn?: readonly string[]): Item {
   return { name, config: { initialPhase: 'Progressing' }, ...(dependsOn !== undefined && { dependsOn }) }
 }
 
-export function failing(name: string, dependsOn?: readonly string[]): Item {
+export function failingItem(name: string, dependsOn?: readonly string[]): Item {
   return { name, config: { phase: 'Failed' }, ...(dependsOn !== undefined && { dependsOn }) }
 }
 

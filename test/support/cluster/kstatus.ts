@@ -38,7 +38,7 @@ const ABNORMAL: ReadonlyMap<string, KStatus> = new Map([
 ])
 
 /** Whether `kubectl wait --for=condition=TYPE=STATUS` ends. */
-export function isAwaited(object: Read, type: string, status = 'True'): boolean {
+export function hasCondition(object: Read, type: string, status = 'True'): boolean {
   const { observedGeneration: observed, conditions = [] } = statusOf(object)
   const found = conditions.find((one) => one.type === type)
   if (found === undefined) return false

@@ -7,14 +7,14 @@ import { deployment } from '../landscaper/manifests.ts'
 
 const label = (namespace: string, name: string) => `place.test.example/${namespace}.${name}`
 
-export function withoutPlace(name: string, namespace: string, replicas = 1) {
+export function unschedulableDeployment(name: string, namespace: string, replicas = 1) {
   const containers = [{ name: 'main', image: 'example/app:1' }]
   const spec = { nodeSelector: { [label(namespace, name)]: 'yes' }, containers }
   return deployment(name, namespace, { replicas, template: { metadata: { labels: { app: name } }, spec } })
 }
 
 /** From now on their pods find nodes. */
-export async function givePlaces({ kube, namespace }: Cluster, names: readonly string[]): Promise<void> {
+export async function bindPods({ kube, namespace }: Cluster, names: readonly string[]): Promise<void> {
   const labels = Object.fromEntries(names.map((name) => [label(namespace, name), 'yes']))
   const { items } = await kube.request<ObjectList>('GET', '/api/v1/nodes')
   for (const { metadata } of items)

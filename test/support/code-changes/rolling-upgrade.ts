@@ -4,8 +4,8 @@
 //   G2. Load goes on meanwhile: new Installations, and edits of finished ones, so that every worker stops with jobs in its hands. On a busy machine it
 //       does not pile up: a few unfinished ones are as good as many.
 
-import type { SeenWrite } from '../faults/api-proxy.ts'
-import { blueprintOf, type Cluster, installation, type Item, type LsObject, waiting } from '../cluster/cluster.ts'
+import type { RecordedWrite } from '../faults/api-proxy.ts'
+import { blueprintOf, type Cluster, installation, type Item, type LsObject, waitingItem } from '../cluster/cluster.ts'
 import { configMap, manifestItem, TARGET_TYPE } from '../landscaper/manifests.ts'
 
 const HOLD = 'test.example/hold'
@@ -13,7 +13,11 @@ const HOLD = 'test.example/hold'
 export const PATIENT_MS = 300_000
 
 /** Two steps that are ended by hand, one after the other, and one that ends by itself. */
-export const STEPS: readonly Item[] = [waiting('one'), waiting('two', ['one']), { name: 'three', dependsOn: ['two'] }]
+export const STEPS: readonly Item[] = [
+  waitingItem('one'),
+  waitingItem('two', ['one']),
+  { name: 'three', dependsOn: ['two'] },
+]
 export const QUICK: readonly Item[] = [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }]
 
 /** An Installation with one item of manifests, for the Target `here`. */
@@ -45,7 +49,7 @@ export async function letGo({ kube, namespace }: Cluster, name: string): Promise
 /** Ends the item that waits, when it does. */
 export async function end(cluster: Cluster, name: string, step: string): Promise<void> {
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
-  const items = await cluster.untilItems(name, [step], isWaiting, PATIENT_MS)
+  const items = await cluster.waitUntilItems(name, [step], isWaiting, PATIENT_MS)
   await cluster.finishItem(items.get(step)!, 'Succeeded')
 }
 
@@ -66,7 +70,7 @@ export function keepCreating(cluster: Cluster, prefix: string): () => Promise<re
       const name = `${prefix}-${names.length}`
       names.push(name)
       await cluster.create(installation(name, QUICK), 'installations')
-      await cluster.finished(name, undefined, 'installations', PATIENT_MS)
+      await cluster.waitUntilFinished(name, undefined, 'installations', PATIENT_MS)
     }
   }
   const creating = Promise.all(Array.from({ length: AT_ONCE }, one))
@@ -77,13 +81,13 @@ export function keepCreating(cluster: Cluster, prefix: string): () => Promise<re
   }
 }
 
-export interface Write extends SeenWrite {
+export interface Write extends RecordedWrite {
   /** Of the object. */
   readonly uid: string
 }
 
 /** The writes that changed something, in their order: what has a version that was there before changed nothing. */
-export function effective(writes: readonly SeenWrite[]): readonly Write[] {
+export function effective(writes: readonly RecordedWrite[]): readonly Write[] {
   const seen = new Set<string>()
   return writes.flatMap((write) => {
     const { label, status, answer } = write

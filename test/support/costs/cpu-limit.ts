@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 
 /** Does the work and fails when it has cost so much. @param mostMs of CPU; generous: what is meant are minutes. */
-export function withinCpu<T>(mostMs: number, work: () => T): T {
+export function expectCpuBelow<T>(mostMs: number, work: () => T): T {
   const before = process.cpuUsage()
   const result = work()
   const { user, system } = process.cpuUsage(before)

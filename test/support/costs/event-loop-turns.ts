@@ -6,7 +6,7 @@ export interface Turns<T> {
   readonly turns: number
 }
 
-export async function countTurns<T>(work: () => Promise<T>): Promise<Turns<T>> {
+export async function countLoopTurns<T>(work: () => Promise<T>): Promise<Turns<T>> {
   let turns = 0
   const others = setInterval(() => turns++, 1)
   try {

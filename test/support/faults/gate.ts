@@ -1,11 +1,11 @@
 // Something that others wait for until a test opens it.
 
 export class Gate {
-  readonly passed: Promise<void>
+  readonly opened: Promise<void>
   #open: () => void = () => undefined
 
   constructor() {
-    this.passed = new Promise((resolve) => (this.#open = resolve))
+    this.opened = new Promise((resolve) => (this.#open = resolve))
   }
 
   open(): void {

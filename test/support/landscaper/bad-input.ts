@@ -7,10 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Cluster, installation, type LsObject, OPERATION } from '../cluster/cluster.ts'
-import { importing } from './imports.ts'
+import { importingInstallation } from './imports.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
-export interface Ending {
+export interface ExpectedFailure {
   readonly reason: string
   /** Each must be in the message. */
   readonly says: readonly (string | RegExp)[]
@@ -25,7 +25,7 @@ export const BOMB = [
 ].join('\n')
 
 /** Checks `status.lastError` of an object that failed. */
-export function expectEnding(object: LsObject | undefined, { reason, says, codes }: Ending): void {
+export function expectFailure(object: LsObject | undefined, { reason, says, codes }: ExpectedFailure): void {
   const { phase, lastError } = object?.status ?? {}
   expect({ phase, reason: lastError?.reason }, lastError?.message).toEqual({ phase: 'Failed', reason })
   for (const text of says) expect(lastError?.message).toMatch(typeof text === 'string' ? literally(text) : text)
@@ -37,7 +37,7 @@ function literally(text: string): RegExp {
 }
 
 /** Gives a failed installation one good item and nothing else, and the annotation; returns it when that job has ended. */
-export async function mend(cluster: Cluster, failed: LsObject): Promise<LsObject> {
+export async function fixBlueprint(cluster: Cluster, failed: LsObject): Promise<LsObject> {
   const { spec } = installation('mended', [{ name: 'mended' }])
   const { blueprint } = failed.spec as { blueprint: { inline: { filesystem: object | string } } }
   const { filesystem } = blueprint.inline
@@ -54,7 +54,7 @@ export async function mend(cluster: Cluster, failed: LsObject): Promise<LsObject
     },
     metadata: { annotations: { [OPERATION]: 'reconcile' } },
   })
-  return await cluster.finished(failed.metadata.name, failed.status?.jobID)
+  return await cluster.waitUntilFinished(failed.metadata.name, failed.status?.jobID)
 }
 
 /** A healthy installation that runs one job after the other until it is stopped. */
@@ -89,7 +89,7 @@ export class Neighbour {
     let last: string | undefined
     do {
       if (last !== undefined) await this.#cluster.trigger(this.#name)
-      const { status } = await this.#cluster.finished(this.#name, last)
+      const { status } = await this.#cluster.waitUntilFinished(this.#name, last)
       if (status?.phase !== 'Succeeded') throw new Error(`${this.#name} ended ${JSON.stringify(status)}`)
       last = status.jobID
       this.#count += 1
@@ -108,7 +108,7 @@ const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT 
 const WARNING_LEVEL = 40
 
 /** The lines of a part's log that tell of trouble of the part itself. */
-export function complaints(pawl: Pawl, part: string): readonly unknown[] {
+export function loggedProblems(pawl: Pawl, part: string): readonly unknown[] {
   return pawl.log(part).split('\n').filter(isComplaint)
 }
 
@@ -123,9 +123,17 @@ function isComplaint(line: string): boolean {
 export const rendering =
   (template: unknown, type = 'GoTemplate', more: object = {}) =>
   (name: string) =>
-    importing(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
+    importingInstallation(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
 
 /** An import or export of a blueprint. */
-export const data = (name: string, schema: unknown, more: object = {}) => ({ name, type: 'data', schema, ...more })
+export const dataImport = (name: string, schema: unknown, more: object = {}) => ({
+  name,
+  type: 'data',
+  schema,
+  ...more,
+})
 
-export const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })
+export const configurationProblem = (...says: ExpectedFailure['says']): ExpectedFailure => ({
+  reason: 'ERR_CONFIGURATION_PROBLEM',
+  says,
+})

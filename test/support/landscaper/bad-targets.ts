@@ -1,6 +1,6 @@
 // Targets that cannot be used, as rows: what is written, and how the items that name it end. Source: spec/landscaper.md 1.5, 4.6.
 
-import { BOMB, type Ending } from './bad-input.ts'
+import { BOMB, type ExpectedFailure } from './bad-input.ts'
 import { TARGET_TYPE } from './manifests.ts'
 
 /** As a kubeconfig has it. */
@@ -25,12 +25,12 @@ function kubeconfig(
   }
 }
 
-const off = (...says: Ending['says']): Ending => ({
+const off = (...says: ExpectedFailure['says']): ExpectedFailure => ({
   reason: 'InvalidTarget',
   says,
   codes: ['ERR_CONFIGURATION_PROBLEM'],
 })
-const notAllowed = (...says: Ending['says']): Ending => ({
+const notAllowed = (...says: ExpectedFailure['says']): ExpectedFailure => ({
   reason: 'TargetNotAllowed',
   codes: ['ERR_CONFIGURATION_PROBLEM'],
   says: ['target bad-deploy/', ...says],
@@ -42,7 +42,7 @@ function target(config: object) {
 export const BAD_TARGETS: readonly [
   title: string,
   spec: (cluster: KubeconfigCluster) => object,
-  ending: Ending,
+  ending: ExpectedFailure,
   timeout?: string,
 ][] = [
   [

@@ -36,7 +36,10 @@ export interface Imports {
 }
 
 /** A root Installation whose item `show` exports all imports, unless the blueprint says otherwise. */
-export function importing(name: string, { imports = [], targets = [], blueprint = {}, spec = {} }: Imports) {
+export function importingInstallation(
+  name: string,
+  { imports = [], targets = [], blueprint = {}, spec = {} }: Imports,
+) {
   const deployExecutions = [{ name: 'items', type: 'GoTemplate', template: SHOW_IMPORTS }]
   return installation(name, [], {
     blueprint: { deployExecutions, ...blueprint },
@@ -45,7 +48,7 @@ export function importing(name: string, { imports = [], targets = [], blueprint 
 }
 
 /** What an item of an Execution shows: the export in its configuration. */
-export async function rendered(cluster: Cluster, execution: string, name: string): Promise<unknown> {
+export async function renderedConfig(cluster: Cluster, execution: string, name: string): Promise<unknown> {
   const config = (await cluster.items(execution)).get(name)?.spec?.['config'] as { export?: unknown } | undefined
   return config?.export
 }

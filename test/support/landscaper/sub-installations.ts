@@ -72,6 +72,6 @@ export async function createSlowTree(
   await cluster.create(installation('tree', [], { blueprint: { subinstallations: [outer] } }), 'installations')
   const { metadata } = await untilSub(cluster, 'tree', 'outer', ({ status }) => status?.phase === 'Progressing')
   const { metadata: low } = await untilSub(cluster, metadata.name, 'inner', () => true)
-  await cluster.untilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.waitUntilItems(low.name, ['begun'], (item) => item?.status?.phase === 'Progressing')
   return { outer: metadata.name, inner: low.name }
 }

@@ -123,7 +123,7 @@ export class Pawl {
   }
 
   /** What is started from now on is of this checkout; undefined: of the present one. The content key stays: jobs that are open have hashes by it. */
-  become(checkout: string | undefined): void {
+  useCheckout(checkout: string | undefined): void {
     this.#isKeyed = this.#levelFlags().length > 0
     this.#options = { ...this.#options, checkout }
   }
@@ -192,7 +192,7 @@ export class Pawl {
   }
 
   /** Waits until the journal knows this version of the object, and no wake and no open run is left of its name: its tree is at rest. */
-  async settled({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
+  async waitUntilSettled({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
     await this.#until(sql`select
       exists (select from object where uid = ${uid} and (resource_version >= ${Number(resourceVersion)} or deleted))
       and not exists (select from wake where name = ${name})
@@ -200,22 +200,22 @@ export class Pawl {
   }
 
   /** Waits until the journal has routed this version of the object. */
-  async journaled({ metadata: { uid = '', resourceVersion = '0' } }: KubeObject): Promise<void> {
+  async waitUntilJournaled({ metadata: { uid = '', resourceVersion = '0' } }: KubeObject): Promise<void> {
     await this.#until(
       sql`select exists (select from object where uid = ${uid} and resource_version >= ${Number(resourceVersion)}) as ok`,
     )
   }
 
   /** Waits until whoever works on the object has nothing to look at of this version: it may have an open run that waits. */
-  async looked({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
-    await this.journaled({ metadata: { uid, name, resourceVersion } })
+  async waitUntilIdle({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.waitUntilJournaled({ metadata: { uid, name, resourceVersion } })
     await this.#until(sql`select not exists (select from wake where name = ${name} and due <= now()) as ok`)
   }
 
   /** Waits until the open run that hosts a deploy item has looked at this version of it, and has nothing more to look at before some later time. */
-  async passed({ metadata }: KubeObject): Promise<void> {
+  async waitForHostPass({ metadata }: KubeObject): Promise<void> {
     const execution = metadata.ownerReferences?.[0]?.uid ?? ''
-    await this.journaled({ metadata })
+    await this.waitUntilJournaled({ metadata })
     const event = sql`select at from watch_event where uid = ${metadata.uid} and resource_version = ${Number(metadata.resourceVersion)}`
     const hosts = sql`(select uid from object where uid = ${execution} union select owner_uid from object where uid = ${execution})`
     await this.#until(sql`select not exists (select from wake where uid in ${hosts} and due <= now())
@@ -224,7 +224,7 @@ export class Pawl {
 
   /** The runs of an object's jobs, oldest first, once its tree is at rest. One that only puts the finalizer on is none. */
   async jobs(object: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
-    await this.settled(object)
+    await this.waitUntilSettled(object)
     return await this.db
       .selectFrom('job')
       .select(['job_id as jobID', 'cause', 'outcome'])

@@ -6,8 +6,8 @@ import { Pawl, type PawlOptions } from './pawl.ts'
 import type { TestServers } from '../servers/servers.ts'
 
 // The time-outs of production: several test files share two cores, and what is slow there is not dead.
-export const PATIENT_TASKS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000']
-export const PATIENT = [...PATIENT_TASKS, '--wake-lease-ms', '10000']
+export const PRODUCTION_TASK_TIMEOUTS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000']
+export const PRODUCTION_TIMEOUTS = [...PRODUCTION_TASK_TIMEOUTS, '--wake-lease-ms', '10000']
 // On a busy machine a process takes many seconds to start.
 const SET_UP_MS = 240_000
 
@@ -34,7 +34,7 @@ export class Stage {
     this.#cluster = new Cluster(servers.kubeconfigPath, name)
     await this.#cluster.createNamespace()
     const own = await options()
-    const workerFlags = [...PATIENT, ...(own.workerFlags ?? [])]
+    const workerFlags = [...PRODUCTION_TIMEOUTS, ...(own.workerFlags ?? [])]
     this.#pawl = await Pawl.start({ name, servers, namespace: name, ...own, workerFlags })
   }
 

@@ -5,12 +5,12 @@
 //   N3. A refusal with 409 is what Kubernetes gives to an update of what has changed; to a creation it would be another thing.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Disturbance } from '../faults/api-proxy.ts'
+import type { WriteFault } from '../faults/api-proxy.ts'
 import { closeLane, type Lane, openLane } from '../faults/lane.ts'
 import { drawn } from '../matrix/dice.ts'
 import { TcpProxy } from '../faults/tcp-proxy.ts'
 import type { TestServers } from '../servers/servers.ts'
-import { PATIENT } from '../pawl/stage.ts'
+import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
 import { createImports } from './storm-content.ts'
 
 /** Kinds of faults, with how often each is drawn. */
@@ -31,7 +31,7 @@ export const FAULT_WEIGHTS = {
 } as const
 export type Fault = keyof typeof FAULT_WEIGHTS
 
-const API_FAULTS: Readonly<Partial<Record<Fault, Disturbance>>> = {
+const API_FAULTS: Readonly<Partial<Record<Fault, WriteFault>>> = {
   'API 500': { status: 500, reason: 'InternalError' },
   'API 429': { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 },
   'API 409': { status: 409, reason: 'Conflict' },
@@ -69,7 +69,7 @@ export class StormLane {
       databaseUrl: journal.through(servers.databaseUrl),
       temporalAddress: `127.0.0.1:${temporal.port}`,
     }
-    const lane = await openLane(name, through, { workerFlags: PATIENT })
+    const lane = await openLane(name, through, { workerFlags: PRODUCTION_TIMEOUTS })
     await createImports(lane.cluster)
     return new StormLane(lane, journal, temporal, random)
   }
@@ -98,7 +98,7 @@ export class StormLane {
     await Promise.all([this.#journal.stop(), this.#temporal.stop()])
   }
 
-  #disturb(label: string): Disturbance | undefined {
+  #disturb(label: string): WriteFault | undefined {
     const isFitting = (fault: Fault) => !(fault === 'API 409' && label.startsWith('POST '))
     const at = this.#waiting.findIndex(isFitting)
     // Where every write fails nothing goes on, and later writes are never met.

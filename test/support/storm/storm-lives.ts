@@ -4,7 +4,7 @@
 //   L1. A life without patience goes on before its job has ended; what that job then ends with is not asked.
 //   L2. What a life leaves behind after its last change is in `kept`; what it deletes has to go.
 
-import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waiting } from '../cluster/cluster.ts'
+import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waitingItem } from '../cluster/cluster.ts'
 import { blueprintWith, type Content, drawContent, IMPORTS, noteName, wrongNotes, wrongOf } from './storm-content.ts'
 
 /** In a storm a job may take its time; one that does not end in the calm after it is lost. */
@@ -66,21 +66,21 @@ export class StormLives {
     this.kept.delete(name)
     this.counts.deleted += 1
     await this.#cluster.delete('installations', name)
-    await this.#cluster.gone(name, 'installations', LIMIT_MS)
+    await this.#cluster.waitUntilGone(name, 'installations', LIMIT_MS)
   }
 
   /** A job that would never end is ended by hand. */
   async #interrupt(name: string): Promise<void> {
-    const items = [waiting('slow')]
+    const items = [waitingItem('slow')]
     const text = JSON.stringify(blueprintOf(items))
     await this.#cluster.patch('installations', name, {
       metadata: { annotations: { [OPERATION]: 'reconcile' } },
       spec: { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } },
     })
-    await this.#cluster.untilItems(name, ['slow'], (one) => one?.status?.phase === 'Progressing', LIMIT_MS)
+    await this.#cluster.waitUntilItems(name, ['slow'], (one) => one?.status?.phase === 'Progressing', LIMIT_MS)
     this.counts.interrupted += 1
     await this.#cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    const { status } = await this.#cluster.finished(name, undefined, 'installations', LIMIT_MS)
+    const { status } = await this.#cluster.waitUntilFinished(name, undefined, 'installations', LIMIT_MS)
     const item = (await this.#cluster.items(name)).get('slow')
     // It would end without a hand, too: when its time is up.
     if (item?.status?.lastError?.reason !== INTERRUPTED)
@@ -91,7 +91,7 @@ export class StormLives {
   async #succeeded(name: string): Promise<void> {
     const isDone = (object: LsObject | undefined) =>
       object !== undefined && isFinished(object) && object.status?.observedGeneration === object.metadata.generation
-    const { status } = await this.#cluster.until('installations', name, isDone, LIMIT_MS)
+    const { status } = await this.#cluster.waitUntil('installations', name, isDone, LIMIT_MS)
     if (status?.phase !== 'Succeeded') throw new Error(`${name} ended in ${status?.phase}: ${JSON.stringify(status)}`)
   }
 

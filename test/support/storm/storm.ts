@@ -2,7 +2,7 @@
 // and nothing is written any more.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atRest } from '../faults/lane.ts'
+import { waitUntilJournalIdle } from '../faults/lane.ts'
 import { doubled, unevenJobs, untilQuiet } from '../tenants/crowd.ts'
 import { diceOf } from '../matrix/dice.ts'
 import type { TestServers } from '../servers/servers.ts'
@@ -82,7 +82,7 @@ async function judge(places: readonly Place[]): Promise<StormResult> {
   const [lost, twice]: [string[], string[]] = [[], []]
   for (const { lane, lives } of places) {
     const { pawl, cluster, proxy } = lane.lane
-    await atRest({ pawl, cluster }, REST_MS).catch((error: unknown) => unrest.push(String(error)))
+    await waitUntilJournalIdle({ pawl, cluster }, REST_MS).catch((error: unknown) => unrest.push(String(error)))
     await untilQuiet(() => proxy.writes.length, QUIET_MS, REST_MS).catch((error: unknown) => unrest.push(String(error)))
     lost.push(...lives.failures, ...(await lives.wrong()))
     twice.push(...doubled(proxy.writes), ...(await unevenJobs(pawl)))

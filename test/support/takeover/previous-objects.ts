@@ -15,7 +15,7 @@ const WITHOUT_STATUS = new Set(['DataObject', 'Target', 'Context', 'Secret'])
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g
 
 /** Puts them there, in the cluster's namespace, as left just now; owner references in the file name no uids. */
-export async function leaveBehind(cluster: Cluster, file: URL): Promise<void> {
+export async function createPreviousObjects(cluster: Cluster, file: URL): Promise<void> {
   const text = leftNow(await readFile(file, 'utf8'), Date.now())
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Left)
   const uids = new Map<string, string>()

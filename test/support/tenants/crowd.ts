@@ -4,7 +4,7 @@
 //   W2. A name that was created twice is an object that was doubled: names are made of uid, item and job, and none is used again.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SeenWrite } from '../faults/api-proxy.ts'
+import type { RecordedWrite } from '../faults/api-proxy.ts'
 import { blueprintOf, type Cluster, type Item, installation, type LsObject, OPERATION } from '../cluster/cluster.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
@@ -53,12 +53,12 @@ async function live(cluster: Cluster, name: string, limitMs: number, onStep: () 
   if (items.join() !== 'a,c') throw new Error(`${name} has the items ${items.join()}, expected a and c`)
   onStep()
   await cluster.delete('installations', name)
-  await cluster.gone(name, 'installations', limitMs)
+  await cluster.waitUntilGone(name, 'installations', limitMs)
   onStep()
 }
 
 async function finished(cluster: Cluster, name: string, after: string | undefined, limitMs: number): Promise<LsObject> {
-  const object = await cluster.finished(name, after, 'installations', limitMs)
+  const object = await cluster.waitUntilFinished(name, after, 'installations', limitMs)
   if (object.status?.phase !== 'Succeeded')
     throw new Error(
       `${name} ended in ${String(object.status?.phase)}, expected Succeeded: ${JSON.stringify(object.status)}`,
@@ -67,7 +67,7 @@ async function finished(cluster: Cluster, name: string, after: string | undefine
 }
 
 /** What happened more often than once, one sentence each (W2). */
-export function doubled(writes: readonly SeenWrite[]): readonly string[] {
+export function doubled(writes: readonly RecordedWrite[]): readonly string[] {
   const counts = new Map<string, Set<string>>()
   const note = (what: string, version: string) => {
     counts.set(what, (counts.get(what) ?? new Set()).add(version))

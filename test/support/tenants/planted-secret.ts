@@ -9,8 +9,8 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
 /** The places where a form of the secret stands, with what is around it; also inside of what is compressed, and in base64. */
-export function leaks(given: string, secret: string): string[] {
-  const text = [given, ...unpacked(given)].join('\n')
+export function findLeaks(given: string, secret: string): string[] {
+  const text = [given, ...decodedTexts(given)].join('\n')
   return formsOf(secret).flatMap((form) => {
     const at = text.indexOf(form)
     return at < 0 ? [] : [text.slice(Math.max(0, at - 300), at + 100)]
@@ -28,7 +28,7 @@ function formsOf(secret: string): readonly string[] {
 }
 
 /** Long dumps of a template's inputs are compressed in messages, which may be cut. */
-export function unpacked(text: string): string[] {
+export function decodedTexts(text: string): string[] {
   const packed = text.match(/H4sI[A-Za-z0-9+/=]+/g) ?? []
   return packed.map((one) =>
     gunzipSync(Buffer.from(one, 'base64'), { finishFlush: constants.Z_SYNC_FLUSH }).toString('utf8'),

@@ -12,7 +12,7 @@ import { ApiProxy } from '../faults/api-proxy.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { Pawl, type PawlOptions } from '../pawl/pawl.ts'
 import { type Accounts, shippedAccounts } from '../rights/accounts.ts'
-import { PATIENT } from '../pawl/stage.ts'
+import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
 import { keepAuditLog } from '../rights/rights-audit.ts'
 import type { TestServers } from '../servers/servers.ts'
 
@@ -83,7 +83,7 @@ export class Tenants<Name extends string> {
     }
     await prepare(this.#clusters.get(this.#names[0]!)!)
     const servers = { ...shared, kubeconfigPath, accounts: await shippedAccounts(this.#servers, wings) }
-    const workerFlags = [...PATIENT, ...(options.workerFlags ?? [])]
+    const workerFlags = [...PRODUCTION_TIMEOUTS, ...(options.workerFlags ?? [])]
     if (proxied) await this.#openProxies(servers.accounts)
     const kubeconfigs = this.#proxies && {
       workerKubeconfig: this.#proxies.worker.kubeconfigPath,
