@@ -1,4 +1,4 @@
-// Which tests run how. Projects that need servers share one set of them (test/support/servers.ts).
+// Which tests run how. Projects that need servers share one set of them (test/support/servers/servers.ts).
 
 import { defineConfig } from 'vitest/config'
 
@@ -7,7 +7,7 @@ import { readSeed } from './test/support/matrix/seed.ts'
 // Test processes inherit the seed: all of them choose from the test matrices by the same one.
 process.env['PAWL_SEED'] = String(readSeed())
 
-const servers = { globalSetup: ['test/support/servers.ts'] }
+const servers = { globalSetup: ['test/support/servers/servers.ts'] }
 
 /** Measures what each test file costs. */
 const costs = { setupFiles: ['test/support/costs/measure-file.ts'] }
@@ -22,7 +22,7 @@ export default defineConfig({
     maxWorkers: 2,
     // What is awaited may take long on a machine that others share; only a failure takes all of it.
     expect: { poll: { timeout: 30_000 } },
-    // At the end the audit log of the whole run is read (test/support/rights-audit.ts); a process that is ended meanwhile would end well.
+    // At the end the audit log of the whole run is read (test/support/rights/rights-audit.ts); a process that is ended meanwhile would end well.
     teardownTimeout: 180_000,
     projects: [
       {

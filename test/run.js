@@ -2,7 +2,7 @@
 // `N passed, N failed`, where a static check counts as one. With arguments, only vitest runs, with these arguments.
 // `npm run test:long` runs all cases of the test matrices (docs/test-matrices.md).
 //
-// The exit code is 0 only when tests ran and nothing failed (support/tally.js). In CI ($CI), where all tests run, a skipped one is a failure.
+// The exit code is 0 only when tests ran and nothing failed (support/reporters/tally.js). In CI ($CI), where all tests run, a skipped one is a failure.
 //
 // JavaScript, because Node 20 must be able to read it; what it starts runs on the pinned Node.
 
@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { install, node, root, run } from '../worker/demo/install.js'
-import { tally } from './support/tally.js'
+import { tally } from './support/reporters/tally.js'
 
 const packaged = (path) => join(root, 'node_modules', path)
 const LINT = ['lint', [packaged('eslint/bin/eslint.js'), '.']]
@@ -32,7 +32,8 @@ const failedChecks = []
 try {
   await install()
   // The longest check takes one core, all others together the other one.
-  if (filters.length === 0) await Promise.all([runCheck(LINT), prepare(CHECKS, 'test/support/fetch-binaries.ts')])
+  if (filters.length === 0)
+    await Promise.all([runCheck(LINT), prepare(CHECKS, 'test/support/servers/fetch-binaries.ts')])
   else await prepare([], 'worker/pawl.js', 'dev', 'fetch')
   await runTests()
 } catch (error) {
@@ -67,13 +68,13 @@ async function runTests() {
   try {
     const reporters = [
       '--reporter=default',
-      '--reporter=./test/support/heartbeat.ts',
-      '--reporter=./test/support/costs/cost-reporter.ts',
-      '--reporter=./test/support/matrix/repeat-reporter.ts',
+      '--reporter=./test/support/reporters/progress-reporter.ts',
+      '--reporter=./test/support/reporters/cost-reporter.ts',
+      '--reporter=./test/support/reporters/repeat-reporter.ts',
       '--reporter=json',
       `--outputFile.json=${outputFile}`,
     ]
-    // Only where all tests run, a right that none of them used is one too many (test/support/rights-audit.ts).
+    // Only where all tests run, a right that none of them used is one too many (test/support/rights/rights-audit.ts).
     if (filters.length === 0) process.env.PAWL_WHOLE_SUITE = '1'
     const code = await run(node, [packaged('vitest/vitest.mjs'), 'run', ...reporters, ...filters])
     const mustRun = filters.length === 0 && !['', 'false', '0'].includes(process.env.CI ?? '')

@@ -9,7 +9,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-import { OwnPostgres } from '../support/own-postgres.ts'
+import { OwnPostgres } from '../support/servers/own-postgres.ts'
 import { type AskJournal, INSTALLATIONS, makeAskJournal } from './ask-journal.ts'
 import { watchLive } from './ask-live.ts'
 import { brokenClaims, type Claim, claimsTable } from './claims.ts'

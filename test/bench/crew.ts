@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 
 import { type Group, startGroup } from '../../worker/dev/group.ts'
 import { type Part, type PartSpec, startPart } from '../../worker/dev/part.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import type { ProcessTree } from './processes.ts'
 import type { BenchSet } from './servers.ts'
 

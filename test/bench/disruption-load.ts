@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import type { LsObject } from '../support/cluster.ts'
+import type { LsObject } from '../support/cluster/cluster.ts'
 import { Follower } from './follow.ts'
 import { createNamespaces } from './namespaces.ts'
 

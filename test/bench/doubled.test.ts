@@ -1,16 +1,16 @@
 // The judge of storms sees what happened twice, and nothing else.
 
 import { describe, expect, it } from 'vitest'
-import type { SeenWrite } from '../support/faults/api-proxy.ts'
-import { doubled } from '../support/crowd.ts'
+import type { RecordedWrite } from '../support/faults/api-proxy.ts'
+import { doubled } from '../support/tenants/crowd.ts'
 import { diceOf, drawn } from '../support/matrix/dice.ts'
 
 const ENDED = { jobID: 'j1', jobIDFinished: 'j1' }
 
-function write(label: string, own: { uid?: string; version?: string; status?: object; code?: number }): SeenWrite {
+function write(label: string, own: { uid?: string; version?: string; status?: object; code?: number }): RecordedWrite {
   const { uid = 'u1', version = '1', status = {}, code = 200 } = own
   const metadata = { name: 'one', uid, resourceVersion: version }
-  const answer = { metadata, status } as unknown as SeenWrite['answer']
+  const answer = { metadata, status } as unknown as RecordedWrite['answer']
   return { label, path: '/namespaces/n/deployitems/one', status: code, body: { status }, answer }
 }
 

@@ -1,10 +1,10 @@
 // Scenario: thousands of random faults while Installations are created, changed, interrupted and deleted. At the end nothing is lost, nothing was doubled, and
-// it is quiet. What strikes, and how it is judged, is in test/support/storm.ts; the suite has a short form of it.
+// it is quiet. What strikes, and how it is judged, is in test/support/storm/storm.ts; the suite has a short form of it.
 //
 //   X1. Chance is drawn from a seed, which the report names. It repeats the faults and the changes, not the moments at which they meet.
 
-import { openServers } from '../support/servers.ts'
-import { storm, type StormResult } from '../support/storm.ts'
+import { openServers } from '../support/servers/servers.ts'
+import { storm, type StormResult } from '../support/storm/storm.ts'
 import { brokenClaims, type Claim, claimsTable } from './claims.ts'
 import { count, markdownTable } from './markdown.ts'
 import type { Options } from './options.ts'

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readMessages } from '../../activities/kube/watch-stream.ts'
-import { API, type LsObject } from '../support/cluster.ts'
+import { API, type LsObject } from '../support/cluster/cluster.ts'
 
 /** @param at of performance.now(). */
 export type Listener = (object: LsObject, isDeleted: boolean, at: number) => void

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
-import { API, installation, item } from '../support/cluster.ts'
-import { configMap, MANIFEST_TYPE, TARGET_TYPE } from '../support/manifests.ts'
+import { API, installation, item } from '../support/cluster/cluster.ts'
+import { configMap, MANIFEST_TYPE, TARGET_TYPE } from '../support/landscaper/manifests.ts'
 
 export const DEPLOYERS = ['mock', 'manifest'] as const
 export type Deployer = (typeof DEPLOYERS)[number]

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { API, type LsObject } from '../support/cluster.ts'
+import { API, type LsObject } from '../support/cluster/cluster.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import { brokenClaims, type Claim, claimsTable } from './claims.ts'
 import { measuredOf, measurePlan, warmUp } from './course-of-plan.ts'

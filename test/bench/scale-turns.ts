@@ -4,7 +4,7 @@ import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { API, Cluster, type LsObject } from '../support/cluster.ts'
+import { API, Cluster, type LsObject } from '../support/cluster/cluster.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import type { Claim } from './claims.ts'
 import { installationBody, installationName, type Plan } from './installations.ts'
@@ -51,7 +51,7 @@ async function measureBehind(stage: Stage, crowd: number): Promise<Found> {
     for (let index = 0; index < SINGLES; index++) {
       const begin = performance.now()
       await cluster.create(installationBody(plan, index, calm), 'installations')
-      await cluster.finished(installationName(index))
+      await cluster.waitUntilFinished(installationName(index))
       tookMs.push(performance.now() - begin)
     }
     const after = await unfinished(stage, crowded)

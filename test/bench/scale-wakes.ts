@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isConflict } from '../../activities/kube/errors.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { Cluster, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { Cluster, installation, type LsObject, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import type { Claim } from './claims.ts'
 import { JournalReader } from './journal-reader.ts'
@@ -69,16 +69,16 @@ interface Place {
 async function touch(place: Place): Promise<Storm> {
   const { cluster } = place
   const name = 'touched'
-  await cluster.create(installation(name, [waiting('waits')]), 'installations')
-  const object = await cluster.until('installations', name, (one) => one?.status?.phase === 'Progressing')
+  await cluster.create(installation(name, [waitingItem('waits')]), 'installations')
+  const object = await cluster.waitUntil('installations', name, (one) => one?.status?.phase === 'Progressing')
   const { executionRef } = object.status as { executionRef?: { name: string } }
   const execution = executionRef?.name ?? name
-  await cluster.untilItems(execution, ['waits'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.waitUntilItems(execution, ['waits'], (item) => item?.status?.phase === 'Progressing')
   const storm = await blow(place, object, (index) => ({ [TOUCH_ANNOTATION]: String(index) }))
   const [item] = (await cluster.items(execution)).values()
   if (item === undefined) throw new Error(`${name}: found no item, expected one`)
   await cluster.finishItem(item, 'Succeeded')
-  expectSucceeded(await cluster.finished(name))
+  expectSucceeded(await cluster.waitUntilFinished(name))
   return { ...storm, title: 'touches of an object whose job runs' }
 }
 
@@ -86,10 +86,10 @@ async function reconcile(place: Place): Promise<Storm> {
   const { cluster } = place
   const name = 'reconciled'
   await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
-  const object = await cluster.finished(name)
+  const object = await cluster.waitUntilFinished(name)
   const storm = await blow(place, object, () => ({ [OPERATION]: 'reconcile' }))
   // The annotation is taken out by the job that it asked for.
-  expectSucceeded(await cluster.finished(name, object.status?.jobID))
+  expectSucceeded(await cluster.waitUntilFinished(name, object.status?.jobID))
   return { ...storm, title: 'reconcile annotations' }
 }
 

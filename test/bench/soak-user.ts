@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { blueprintOf, Cluster, failing, installation, type Item, OPERATION } from '../support/cluster.ts'
+import { blueprintOf, Cluster, failingItem, installation, type Item, OPERATION } from '../support/cluster/cluster.ts'
 
 export type Change = 'create' | 'edit items' | 'edit configuration' | 'second job' | 'fail' | 'delete'
 
@@ -102,7 +102,7 @@ export class SoakUser {
       case 'edit configuration':
         return items.map(({ name, dependsOn = [] }) => ({ name, dependsOn, config: this.#configuration() }))
       case 'fail':
-        return [...items.slice(0, -1), failing(items.at(-1)?.name ?? 'item-0', items.at(-1)?.dependsOn)]
+        return [...items.slice(0, -1), failingItem(items.at(-1)?.name ?? 'item-0', items.at(-1)?.dependsOn)]
     }
   }
 
@@ -132,7 +132,7 @@ export class SoakUser {
   async #expectEnd({ name, items }: Owned, jobBefore: string | undefined): Promise<void> {
     const isEnded = ({ jobID, jobIDFinished }: { readonly jobID?: string; readonly jobIDFinished?: string }) =>
       jobID !== undefined && jobID === jobIDFinished && jobID !== jobBefore
-    const { status } = await this.#cluster.until(
+    const { status } = await this.#cluster.waitUntil(
       'installations',
       name,
       (object) =>
@@ -148,7 +148,7 @@ export class SoakUser {
     this.#count('delete')
     this.#owned.delete(name)
     await this.#cluster.delete('installations', name)
-    if (isPatient) await this.#cluster.until('installations', name, (object) => object === undefined, JOB_LIMIT_MS)
+    if (isPatient) await this.#cluster.waitUntil('installations', name, (object) => object === undefined, JOB_LIMIT_MS)
   }
 
   #choose(): Exclude<Change, 'create'> {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { API } from '../support/cluster.ts'
+import { API } from '../support/cluster/cluster.ts'
 import { diceOf } from '../support/matrix/dice.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import { brokenClaims, type Claim, claimsTable } from './claims.ts'

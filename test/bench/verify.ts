@@ -2,7 +2,7 @@
 
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { API, type LsObject } from '../support/cluster.ts'
+import { API, type LsObject } from '../support/cluster/cluster.ts'
 import { DEPLOYED_PREFIX } from './installations.ts'
 import type { Load, Operation } from './load.ts'
 

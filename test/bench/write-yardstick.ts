@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { configMap } from '../support/manifests.ts'
+import { configMap } from '../support/landscaper/manifests.ts'
 import { ProcessMeter, type ProcessTree } from './processes.ts'
 
 export interface WriteSpeed {

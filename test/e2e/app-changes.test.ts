@@ -16,7 +16,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { APP_CHANGES, type AppChange, CODE, MISFITS } from '../support/code-changes/app.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const EXAMPLE = new URL('../../examples/app/controllers.ts', import.meta.url).pathname
 const CHANGED = new URL('../support/code-changes/app.ts', import.meta.url).href

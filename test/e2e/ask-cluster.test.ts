@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, it } from 'vitest'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { API, failing, installation, OPERATION } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { API, failingItem, installation, OPERATION } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const NAMESPACE = 'ask-cluster'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const imports = { data: [{ name: 'size', dataRef: 'sizes' }] }
   const fifty = [
     ...Array.from({ length: WELL }, (_, index) => installation(`app-${index + 1}`, [{ name: 'own' }])),
-    installation('shop', [{ name: 'db' }, failing('app', ['db'])]),
+    installation('shop', [{ name: 'db' }, failingItem('app', ['db'])]),
     installation('billing', [], { spec: { imports }, blueprint: { imports: IMPORTED } }),
     installation('search', [{ name: 'index', type: 'example.org/theirs' }]),
     installation('mail', [{ name: 'queue' }]),
@@ -32,18 +32,18 @@ beforeAll(async () => {
   await inParallel(fifty, 10, async (one) => {
     await cluster.create(one, 'installations')
   })
-  for (const { metadata } of fifty) if (metadata.name !== 'search') await cluster.finished(metadata.name)
-  await cluster.until('installations', 'search', (object) => object?.status?.phase === 'Progressing')
+  for (const { metadata } of fifty) if (metadata.name !== 'search') await cluster.waitUntilFinished(metadata.name)
+  await cluster.waitUntil('installations', 'search', (object) => object?.status?.phase === 'Progressing')
   // Last night.
-  const { spec } = installation('mail', [failing('queue')])
+  const { spec } = installation('mail', [failingItem('queue')])
   const path = resourcePath({ apiVersion: API, plural: 'installations' }, NAMESPACE, 'mail')
   await cluster.kube.request('PATCH', path, {
     body: { metadata: { annotations: { [OPERATION]: 'reconcile' } }, spec },
     contentType: 'application/merge-patch+json',
     query: { fieldManager: 'kubectl-edit' },
   })
-  await cluster.until('installations', 'mail', (object) => object?.status?.phase === 'Failed')
-  const { metadata } = await cluster.until('installations', 'wedged', (object) => object !== undefined)
+  await cluster.waitUntil('installations', 'mail', (object) => object?.status?.phase === 'Failed')
+  const { metadata } = await cluster.waitUntil('installations', 'wedged', (object) => object !== undefined)
   await cluster.patch('installations', 'wedged', {
     metadata: { finalizers: [...(metadata.finalizers ?? []), 'backup.example.org/keep'] },
   })

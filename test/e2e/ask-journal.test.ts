@@ -3,9 +3,9 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it, vi } from 'vitest'
-import { failing, installation, OPERATION, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
+import { failingItem, installation, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
@@ -16,10 +16,10 @@ const stage = useStage('ask-journal')
 
 it('the journal tells of real jobs what failed, why they began, and what they wait for', async () => {
   const { cluster } = stage
-  const part = sub('part', { blueprint: deploying(failing('db')) })
+  const part = sub('part', { blueprint: deploying(failingItem('db')) })
   const blueprint = { subinstallations: [part] }
   await cluster.create(installation('shop', [{ name: 'own' }], { blueprint }), 'installations')
-  await cluster.create(installation('slow', [waiting('one')]), 'installations')
+  await cluster.create(installation('slow', [waitingItem('one')]), 'installations')
   await cluster.create(installation('foreign', [{ name: 'x', type: 'example.org/theirs' }]), 'installations')
   const imports = { data: [{ name: 'size', dataRef: 'nowhere' }] }
   await cluster.create(
@@ -27,10 +27,10 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
     'installations',
   )
   await cluster.create({ ...installation('held', []), ...HELD }, 'installations')
-  await cluster.finished('held')
+  await cluster.waitUntilFinished('held')
   await cluster.delete('installations', 'held')
-  await cluster.finished('shop')
-  const slow = await cluster.untilItems('slow', ['one'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.waitUntilFinished('shop')
+  const slow = await cluster.waitUntilItems('slow', ['one'], (item) => item?.status?.phase === 'Progressing')
   // The journal may be a moment behind the API server.
   const told = { timeout: 60_000, interval: 500 }
 
@@ -76,7 +76,7 @@ it('a person interrupts a job, asks for one, and gets a deletion out that nothin
   const { cluster } = stage
   const interrupted = await person('interrupt', 'inst/foreign', '--reason', 'nobody deploys theirs')
   expect(interrupted.stdout).toMatch(/^the job of Installation ask-journal\/foreign is interrupted by \S+/)
-  const failed = await cluster.finished('foreign')
+  const failed = await cluster.waitUntilFinished('foreign')
   expect(failed.status?.phase).toBe('Failed')
   expect((await person('interrupt', 'inst/foreign')).stderr).toContain('has no job that runs (phase Failed)')
 

@@ -1,8 +1,8 @@
 // Automatic reconciles of Installations: retries after a failure, and jobs at an interval. With a restart of the worker: restarts.test.ts. Source: spec/landscaper.md 2.12.
 
 import { describe, expect, it } from 'vitest'
-import { failing, installation, type LsObject } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { failingItem, installation, type LsObject } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('automatic')
 
@@ -24,7 +24,7 @@ async function automaticJobs(object: LsObject): Promise<string[]> {
 
 /** Waits until so many have been counted, and the last of them has ended. */
 async function counted(name: string, numberOfReconciles: number): Promise<LsObject> {
-  return await stage.cluster.until('installations', name, (it) => {
+  return await stage.cluster.waitUntil('installations', name, (it) => {
     const { jobID, jobIDFinished, automaticReconcileStatus } = it?.status ?? {}
     const { numberOfReconciles: found } = (automaticReconcileStatus ?? {}) as { numberOfReconciles?: number }
     return found === numberOfReconciles && jobID === jobIDFinished
@@ -45,21 +45,21 @@ async function dueOf(object: LsObject): Promise<Date | undefined> {
 describe.concurrent('an installation with automaticReconcile', () => {
   it('is retried after a failure, at most numberOfReconciles times, and then only on request', async () => {
     const { cluster, pawl } = stage
-    await create('retried', [failing('bad')], { failedReconcile: { numberOfReconciles: 2, interval: '2s' } })
+    await create('retried', [failingItem('bad')], { failedReconcile: { numberOfReconciles: 2, interval: '2s' } })
     const twice = await counted('retried', 2)
     expect(twice.status).toMatchObject({
       phase: 'Failed',
       automaticReconcileStatus: { generation: twice.metadata.generation, onFailed: true },
     })
-    await pawl.settled(twice)
+    await pawl.waitUntilSettled(twice)
     const retry = 'automatic reconcile after a failure: Failed'
     expect(await automaticJobs(twice)).toEqual([retry, retry])
     expect(await dueOf(twice)).toBeUndefined()
 
     // What was asked for counts anew; once more it is tried twice.
     await cluster.trigger('retried')
-    await cluster.finished('retried', twice.status?.jobID)
-    await pawl.settled(await counted('retried', 2))
+    await cluster.waitUntilFinished('retried', twice.status?.jobID)
+    await pawl.waitUntilSettled(await counted('retried', 2))
     expect(await automaticJobs(twice)).toHaveLength(4)
   })
 
@@ -68,7 +68,7 @@ describe.concurrent('an installation with automaticReconcile', () => {
   }) => {
     const { cluster, pawl } = stage
     await create('patient', [{ name: 'good' }], { succeededReconcile: { cronSpec: '@every 20h' } })
-    const { metadata, status } = await cluster.finished('patient')
+    const { metadata, status } = await cluster.waitUntilFinished('patient')
     const hours = async () => {
       const due = await dueOf({ metadata })
       return due === undefined ? undefined : Math.round((due.getTime() - Date.now()) / 3_600_000)
@@ -85,11 +85,11 @@ describe.concurrent('an installation with automaticReconcile', () => {
     const spec = { automaticReconcile: { succeededReconcile: { cronSpec: null, interval: '2h' } } }
     await cluster.patch('installations', 'patient', { spec })
     await cluster.trigger('patient')
-    await cluster.finished('patient', status?.jobID)
+    await cluster.waitUntilFinished('patient', status?.jobID)
     await expectHere.poll(hours).toBe(2)
 
     await cluster.delete('installations', 'patient')
-    await cluster.gone('patient')
+    await cluster.waitUntilGone('patient')
     await expectHere.poll(async () => await dueOf({ metadata })).toBeUndefined()
   })
 })

@@ -5,12 +5,18 @@ import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { BOMB, complaints, type Ending, expectEnding, Neighbour } from '../support/bad-input.ts'
-import { BAD_TARGETS, type KubeconfigCluster } from '../support/bad-targets.ts'
-import { API, execution, item, type LsObject } from '../support/cluster.ts'
-import { configMap, createTarget, manifestItem, TARGET_TYPE, trigger } from '../support/manifests.ts'
+import {
+  BOMB,
+  loggedProblems,
+  type ExpectedFailure,
+  expectFailure,
+  Neighbour,
+} from '../support/landscaper/bad-input.ts'
+import { BAD_TARGETS, type KubeconfigCluster } from '../support/landscaper/bad-targets.ts'
+import { API, execution, item, type LsObject } from '../support/cluster/cluster.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE, trigger } from '../support/landscaper/manifests.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'bad-deploy'
 const FOREIGN = 'example.org/foreign'
@@ -26,7 +32,7 @@ async function run(name: string, spec: object): Promise<LsObject> {
   const { cluster } = stage
   await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name }, spec }, 'executions')
   await trigger(cluster, name, `${name}-1`)
-  const done = await cluster.finished(name, undefined, 'executions')
+  const done = await cluster.waitUntilFinished(name, undefined, 'executions')
   return done
 }
 
@@ -34,17 +40,17 @@ async function run(name: string, spec: object): Promise<LsObject> {
 async function again(name: string, deployItems: readonly object[]): Promise<LsObject> {
   await stage.cluster.patch('executions', name, { spec: { deployItems, deployItemsCompressed: null } })
   await trigger(stage.cluster, name, `${name}-2`)
-  return await stage.cluster.finished(name, `${name}-1`, 'executions')
+  return await stage.cluster.waitUntilFinished(name, `${name}-1`, 'executions')
 }
 
 const packed = (items: unknown) => ({ deployItemsCompressed: gzipSync(JSON.stringify(items)).toString('base64') })
 const plain = (...list: readonly object[]) => ({
   deployItems: list.map((more) => ({ ...item({ name: 'a' }), ...more })),
 })
-const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })
-const unfit = (...says: Ending['says']): Ending => ({ reason: 'InvalidDeployItems', says })
+const wrong = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })
+const unfit = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'InvalidDeployItems', says })
 
-const EXECUTIONS: readonly (readonly [string, object, Ending])[] = [
+const EXECUTIONS: readonly (readonly [string, object, ExpectedFailure])[] = [
   ['an item without a name', packed([item({ name: '' })]), unfit('name is empty')],
   ['a name that is no label', plain({ name: 'A b' }), unfit('deploy item A b: name: found other characters')],
   [
@@ -96,7 +102,7 @@ describe.concurrent('an execution written by hand', () => {
       const name = `hand-${title.replaceAll(' ', '-').toLowerCase()}`
       const failed = await run(name, spec)
       expect((await again(name, [item({ name: 'mended' })])).status).toMatchObject({ phase: 'Succeeded' })
-      expectEnding(failed, ending)
+      expectFailure(failed, ending)
     },
   )
 
@@ -105,7 +111,7 @@ describe.concurrent('an execution written by hand', () => {
   })
 })
 
-const invalid = (...says: Ending['says']): Ending => ({
+const invalid = (...says: ExpectedFailure['says']): ExpectedFailure => ({
   reason: 'InvalidConfiguration',
   says,
   codes: ['ERR_CONFIGURATION_PROBLEM'],
@@ -118,7 +124,7 @@ const manifests = (list: unknown, more: object = {}) => ({
 const good = configMap('fine', NAMESPACE)
 const one = (manifest: object) => manifests([{ manifest }])
 
-const CONFIGURATIONS: readonly [title: string, config: object, ending: Ending, timeout?: string][] = [
+const CONFIGURATIONS: readonly [title: string, config: object, ending: ExpectedFailure, timeout?: string][] = [
   [
     'another kind',
     manifests([], { kind: 'Chart' }),
@@ -220,7 +226,7 @@ describe.concurrent('an item of manifests', () => {
       const failed = await itemOf(name)
       const mended = await again(name, [manifest])
       expect(mended.status, JSON.stringify((await itemOf(name))?.status)).toMatchObject({ phase: 'Succeeded' })
-      expectEnding(failed, ending)
+      expectFailure(failed, ending)
     },
   )
 })
@@ -259,7 +265,7 @@ describe.concurrent('a target', () => {
       await stage.cluster.patch('targets', name, { spec: { type: TARGET_TYPE, config, secretRef: null } })
       const mended = await again(name, [deployItem])
       expect(mended.status, JSON.stringify((await itemOf(name))?.status)).toMatchObject({ phase: 'Succeeded' })
-      expectEnding(failed, ending)
+      expectFailure(failed, ending)
     },
   )
 
@@ -271,11 +277,11 @@ describe.concurrent('a target', () => {
     }
     await run(name, { deployItems: [deployItem] })
     const failed = await itemOf(name)
-    expectEnding(failed, { reason: 'InvalidTarget', says: ['spec.target.namespace is default; expected bad-deploy'] })
+    expectFailure(failed, { reason: 'InvalidTarget', says: ['spec.target.namespace is default; expected bad-deploy'] })
   })
 })
 
-const EXPORTS: readonly (readonly [string, object | string | undefined, Ending])[] = [
+const EXPORTS: readonly (readonly [string, object | string | undefined, ExpectedFailure])[] = [
   [
     'that is in another namespace',
     { name: 'kubeconfigs', namespace: 'kube-system' },
@@ -296,7 +302,7 @@ describe.concurrent("an export of somebody else's deployer", () => {
       await cluster.create(execution(name, [{ name: 'a', type: FOREIGN }]), 'executions')
       const finish = async (job: string, exportRef: object) => {
         await trigger(cluster, name, job)
-        const items = await cluster.untilItems(name, ['a'], (one) => one?.status?.jobID === job)
+        const items = await cluster.waitUntilItems(name, ['a'], (one) => one?.status?.jobID === job)
         const status = { phase: 'Succeeded', jobIDFinished: job, exportRef }
         await cluster.patch('deployitems', items.get('a')!.metadata.name, { status }, 'status')
       }
@@ -309,12 +315,12 @@ describe.concurrent("an export of somebody else's deployer", () => {
         'first',
         typeof given === 'object' ? given : given === undefined ? { name } : await secretOf(name, given),
       )
-      const failed = await cluster.finished(name, undefined, 'executions')
+      const failed = await cluster.waitUntilFinished(name, undefined, 'executions')
       // A tag that nobody knows is a warning of the parser, which would quote the value.
       await finish('second', { ...(await secretOf(`${name}-good`, 'a: !unknown canary')), namespace: NAMESPACE })
-      const mended = await cluster.finished(name, 'first', 'executions')
+      const mended = await cluster.waitUntilFinished(name, 'first', 'executions')
       expect(mended.status).toMatchObject({ phase: 'Succeeded' })
-      expectEnding(failed, ending)
+      expectFailure(failed, ending)
     },
   )
 })
@@ -323,8 +329,8 @@ describe('the worker after all mistakes', () => {
   it('is still the same process, has logged no warning about itself, and has run the jobs of a healthy installation', async () => {
     expect(await neighbour.stop()).toBeGreaterThan(1)
     expect(stage.pawl.child('worker').exitCode).toBeNull()
-    expect(complaints(stage.pawl, 'worker')).toEqual([])
-    expect(complaints(stage.pawl, 'bridge')).toEqual([])
+    expect(loggedProblems(stage.pawl, 'worker')).toEqual([])
+    expect(loggedProblems(stage.pawl, 'bridge')).toEqual([])
     expect(stage.pawl.log('worker')).not.toContain('canary')
   })
 })

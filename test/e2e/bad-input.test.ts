@@ -5,19 +5,19 @@ import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   BOMB,
-  complaints,
-  data,
-  type Ending,
-  expectEnding,
-  mend,
+  loggedProblems,
+  dataImport,
+  type ExpectedFailure,
+  expectFailure,
+  fixBlueprint,
   Neighbour,
   rendering,
-  wrong,
-} from '../support/bad-input.ts'
-import { installation, item } from '../support/cluster.ts'
-import { configMap, dataObject, importing, secret } from '../support/imports.ts'
+  configurationProblem,
+} from '../support/landscaper/bad-input.ts'
+import { installation, item } from '../support/cluster/cluster.ts'
+import { configMap, dataObject, importingInstallation, secret } from '../support/landscaper/imports.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('bad-input')
 let neighbour: Neighbour
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 
 type Root = ReturnType<typeof installation>
-type Rows = Readonly<Record<string, readonly [(name: string) => Root, Ending]>>
+type Rows = Readonly<Record<string, readonly [(name: string) => Root, ExpectedFailure]>>
 
 /** An installation of these files; a blueprint that is no text is written as JSON. */
 function files(name: string, filesystem: unknown): Root {
@@ -38,36 +38,54 @@ function files(name: string, filesystem: unknown): Root {
 const items =
   (...list: readonly object[]) =>
   (name: string) =>
-    importing(name, {
+    importingInstallation(name, {
       blueprint: { deployExecutions: [{ name: 'items', type: 'Spiff', template: { deployItems: list } }] },
     })
 
-const blueprint = (more: object) => (name: string) => importing(name, { blueprint: more })
+const blueprint = (more: object) => (name: string) => importingInstallation(name, { blueprint: more })
 
-const untemplated = (...says: Ending['says']): Ending => ({ reason: 'TemplatingFailed', says })
-const offSchema = (...says: Ending['says']): Ending => ({ reason: 'SchemaValidationFailed', says })
+const untemplated = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'TemplatingFailed', says })
+const offSchema = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'SchemaValidationFailed', says })
 
 const BLUEPRINTS: Rows = {
   'is no YAML': [
     (name) => files(name, { 'blueprint.yaml': 'kind: Blueprint\nimports: [\n' }),
-    wrong('blueprint.yaml, line'),
+    configurationProblem('blueprint.yaml, line'),
   ],
-  'is a bomb of aliases': [(name) => files(name, { 'blueprint.yaml': BOMB }), wrong('blueprint.yaml', 'aliases')],
-  'is no map': [(name) => files(name, { 'blueprint.yaml': '- a\n- b\n' }), wrong('blueprint.yaml', 'found a list')],
-  'is a number': [(name) => files(name, { 'blueprint.yaml': 5 }), wrong('blueprint.yaml', 'found a number')],
+  'is a bomb of aliases': [
+    (name) => files(name, { 'blueprint.yaml': BOMB }),
+    configurationProblem('blueprint.yaml', 'aliases'),
+  ],
+  'is no map': [
+    (name) => files(name, { 'blueprint.yaml': '- a\n- b\n' }),
+    configurationProblem('blueprint.yaml', 'found a list'),
+  ],
+  'is a number': [
+    (name) => files(name, { 'blueprint.yaml': 5 }),
+    configurationProblem('blueprint.yaml', 'found a number'),
+  ],
   'is not there': [
     (name) => files(name, { 'blueprint.yml': 'kind: Blueprint' }),
-    wrong('filesystem: found blueprint.yml, expected a file blueprint.yaml'),
+    configurationProblem('filesystem: found blueprint.yml, expected a file blueprint.yaml'),
   ],
-  'is in a text that is no YAML': [(name) => files(name, 'a: [b'), wrong('filesystem', 'line 1')],
-  'is in a text that is a bomb': [(name) => files(name, BOMB), wrong('filesystem', 'aliases')],
-  'leaves its directory': [(name) => files(name, { '../blueprint.yaml': '' }), wrong('leaves the blueprint')],
-  'is of another kind': [blueprint({ kind: 'Chart' }), wrong('kind', 'found Chart, expected Blueprint')],
-  'has fields of other types': [blueprint({ imports: 'all', deployExecutions: {} }), wrong('imports: found a string')],
-  'has an import twice': [blueprint({ imports: [data('a', {}), data('a', {})] }), wrong('imports[1]', 'a')],
+  'is in a text that is no YAML': [(name) => files(name, 'a: [b'), configurationProblem('filesystem', 'line 1')],
+  'is in a text that is a bomb': [(name) => files(name, BOMB), configurationProblem('filesystem', 'aliases')],
+  'leaves its directory': [
+    (name) => files(name, { '../blueprint.yaml': '' }),
+    configurationProblem('leaves the blueprint'),
+  ],
+  'is of another kind': [blueprint({ kind: 'Chart' }), configurationProblem('kind', 'found Chart, expected Blueprint')],
+  'has fields of other types': [
+    blueprint({ imports: 'all', deployExecutions: {} }),
+    configurationProblem('imports: found a string'),
+  ],
+  'has an import twice': [
+    blueprint({ imports: [dataImport('a', {}), dataImport('a', {})] }),
+    configurationProblem('imports[1]', 'a'),
+  ],
   'has an import without a schema': [
     (name) =>
-      importing(name, {
+      importingInstallation(name, {
         imports: [{ name: 'size', dataRef: 'size' }],
         blueprint: { imports: [{ name: 'size', type: 'data' }] },
       }),
@@ -75,7 +93,7 @@ const BLUEPRINTS: Rows = {
   ],
   'has a sub-installation in a file that is not there': [
     blueprint({ subinstallations: [{ file: 'sub.yaml' }] }),
-    wrong('subinstallations[0]', 'found no file sub.yaml'),
+    configurationProblem('subinstallations[0]', 'found no file sub.yaml'),
   ],
 }
 
@@ -88,25 +106,25 @@ const TEMPLATES: Rows = {
   'fails on purpose': [rendering('{{ fail "no disk is large enough" }}'), untemplated('no disk is large enough')],
   'is in a file that is not there': [
     blueprint({ deployExecutions: [{ name: 'items', type: 'GoTemplate', file: 'items.tpl' }] }),
-    wrong('template "items": found no file items.tpl in the blueprint'),
+    configurationProblem('template "items": found no file items.tpl in the blueprint'),
   ],
   'includes a file that is not there': [rendering('{{ include "part.tpl" . }}'), untemplated('part.tpl')],
   'has neither file nor text': [
     blueprint({ deployExecutions: [{ name: 'items', type: 'GoTemplate' }] }),
-    wrong('deployExecutions[0]: found neither file nor template'),
+    configurationProblem('deployExecutions[0]: found neither file nor template'),
   ],
   'is of an unknown type': [
     rendering('a: b', 'Jinja'),
-    wrong('template "items": found type Jinja, expected GoTemplate or Spiff'),
+    configurationProblem('template "items": found type Jinja, expected GoTemplate or Spiff'),
   ],
-  'is a map, yet a Go template': [rendering({ deployItems: [] }), wrong('found a map, expected text')],
+  'is a map, yet a Go template': [rendering({ deployItems: [] }), configurationProblem('found a map, expected text')],
   'renders no YAML': [rendering('deployItems:\n- name: a\n\ttype: b\n'), untemplated('> 3 |')],
   'renders a bomb of aliases': [rendering(BOMB), untemplated('aliases')],
   'renders a list': [rendering('- a\n'), untemplated('"items"', 'a list')],
   'renders no value': [rendering('deployItems:\n- name: {{ .imports.nothing }}\n'), untemplated('no value', 'line 2')],
   'renders items that are a map': [
     rendering('deployItems: {a: b}'),
-    wrong('deployItems: found a map, expected a list'),
+    configurationProblem('deployItems: found a map, expected a list'),
   ],
   'calls itself for ever': [
     rendering('{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}'),
@@ -140,51 +158,51 @@ const TEMPLATES: Rows = {
 
 const IMPORTS: Rows = {
   'a Secret that is a bomb of aliases': [
-    (name) => importing(name, { imports: [{ name: 'bomb', secretRef: { name: 'bombs', key: 'bomb' } }] }),
-    wrong('spec.imports.data[0] "bomb"', 'Secret bad-input/bombs', 'key bomb', 'aliases'),
+    (name) => importingInstallation(name, { imports: [{ name: 'bomb', secretRef: { name: 'bombs', key: 'bomb' } }] }),
+    configurationProblem('spec.imports.data[0] "bomb"', 'Secret bad-input/bombs', 'key bomb', 'aliases'),
   ],
   'a ConfigMap with a bomb among its keys': [
-    (name) => importing(name, { imports: [{ name: 'bomb', configMapRef: { name: 'bombs' } }] }),
-    wrong('spec.imports.data[0] "bomb"', 'ConfigMap bad-input/bombs', 'key bomb', 'aliases'),
+    (name) => importingInstallation(name, { imports: [{ name: 'bomb', configMapRef: { name: 'bombs' } }] }),
+    configurationProblem('spec.imports.data[0] "bomb"', 'ConfigMap bad-input/bombs', 'key bomb', 'aliases'),
   ],
   'a value whose schema is none': [
     (name) =>
-      importing(name, {
+      importingInstallation(name, {
         imports: [{ name: 'size', dataRef: 'size' }],
-        blueprint: { imports: [data('size', { type: 'whole' })] },
+        blueprint: { imports: [dataImport('size', { type: 'whole' })] },
       }),
     offSchema('size', 'schema'),
   ],
   'a value whose schema refers to nothing': [
     (name) =>
-      importing(name, {
+      importingInstallation(name, {
         imports: [{ name: 'size', dataRef: 'size' }],
-        blueprint: { imports: [data('size', { $ref: 'local://nothing' })] },
+        blueprint: { imports: [dataImport('size', { $ref: 'local://nothing' })] },
       }),
     offSchema('size', 'local://nothing'),
   ],
   'a value by a schema that never ends': [
     (name) =>
-      importing(name, {
+      importingInstallation(name, {
         imports: [{ name: 'text', dataRef: 'text' }],
-        blueprint: { imports: [data('text', { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' })] },
+        blueprint: { imports: [dataImport('text', { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' })] },
       }),
     offSchema('text'),
   ],
   'a default that is not of its schema': [
-    blueprint({ imports: [data('size', { type: 'integer' }, { required: false, default: { value: 'large' } })] }),
+    blueprint({ imports: [dataImport('size', { type: 'integer' }, { required: false, default: { value: 'large' } })] }),
     { reason: 'InvalidDefaultValue', says: ['size', 'integer'] },
   ],
   'a Context that is not there': [
-    (name) => importing(name, { spec: { context: 'nowhere' } }),
+    (name) => importingInstallation(name, { spec: { context: 'nowhere' } }),
     { reason: 'ContextNotFound', says: ['spec.context names context bad-input/nowhere; there is none'] },
   ],
   'a DataObject in another namespace': [
-    (name) => importing(name, { imports: [{ name: 'size', dataRef: '../default/size' }] }),
+    (name) => importingInstallation(name, { imports: [{ name: 'size', dataRef: '../default/size' }] }),
     { reason: 'ImportNotFound', says: ['spec.imports.data[0] "size"'] },
   ],
   'a mapping that fails': [
-    (name) => importing(name, { spec: { importDataMappings: { size: '(( nothing.at.all ))' } } }),
+    (name) => importingInstallation(name, { spec: { importDataMappings: { size: '(( nothing.at.all ))' } } }),
     untemplated('size'),
   ],
 }
@@ -193,94 +211,107 @@ const IMPORTS: Rows = {
 const SPECS: Rows = {
   'exports without names': [
     (name) =>
-      importing(name, { spec: { exports: { data: [{ name: '', dataRef: '' }], targets: [{ name: 'made' }] } } }),
-    wrong('spec.exports.data[0].name: found nothing', 'spec.exports.data[0].dataRef', 'spec.exports.targets[0].target'),
+      importingInstallation(name, {
+        spec: { exports: { data: [{ name: '', dataRef: '' }], targets: [{ name: 'made' }] } },
+      }),
+    configurationProblem(
+      'spec.exports.data[0].name: found nothing',
+      'spec.exports.data[0].dataRef',
+      'spec.exports.targets[0].target',
+    ),
   ],
   'an import without a name and a source': [
-    (name) => importing(name, { spec: { imports: { data: [{ name: '', dataRef: '' }] } } }),
-    wrong('spec.imports.data[0]: found no name', 'found no source, expected exactly one of dataRef'),
+    (name) => importingInstallation(name, { spec: { imports: { data: [{ name: '', dataRef: '' }] } } }),
+    configurationProblem('spec.imports.data[0]: found no name', 'found no source, expected exactly one of dataRef'),
   ],
   'an import of a Target without a name': [
-    (name) => importing(name, { spec: { imports: { targets: [{ name: 'places', targets: [''] }] } } }),
-    wrong('spec.imports.targets[0] "places": targets[0]: found nothing, expected the name of an object'),
+    (name) => importingInstallation(name, { spec: { imports: { targets: [{ name: 'places', targets: [''] }] } } }),
+    configurationProblem('spec.imports.targets[0] "places": targets[0]: found nothing, expected the name of an object'),
   ],
   'a component without a name': [
-    (name) => importing(name, { spec: { componentDescriptor: { ref: { componentName: '', version: '' } } } }),
-    wrong('spec.componentDescriptor.ref.componentName: found nothing', 'spec.componentDescriptor.ref.version'),
+    (name) =>
+      importingInstallation(name, { spec: { componentDescriptor: { ref: { componentName: '', version: '' } } } }),
+    configurationProblem(
+      'spec.componentDescriptor.ref.componentName: found nothing',
+      'spec.componentDescriptor.ref.version',
+    ),
   ],
   'two sources of its blueprint': [
     (name) => {
-      const root = importing(name, {})
+      const root = importingInstallation(name, {})
       const { blueprint } = root.spec
       return { ...root, spec: { ...root.spec, blueprint: { ...blueprint, ref: { resourceName: '' } } } } as Root
     },
-    wrong('spec.blueprint: found ref and inline, expected one of ref, inline'),
+    configurationProblem('spec.blueprint: found ref and inline, expected one of ref, inline'),
   ],
 }
 
 const mock = (name: string, more: object = {}) => ({ ...item({ name }), ...more })
 
 const ITEMS: Rows = {
-  'without a name': [items(mock('')), wrong('deploy item 1: found no name')],
-  'of one name': [items(mock('twin'), mock('twin')), wrong('deploy item twin: the name occurs twice')],
+  'without a name': [items(mock('')), configurationProblem('deploy item 1: found no name')],
+  'of one name': [items(mock('twin'), mock('twin')), configurationProblem('deploy item twin: the name occurs twice')],
   'of one name and many': [
     items(...Array.from({ length: 400 }, () => mock('twin'))),
-    wrong('deploy item twin', /and 3\d\d more$/),
+    configurationProblem('deploy item twin', /and 3\d\d more$/),
   ],
-  'without a type': [items({ ...mock('a'), type: '' }), wrong('deploy item a: type: found nothing')],
-  'without a configuration': [items({ name: 'a', type: mock('a').type }), wrong('deploy item a: found no config')],
+  'without a type': [items({ ...mock('a'), type: '' }), configurationProblem('deploy item a: type: found nothing')],
+  'without a configuration': [
+    items({ name: 'a', type: mock('a').type }),
+    configurationProblem('deploy item a: found no config'),
+  ],
   'with a text for a configuration': [
     items({ ...mock('a'), config: 'none' }),
-    wrong('deployItems[0].config: found a string'),
+    configurationProblem('deployItems[0].config: found a string'),
   ],
   'that depend on nobody': [
     items(mock('a', { dependsOn: ['b'] })),
-    wrong('deploy item a: depends on b, but there is no item of that name'),
+    configurationProblem('deploy item a: depends on b, but there is no item of that name'),
   ],
   'with a time-out that is none': [
     items(mock('a', { timeout: 'soon' })),
-    wrong('deploy item a: timeout: found no duration'),
+    configurationProblem('deploy item a: timeout: found no duration'),
   ],
   'with a time-out that is a number': [
     items(mock('a', { timeout: 10 })),
-    wrong('deployItems[0].timeout: found a number'),
+    configurationProblem('deployItems[0].timeout: found a number'),
   ],
-  'with a negative time-out': [items(mock('a', { timeout: '-5m' })), wrong('deploy item a: timeout')],
+  'with a negative time-out': [items(mock('a', { timeout: '-5m' })), configurationProblem('deploy item a: timeout')],
   'with a target that nothing imports': [
     items(mock('a', { target: { import: 'cluster' } })),
-    wrong('deployItems[0].target', 'cluster'),
+    configurationProblem('deployItems[0].target', 'cluster'),
   ],
   'with a target in another namespace': [
     items(mock('a', { target: { name: 'a', namespace: 'kube-system' } })),
-    wrong('deployItems[0].target: found a target in namespace kube-system, expected one in bad-input'),
+    configurationProblem('deployItems[0].target: found a target in namespace kube-system, expected one in bad-input'),
   ],
   'with a label that is none': [
     items(mock('a', { labels: { 'a b': 'c' } })),
-    wrong('deploy item a: labels.a b: found no key of a label'),
+    configurationProblem('deploy item a: labels.a b: found no key of a label'),
   ],
   'with a label whose value is none': [
     items(mock('a', { labels: { tier: 'a/b c' } })),
-    wrong('deploy item a: labels.tier: found no value of a label'),
+    configurationProblem('deploy item a: labels.tier: found no value of a label'),
   ],
   'with a label that is a number': [
     items(mock('a', { labels: { tier: 1 } })),
-    wrong('deployItems[0].labels.tier', 'found a number'),
+    configurationProblem('deployItems[0].labels.tier', 'found a number'),
   ],
   'with a name that is no label': [
     items(mock('ä b')),
-    wrong('deploy item ä b: name: found other characters, expected lower-case'),
+    configurationProblem('deploy item ä b: name: found other characters, expected lower-case'),
   ],
   'with a name that is too long': [
     items(mock('a'.repeat(64))),
-    wrong('deploy item aaa', 'name: found 64 characters, expected at most 63'),
+    configurationProblem('deploy item aaa', 'name: found 64 characters, expected at most 63'),
   ],
   'with a comma in their name': [
     items(mock('a,b'), mock('c', { dependsOn: ['a,b'] })),
-    wrong('deploy item a,b: name: found other characters'),
+    configurationProblem('deploy item a,b: name: found other characters'),
   ],
   'with a configuration without a kind': [
     items({ ...mock('a'), config: { phase: 'Succeeded' } }),
-    wrong('deploy item a: config.apiVersion: found nothing', 'config.kind'),
+    configurationProblem('deploy item a: config.apiVersion: found nothing', 'config.kind'),
   ],
 }
 
@@ -288,9 +319,9 @@ const ITEMS: Rows = {
 const SIZES: Rows = {
   'an import whose copy is too large': [
     (name) =>
-      importing(name, {
+      importingInstallation(name, {
         imports: [{ name: 'quotes', secretRef: { name: 'quotes', key: 'quotes' } }],
-        blueprint: { imports: [data('quotes', {})] },
+        blueprint: { imports: [dataImport('quotes', {})] },
       }),
     { reason: 'RequestEntityTooLarge', says: ['DataObject', '("quotes")', 'usually 1.5 MB'] },
   ],
@@ -298,10 +329,10 @@ const SIZES: Rows = {
     (name) => {
       const imports = ['noise-1', 'noise-2']
       const template = `deployItems: [{name: a, type: x, config: {apiVersion: v1, kind: x, a: {{ index .imports "noise-1" }}{{ index .imports "noise-2" }}}}]`
-      return importing(name, {
+      return importingInstallation(name, {
         imports: imports.map((dataRef) => ({ name: dataRef, dataRef })),
         blueprint: {
-          imports: imports.map((one) => data(one, {})),
+          imports: imports.map((one) => dataImport(one, {})),
           deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
         },
       })
@@ -357,11 +388,11 @@ describe.concurrent('an installation that cannot be rendered', () => {
       const { cluster } = stage
       const { name } = root.metadata
       // Templates that loop or fill memory share few threads for ten seconds each. On a busy machine an activity may time out before its template runs.
-      const failed = await cluster.finished(name, undefined, 'installations', 2 * 90_000)
-      const mended = await mend(cluster, failed)
+      const failed = await cluster.waitUntilFinished(name, undefined, 'installations', 2 * 90_000)
+      const mended = await fixBlueprint(cluster, failed)
       expect(mended.status).toMatchObject({ phase: 'Succeeded' })
       expect(mended.status?.lastError).toBeUndefined()
-      expectEnding(failed, ending)
+      expectFailure(failed, ending)
     },
     300_000,
   )
@@ -371,7 +402,7 @@ describe('the worker after all mistakes', () => {
   it('is still the same process, has logged no warning about itself, and has run the jobs of a healthy installation', async () => {
     expect(await neighbour.stop()).toBeGreaterThan(1)
     expect(stage.pawl.child('worker').exitCode).toBeNull()
-    expect(complaints(stage.pawl, 'worker')).toEqual([])
-    expect(complaints(stage.pawl, 'bridge')).toEqual([])
+    expect(loggedProblems(stage.pawl, 'worker')).toEqual([])
+    expect(loggedProblems(stage.pawl, 'bridge')).toEqual([])
   })
 })

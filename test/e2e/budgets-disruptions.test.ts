@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { type AuditedWrite, auditedReads, auditedWrites, auditMark } from '../support/audit.ts'
+import { type AuditedWrite, auditedReads, auditedWrites, auditMark } from '../support/cluster/audit-log.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PlayedAgent } from '../support/chaos/played-agent.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'

@@ -3,8 +3,8 @@
 
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { type Item, installation } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { type Item, installation } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('statements')
 const FIVE: readonly Item[] = Array.from({ length: 5 }, (_, index) => ({ name: `item-${index}` }))
@@ -32,7 +32,7 @@ async function statementsOf(name: string): Promise<readonly Counted[]> {
   const { db } = stage.pawl
   await sql`select pg_stat_statements_reset()`.execute(db)
   await stage.cluster.create(installation(name, FIVE), 'installations')
-  await stage.pawl.settled(await stage.cluster.finished(name))
+  await stage.pawl.waitUntilSettled(await stage.cluster.waitUntilFinished(name))
   const { rows } = await sql<Counted>`
     select query, sum(calls)::int as calls from pg_stat_statements
     where dbid = (select oid from pg_database where datname = current_database())

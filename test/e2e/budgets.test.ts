@@ -3,9 +3,9 @@
 import { temporal } from '@temporalio/proto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { type AuditedWrite, auditedWrites, auditMark } from '../support/audit.ts'
-import { Cluster, type Item, installation } from '../support/cluster.ts'
-import { Pawl } from '../support/pawl.ts'
+import { type AuditedWrite, auditedWrites, auditMark } from '../support/cluster/audit-log.ts'
+import { Cluster, type Item, installation } from '../support/cluster/cluster.ts'
+import { Pawl } from '../support/pawl/pawl.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 
 const servers = inject('servers')
@@ -65,7 +65,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
       installation(root, withExports(items, exporting), exportOptions(exporting, items)),
       'installations',
     )
-    const done = await cluster.finished(root)
+    const done = await cluster.waitUntilFinished(root)
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
     expect(
       excess(written(mark), {
@@ -82,7 +82,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     const before = await cluster.get('installations', root)
     const mark = auditMark(servers.auditLogPath)
     await cluster.trigger(root)
-    const done = await cluster.finished(root, before?.status?.jobID)
+    const done = await cluster.waitUntilFinished(root, before?.status?.jobID)
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
     expect(
       excess(written(mark), {
@@ -104,7 +104,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
   it('T14: keeps within the budget of its deletion', async () => {
     const mark = auditMark(servers.auditLogPath)
     await cluster.delete('installations', root)
-    await cluster.gone(root)
+    await cluster.waitUntilGone(root)
     expect(excess(written(mark), { installation: 3, execution: count + 1, deploy: count })).toEqual([])
   })
 })
@@ -121,7 +121,7 @@ describe('a chain', () => {
 async function chainBytes(levels: number): Promise<number> {
   const items = flat(levels).map((item, index) => (index === 0 ? item : { ...item, dependsOn: [`item-${index - 1}`] }))
   await cluster.create(installation(`chain-${levels}`, items), 'installations')
-  const runs = await finishedRuns((await cluster.finished(`chain-${levels}`)).status?.jobID ?? '')
+  const runs = await finishedRuns((await cluster.waitUntilFinished(`chain-${levels}`)).status?.jobID ?? '')
   const bytes = runs.map(async ({ workflow_id }) => {
     const { events } = await pawl.client.workflow.getHandle(workflow_id).fetchHistory()
     const results = (events ?? []).flatMap(

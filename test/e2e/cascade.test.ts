@@ -1,11 +1,11 @@
 // `kubectl delete` with each `--cascade`, with Kubernetes' garbage collector at work. Source: docs/operations.md "Ways of deleting".
 
 import { describe, expect, it, vi } from 'vitest'
-import { createTarget, manifestItem, configMap } from '../support/manifests.ts'
-import { API, CHAIN, type Cluster, installation, type Item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, subsOf } from '../support/sub-installations.ts'
+import { createTarget, manifestItem, configMap } from '../support/landscaper/manifests.ts'
+import { API, CHAIN, type Cluster, installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, subsOf } from '../support/landscaper/sub-installations.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 
 const NAMESPACE = 'cascade'
@@ -53,7 +53,7 @@ const prefixed = (uids: Uids, index: number) =>
 
 async function run(name: string, items: readonly Item[], blueprint: object = {}): Promise<LsObject> {
   await stage.cluster.create(installation(name, items, { blueprint }), 'installations')
-  const finished = await stage.cluster.finished(name)
+  const finished = await stage.cluster.waitUntilFinished(name)
   expect(finished.status).toMatchObject({ phase: 'Succeeded' })
   return finished
 }
@@ -64,8 +64,8 @@ describe.concurrent('an installation that is deleted with --cascade=orphan', () 
     const old = await run('kept', CHAIN, TREE)
     const before = await uidsOf(cluster, 'kept')
     await remove(cluster, 'installations', 'kept', 'Orphan')
-    await cluster.gone('kept')
-    await pawl.settled(old)
+    await cluster.waitUntilGone('kept')
+    await pawl.waitUntilSettled(old)
     const execution = await cluster.get('executions', 'kept')
     expect(execution?.metadata).toMatchObject({ uid: before['execution'] })
     expect(execution?.metadata.deletionTimestamp ?? execution?.metadata.ownerReferences).toBeUndefined()
@@ -76,7 +76,7 @@ describe.concurrent('an installation that is deleted with --cascade=orphan', () 
     expect(after).toEqual(before)
     expect(more).toBeDefined()
     await cluster.delete('installations', 'kept')
-    await cluster.gone('kept')
+    await cluster.waitUntilGone('kept')
     expect(await uidsOf(cluster, 'kept')).toEqual({})
   })
 
@@ -89,10 +89,10 @@ describe.concurrent('an installation that is deleted with --cascade=orphan', () 
     const item = (await cluster.items('parted')).get('only')
     const outer = (await subsOf(cluster, 'parted')).get('outer')?.metadata.name ?? ''
     await remove(cluster, 'installations', 'parted', 'Orphan')
-    await cluster.gone('parted')
+    await cluster.waitUntilGone('parted')
     await cluster.delete('executions', 'parted')
     await cluster.delete('installations', outer)
-    await Promise.all([cluster.gone('parted', 'executions'), cluster.gone(outer)])
+    await Promise.all([cluster.waitUntilGone('parted', 'executions'), cluster.waitUntilGone(outer)])
     expect(uninstalled).toEqual([item?.metadata.name])
     expect([await cluster.items('parted'), await subsOf(cluster, outer)]).toEqual([new Map(), new Map()])
     await deployer.stop()
@@ -103,11 +103,11 @@ describe.concurrent('an installation that is deleted with --cascade=orphan', () 
     const deployer = Deployer.start(cluster, 'test/late', { uninstall: () => 'wait' })
     await run('late', [{ name: 'only', type: 'test/late' }])
     await cluster.delete('installations', 'late')
-    await cluster.until('executions', 'late', (it) => it?.status?.phase === 'Deleting')
+    await cluster.waitUntil('executions', 'late', (it) => it?.status?.phase === 'Deleting')
     await remove(cluster, 'installations', 'late', 'Orphan')
-    await cluster.until('executions', 'late', (it) => it?.metadata.ownerReferences === undefined)
+    await cluster.waitUntil('executions', 'late', (it) => it?.metadata.ownerReferences === undefined)
     deployer.uninstall = () => 'done'
-    await Promise.all([cluster.gone('late'), cluster.gone('late', 'executions')])
+    await Promise.all([cluster.waitUntilGone('late'), cluster.waitUntilGone('late', 'executions')])
     expect(await cluster.items('late')).toEqual(new Map())
     await deployer.stop()
   })
@@ -119,12 +119,12 @@ describe.concurrent('an execution that is deleted with --cascade=orphan', () => 
     await run('items', [{ name: 'only' }])
     const item = (await cluster.items('items')).get('only')?.metadata.name ?? ''
     await remove(cluster, 'executions', 'items', 'Orphan')
-    await cluster.until('deployitems', item, (it) => it?.metadata.ownerReferences === undefined)
+    await cluster.waitUntil('deployitems', item, (it) => it?.metadata.ownerReferences === undefined)
     await cluster.delete('installations', 'items')
-    await cluster.gone('items')
+    await cluster.waitUntilGone('items')
     expect((await cluster.get('deployitems', item))?.metadata.deletionTimestamp).toBeUndefined()
     await cluster.delete('deployitems', item)
-    await cluster.gone(item, 'deployitems')
+    await cluster.waitUntilGone(item, 'deployitems')
   })
 })
 
@@ -146,7 +146,7 @@ describe.concurrent('an installation that is deleted with --cascade=foreground',
     const spec = { imports: { targets: [{ name: 'cluster', target: 'here' }] } }
     const blueprint = { ...items('top'), subinstallations: [outer] }
     await cluster.create(installation('front', [], { spec, blueprint }), 'installations')
-    expect((await cluster.finished('front')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('front')).status).toMatchObject({ phase: 'Succeeded' })
     const maps = async () => (await cluster.list('configmaps', 'v1')).map(({ metadata }) => metadata.name)
     expect(await maps()).toEqual(expect.arrayContaining(['top', 'high', 'low']))
     const copies = (await cluster.list('targets')).filter(({ metadata }) => metadata.name !== 'here')
@@ -155,7 +155,7 @@ describe.concurrent('an installation that is deleted with --cascade=foreground',
     await remove(cluster, 'installations', 'front', 'Foreground')
     const left = async () => (await maps()).filter((name) => ['top', 'high', 'low'].includes(name))
     await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 60_000, interval: 200 })
-    await cluster.gone('front')
+    await cluster.waitUntilGone('front')
     expect(await subsOf(cluster, 'front')).toEqual(new Map())
   })
 })
@@ -186,10 +186,10 @@ describe.concurrent('an installation for which nothing was deployed', () => {
     const { cluster, pawl } = stage
     const object = { ...installation(name, []), spec }
     await cluster.create(object, 'installations')
-    const failed = await cluster.until('installations', name, (it) => it?.status?.lastError !== undefined)
+    const failed = await cluster.waitUntil('installations', name, (it) => it?.status?.lastError !== undefined)
     expect(failed.status?.lastError).toMatchObject({ reason })
     await cluster.delete('installations', name)
-    await cluster.gone(name, 'installations', 10_000)
-    await pawl.settled(failed)
+    await cluster.waitUntilGone(name, 'installations', 10_000)
+    await pawl.waitUntilSettled(failed)
   })
 })

@@ -2,8 +2,8 @@
 
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CHAIN, installation, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { CHAIN, installation, waitingItem } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const MINUTES = 60_000
 const stage = useStage('clocks', () =>
@@ -28,9 +28,9 @@ describe('workers whose clocks are wrong', () => {
     const names = Array.from({ length: 10 }, (_, index) => `shop-${index}`)
     await Promise.all(names.map((name) => stage.cluster.create(installation(name, CHAIN), 'installations')))
     for (const name of names) {
-      const root = await stage.cluster.finished(name)
+      const root = await stage.cluster.waitUntilFinished(name)
       expect(root.status?.phase).toBe('Succeeded')
-      await stage.pawl.settled(root)
+      await stage.pawl.waitUntilSettled(root)
       expect(await stage.pawl.jobs(root)).toMatchObject([{ outcome: 'Succeeded' }])
     }
     const odd = stage.pawl.db.selectFrom('job').select('name').where('attempt', '>', 0)
@@ -40,15 +40,15 @@ describe('workers whose clocks are wrong', () => {
 
   it('let no time-out of an item pass early, also when one takes over from the other', async () => {
     // Time-outs of items are 10 minutes.
-    await stage.cluster.create(installation('slow', [waiting('slow')]), 'installations')
-    const found = await stage.cluster.untilItems('slow', ['slow'], (it) => it?.status?.phase === 'Progressing')
+    await stage.cluster.create(installation('slow', [waitingItem('slow')]), 'installations')
+    const found = await stage.cluster.waitUntilItems('slow', ['slow'], (it) => it?.status?.phase === 'Progressing')
     await stage.pawl.kill('worker')
     await stage.cluster.create(installation('other', CHAIN), 'installations')
-    expect((await stage.cluster.finished('other')).status?.phase).toBe('Succeeded')
+    expect((await stage.cluster.waitUntilFinished('other')).status?.phase).toBe('Succeeded')
     await stage.pawl.startWorker('worker')
     await stage.pawl.kill('behind')
     await stage.cluster.finishItem(found.get('slow')!, 'Succeeded')
-    const root = await stage.cluster.finished('slow')
+    const root = await stage.cluster.waitUntilFinished('slow')
     expect(root.status?.phase).toBe('Succeeded')
     expect(await wrongTimes()).toEqual([])
   })

@@ -12,8 +12,8 @@ import { isNotFound } from '../../activities/kube/errors.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { CONTROLLERS, type Name, roverKind } from '../support/code-changes/rover.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { administrators } from '../support/rights.ts'
-import { useStage } from '../support/stage.ts'
+import { administrators } from '../support/rights/accounts.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const moduleOf = (name: string) => new URL(`../support/code-changes/${name}.ts`, import.meta.url).pathname
 const stage = useStage('code-change', () =>

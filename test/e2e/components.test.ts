@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { API, installation, type LsObject } from '../support/cluster.ts'
+import { API, installation, type LsObject } from '../support/cluster/cluster.ts'
 import {
   blob,
   BLUEPRINT_TYPE,
@@ -11,10 +11,10 @@ import {
   newRegistry,
   reference,
   tarOf,
-} from '../support/component-registry.ts'
-import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../support/signed-components.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
+} from '../support/registries/component-registry.ts'
+import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../support/registries/signed-components.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']
 const DATABASE = deploying({ name: 'server', config: { export: { host: 'db.example.org' } } })
@@ -56,7 +56,7 @@ async function create(name: string, componentDescriptor: object, spec: object = 
   const written = installation(name, [])
   const blueprint = { ref: { resourceName: 'blueprint' } }
   await stage.cluster.create({ ...written, spec: { componentDescriptor, blueprint, ...spec } }, 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 describe.concurrent('an installation of a component', () => {
@@ -75,7 +75,7 @@ describe.concurrent('an installation of a component', () => {
       blueprint: { ref: { resourceName: 'blueprint' } },
     })
     await cluster.delete('installations', 'shop')
-    await cluster.gone('shop')
+    await cluster.waitUntilGone('shop')
   })
 
   it('may have it in place, with its blobs in a folder', async () => {
@@ -102,7 +102,9 @@ describe.concurrent('an installation of a component', () => {
       'repo/late/blobs/blueprint': archive(DATABASE),
     })
     await cluster.trigger('late')
-    expect((await cluster.finished('late', missing.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('late', missing.status?.jobID)).status).toMatchObject({
+      phase: 'Succeeded',
+    })
   })
 
   it('has what ComponentVersionOverwrites of its context put in the place of its references, and says so', async () => {
@@ -126,7 +128,7 @@ describe.concurrent('an installation of a component', () => {
 
     await cluster.delete('componentversionoverwrites', 'newer')
     await cluster.trigger('replaced')
-    const { lastError } = (await cluster.finished('replaced', status?.jobID)).status ?? {}
+    const { lastError } = (await cluster.waitUntilFinished('replaced', status?.jobID)).status ?? {}
     expect(lastError).toMatchObject({
       reason: 'ComponentVersionOverwritesNotFound',
       message: `componentVersionOverwrites of context replacing names components/newer; there is none`,
@@ -170,7 +172,7 @@ describe.concurrent('an installation of a component', () => {
 
     registry.write({ 'signed/blobs/db.tgz': archive(deploying({ name: 'evil' })) })
     await cluster.trigger('verified')
-    const failed = await cluster.finished('verified', status?.jobID)
+    const failed = await cluster.waitUntilFinished('verified', status?.jobID)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     const refused = await cluster.get('installations', sub?.metadata.name ?? '')
     expect(refused?.status?.lastError).toMatchObject({
@@ -183,7 +185,7 @@ describe.concurrent('an installation of a component', () => {
       'signed/db/component-descriptor.yaml': JSON.stringify({ ...db, component: { ...db.component, provider: 'b' } }),
     })
     await cluster.trigger('verified')
-    const changed = await cluster.finished('verified', failed.status?.jobID)
+    const changed = await cluster.waitUntilFinished('verified', failed.status?.jobID)
     expect(changed.status?.lastError).toMatchObject({
       reason: 'UntrustedContent',
       message: expect.stringContaining(

@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { failing, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import { conditionOf, conditionsOf, isAwaited, kstatusOf } from '../support/kstatus.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, subsOf } from '../support/sub-installations.ts'
-import { VersionWatch } from '../support/version-watch.ts'
+import { failingItem, installation, type Item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { conditionOf, conditionsOf, hasCondition, kstatusOf } from '../support/cluster/kstatus.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const stage = useStage('conditions')
 let watch: VersionWatch
@@ -27,10 +27,10 @@ describe.concurrent('kubectl wait --for=condition=Ready', () => {
     const { cluster } = stage
     const first = await run('edited', [{ name: 'a' }])
     await kubectlWait('edited', 'Ready')
-    await cluster.patch('installations', 'edited', { spec: installation('edited', [waiting('slow')]).spec })
+    await cluster.patch('installations', 'edited', { spec: installation('edited', [waitingItem('slow')]).spec })
     const waited = kubectlWait('edited', 'Ready').then(async () => await cluster.get('installations', 'edited'))
     await cluster.trigger('edited')
-    const items = await cluster.untilItems('edited', ['slow'], (one) => one?.status?.phase === 'Progressing')
+    const items = await cluster.waitUntilItems('edited', ['slow'], (one) => one?.status?.phase === 'Progressing')
     const still = await Promise.race([waited, cluster.get('installations', 'edited')])
     expect(still?.status?.jobIDFinished).toBe(first.status?.jobID)
     expect([kstatusOf(still as LsObject), conditionOf(still, 'Ready')?.status]).toEqual(['InProgress', 'Unknown'])
@@ -55,15 +55,15 @@ describe.concurrent('kubectl wait --for=condition=Ready', () => {
 describe.concurrent('the conditions of an installation', () => {
   it('say that a job has failed, and of what; the next begins without them', async () => {
     const { cluster } = stage
-    const failed = await run('broken', [failing('a')])
+    const failed = await run('broken', [failingItem('a')])
     await kubectlWait('broken', 'Stalled')
-    expect([kstatusOf(failed), isAwaited(failed, 'Ready')]).toEqual(['Failed', false])
+    expect([kstatusOf(failed), hasCondition(failed, 'Ready')]).toEqual(['Failed', false])
     expect(conditionOf(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'ChildrenFailed' })
     expect(conditionOf(failed, 'Stalled')?.message).toContain('execution broken is Failed')
     for (const one of [await cluster.get('executions', 'broken'), (await cluster.items('broken')).get('a')])
       expect(kstatusOf(one as LsObject)).toBe('Failed')
     await cluster.patch('installations', 'broken', installation('broken', [{ name: 'a' }]))
-    const mended = await cluster.finished('broken', failed.status?.jobID)
+    const mended = await cluster.waitUntilFinished('broken', failed.status?.jobID)
     expect(conditionsOf(mended)).toEqual(SUCCEEDED)
     expect(kstatusOf(mended)).toBe('Current')
   })
@@ -86,13 +86,13 @@ describe.concurrent('the conditions of an installation', () => {
     const { cluster } = stage
     const [type = '', reason] = expected.split(' ')
     await cluster.create(installation(name, [{ name: 'a' }], { blueprint, spec: { exports } }), 'installations')
-    const failed = await cluster.finished(name)
+    const failed = await cluster.waitUntilFinished(name)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(conditionOf(failed, type)).toMatchObject({ status: 'False', reason, observedGeneration: 2 })
     expect(conditionOf(failed, type)?.message).toBe(failed.status?.lastError?.message)
     await cluster.patch('installations', name, { spec: { ...installation(name, [{ name: 'a' }]).spec, exports: null } })
     await cluster.trigger(name)
-    const mended = await cluster.finished(name, failed.status?.jobID)
+    const mended = await cluster.waitUntilFinished(name, failed.status?.jobID)
     expect(conditionsOf(mended)).toEqual(SUCCEEDED)
   })
 
@@ -100,15 +100,15 @@ describe.concurrent('the conditions of an installation', () => {
     const { cluster } = stage
     await cluster.create(installation('stuck', [FOREIGN]), 'installations')
     const isRunning = (one: LsObject | undefined) => one?.status?.jobID !== one?.status?.jobIDFinished
-    const running = await cluster.untilItems('stuck', ['theirs'], isRunning)
+    const running = await cluster.waitUntilItems('stuck', ['theirs'], isRunning)
     await cluster.finishItem(running.get('theirs') as LsObject, 'Succeeded')
-    const { status } = await cluster.finished('stuck')
+    const { status } = await cluster.waitUntilFinished('stuck')
     await cluster.delete('installations', 'stuck')
-    const leaving = await cluster.untilItems('stuck', ['theirs'], isRunning)
+    const leaving = await cluster.waitUntilItems('stuck', ['theirs'], isRunning)
     const during = await cluster.get('installations', 'stuck')
-    expect([kstatusOf(during as LsObject), isAwaited(during as LsObject, 'Ready')]).toEqual(['Terminating', false])
+    expect([kstatusOf(during as LsObject), hasCondition(during as LsObject, 'Ready')]).toEqual(['Terminating', false])
     await cluster.finishItem(leaving.get('theirs') as LsObject, 'DeleteFailed')
-    const failed = await cluster.finished('stuck', status?.jobID)
+    const failed = await cluster.waitUntilFinished('stuck', status?.jobID)
     expect(failed.status).toMatchObject({ phase: 'DeleteFailed' })
     expect(conditionsOf(failed)).toEqual(['Ready: False', 'Stalled: True'])
     // Its deployer's to write.
@@ -119,7 +119,7 @@ describe.concurrent('the conditions of an installation', () => {
 describe('at any moment', () => {
   it('the conditions of all that this file has made said what the job IDs and the phase said', async () => {
     await stage.cluster.delete('installations', 'tree')
-    await stage.cluster.gone('tree')
+    await stage.cluster.waitUntilGone('tree')
     await watch.upToDate()
     const all = [...watch.versions.values()].flat() as LsObject[]
     const own = all.filter(({ status, metadata }) => status?.jobID !== undefined && !isOfHand(metadata.name))
@@ -161,7 +161,7 @@ function rendering(template: string) {
 
 async function run(name: string, items: readonly Item[]): Promise<LsObject> {
   await stage.cluster.create(installation(name, items), 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 async function kubectlWait(name: string, condition: string, plural = 'installations'): Promise<void> {

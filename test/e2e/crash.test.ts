@@ -17,7 +17,7 @@ import { RANDOM_CASES } from '../support/faults/crashes/random-templates.ts'
 import { stoppedCases } from '../support/faults/crashes/stopped.ts'
 import { UNFLUSHED_CASES } from '../support/faults/crashes/unflushed.ts'
 import { crashWhileItemsWait } from '../support/faults/crashes/waiting-items.ts'
-import { LanePool, openLane, undisturbedOn } from '../support/faults/lane.ts'
+import { LanePool, openLane, runUndisturbed } from '../support/faults/lane.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
@@ -32,7 +32,7 @@ let expected: { readonly installation: Undisturbed; readonly manifests: Undistur
 
 beforeAll(async () => {
   // This lane has long time-outs: a workflow task that times out would add a refused write.
-  expected = await undisturbedOn('undisturbed', servers, async (lane) => ({
+  expected = await runUndisturbed('undisturbed', servers, async (lane) => ({
     installation: await undisturbedInstallation(lane),
     manifests: await undisturbedManifests(lane),
   }))

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 
 import type { CronJob } from '../../examples/cronjob/kind.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const FOLDER = new URL('../../examples/cronjob/', import.meta.url).pathname
 const KIND = 'cronjobs.batch.example.pawl.dev'

@@ -3,10 +3,10 @@
 
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { API, installation, item, type LsObject } from '../support/cluster.ts'
-import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry, tarOf } from '../support/component-registry.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying } from '../support/sub-installations.ts'
+import { API, installation, item, type LsObject } from '../support/cluster/cluster.ts'
+import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry, tarOf } from '../support/registries/component-registry.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying } from '../support/landscaper/sub-installations.ts'
 
 const SHOP = { componentName: 'example.com/shop', version: '1.0.0' }
 const REPOSITORY = { type: 'local', filePath: 'repo' }
@@ -41,16 +41,16 @@ describe('the default Context of a namespace', () => {
   it('is waited for by a job that needs it, and by no other, until it is there', async () => {
     const { cluster } = stage
     await ofComponent('shop', { ...SHOP, repositoryContext: REPOSITORY })
-    const waiting = await cluster.until('installations', 'shop', (one) => waitOf(one)?.status === 'True')
+    const waiting = await cluster.waitUntil('installations', 'shop', (one) => waitOf(one)?.status === 'True')
     expect(waiting.status).toMatchObject({ phase: 'Init' })
     expect(waitOf(waiting)?.message).toMatch(/^waiting for context default-contexts\/default, /)
     await cluster.create(installation('plain', [item({ name: 'a' })]), 'installations')
-    expect((await cluster.finished('plain')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('plain')).status).toMatchObject({ phase: 'Succeeded' })
     await cluster.create(
       { apiVersion: API, kind: 'Context', metadata: { name: 'default' }, configurations: { own: { a: 1 } } },
       'contexts',
     )
-    const ended = await cluster.finished('shop')
+    const ended = await cluster.waitUntilFinished('shop')
     expect(ended.status).toMatchObject({ phase: 'Succeeded' })
     expect(waitOf(ended)?.status).toBe('False')
   })
@@ -59,15 +59,15 @@ describe('the default Context of a namespace', () => {
     const { cluster, pawl } = stage
     await pawl.startWorker('contexts', undefined, ['--only', 'context'])
     const isWhole = (one: LsObject | undefined) => one?.['repositoryContext'] !== undefined
-    const mended = await cluster.until('contexts', 'default', isWhole)
+    const mended = await cluster.waitUntil('contexts', 'default', isWhole)
     expect(mended).toMatchObject({ repositoryContext: REPOSITORY, configurations: { own: { a: 1 } } })
     await cluster.delete('contexts', 'default')
     const isNew = (one: LsObject | undefined) => one !== undefined && one.metadata.uid !== mended.metadata.uid
-    const made = await cluster.until('contexts', 'default', isNew)
+    const made = await cluster.waitUntil('contexts', 'default', isNew)
     expect(made).toMatchObject({ repositoryContext: REPOSITORY })
     expect(made['configurations']).toBeUndefined()
     await ofComponent('again', SHOP)
-    expect((await cluster.finished('again')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('again')).status).toMatchObject({ phase: 'Succeeded' })
     const elsewhere = `/apis/${API}/namespaces/kube-system/contexts`
     expect(await cluster.kube.request('GET', elsewhere)).toMatchObject({ items: [] })
   })

@@ -12,16 +12,16 @@ import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
-import { API, CHAIN, installation } from '../support/cluster.ts'
-import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/manifests.ts'
+import { API, CHAIN, installation } from '../support/cluster/cluster.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/landscaper/manifests.ts'
 import { configFile } from '../support/chaos/config-file.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { CHAOS, ChaosCluster } from '../support/chaos/tenants.ts'
 import { diceOf } from '../support/matrix/dice.ts'
 import { keeperKind } from '../support/level/keeper.ts'
 import { SEED } from '../support/matrix/form.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
-import { useTenants } from '../support/tenants.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 const [CRDS, SOON] = ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { timeout: 30_000, interval: 100 }]
 
@@ -166,12 +166,10 @@ describe.concurrent('a namespace that is deleted with objects of a controller wh
     // Tries with back-off would be ten by then; the objects that the namespace loses wake a few passes.
     await sleep(4000)
     expect((await row())?.passes).toBeLessThan(8)
-    await tenants
-      .of('needed')
-      .kube.request('PATCH', keeperPath('needed', 'one'), {
-        body: { metadata: { finalizers: null } },
-        contentType: 'application/merge-patch+json',
-      })
+    await tenants.of('needed').kube.request('PATCH', keeperPath('needed', 'one'), {
+      body: { metadata: { finalizers: null } },
+      contentType: 'application/merge-patch+json',
+    })
     await gone(pathOf('needed'))
     await quiet('needed')
   })
@@ -238,7 +236,7 @@ async function deploy(namespace: Namespace, name: string): Promise<void> {
   const spec = { context: 'own', imports: { data: [{ name: 'word', dataRef: 'word' }], targets } }
   const blueprint = { ...imports, subinstallations: [below] }
   await cluster.create(installation(name, CHAIN, { spec, blueprint }), 'installations')
-  expect((await cluster.finished(name)).status).toMatchObject({ phase: 'Succeeded' })
+  expect((await cluster.waitUntilFinished(name)).status).toMatchObject({ phase: 'Succeeded' })
   expect(await found(mapPath(namespace, name))).toBeDefined()
 }
 

@@ -2,9 +2,9 @@
 // Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
 
 import { describe, expect, it } from 'vitest'
-import { CHAIN, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { CHAIN, installation, type Item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('deletion')
 // Kubernetes' garbage collector deletes what is left without its owner; while CRDs come and go, as other tests make them, it looks at nothing for a while.
@@ -13,7 +13,7 @@ const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
 async function run(name: string, items: readonly Item[]) {
   await stage.cluster.create(installation(name, items), 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 async function left(name: string): Promise<readonly string[]> {
@@ -30,7 +30,7 @@ describe.concurrent('an installation that is deleted', () => {
     await run('chain', CHAIN)
     const items = await cluster.items('chain')
     await cluster.delete('installations', 'chain')
-    await cluster.gone('chain')
+    await cluster.waitUntilGone('chain')
     expect(await left('chain')).toEqual([])
     const names = new Map([...items].map(([name, { metadata }]) => [metadata.uid ?? '', name]))
     // The answers to the ends of their finalizers: what the watch tells of them afterwards is known.
@@ -51,7 +51,7 @@ describe.concurrent('an installation that is deleted', () => {
   it('is deleted at once when it never ran', async () => {
     await stage.cluster.create(installation('new', CHAIN, { triggered: false }), 'installations')
     await stage.cluster.delete('installations', 'new')
-    await stage.cluster.gone('new')
+    await stage.cluster.waitUntilGone('new')
     expect(await left('new')).toEqual([])
   })
 
@@ -65,7 +65,7 @@ describe.concurrent('an installation that is deleted', () => {
     ])
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     await cluster.delete('installations', 'cycle')
-    await cluster.gone('cycle')
+    await cluster.waitUntilGone('cycle')
     expect(await left('cycle')).toEqual([])
     await deployer.stop()
   })
@@ -76,15 +76,15 @@ describe.concurrent('an installation that is deleted', () => {
     await run('again', [{ name: 'only', type: 'test/again' }])
     const old = await cluster.get('executions', 'again')
     await cluster.delete('installations', 'again')
-    await cluster.until('executions', 'again', (it) => it?.status?.phase === 'Deleting')
+    await cluster.waitUntil('executions', 'again', (it) => it?.status?.phase === 'Deleting')
     // Only force makes room for the name while the old tree is still there.
     await cluster.patch('installations', 'again', { metadata: { finalizers: null } })
-    await cluster.gone('again')
+    await cluster.waitUntilGone('again')
     await cluster.create(installation('again', [{ name: 'only' }]), 'installations')
-    await cluster.until('installations', 'again', (it) => it?.status?.phase === 'Init')
+    await cluster.waitUntil('installations', 'again', (it) => it?.status?.phase === 'Init')
 
     deployer.uninstall = () => 'done'
-    const fresh = await cluster.finished('again')
+    const fresh = await cluster.waitUntilFinished('again')
     expect(fresh.status).toMatchObject({ phase: 'Succeeded' })
     expect((await cluster.get('executions', 'again'))?.metadata.uid).not.toBe(old?.metadata.uid)
     expect(await cluster.phases('again')).toEqual({ only: 'Succeeded' })
@@ -105,9 +105,9 @@ describe.concurrent('a deletion that is stuck', () => {
     const { spec } = installation('stuck', CYCLE)
     const before = await cluster.patch('installations', 'stuck', { spec })
     await cluster.trigger('stuck')
-    await cluster.finished('stuck', before.status?.jobIDFinished)
+    await cluster.waitUntilFinished('stuck', before.status?.jobIDFinished)
     await cluster.delete('installations', 'stuck')
-    const failed = await cluster.until('installations', 'stuck', (it) => it?.status?.phase === 'DeleteFailed')
+    const failed = await cluster.waitUntil('installations', 'stuck', (it) => it?.status?.phase === 'DeleteFailed')
     expect(failed.status).toMatchObject({
       jobIDFinished: failed.status?.jobID,
       lastError: { reason: 'UndeletedSubobjects' },
@@ -119,7 +119,7 @@ describe.concurrent('a deletion that is stuck', () => {
 
     await cluster.patch('installations', 'stuck', { metadata: { annotations: { [WITHOUT_UNINSTALL]: 'true' } } })
     await cluster.trigger('stuck')
-    await cluster.gone('stuck')
+    await cluster.waitUntilGone('stuck')
     expect(await left('stuck')).toEqual([])
   })
 
@@ -132,17 +132,17 @@ describe.concurrent('a deletion that is stuck', () => {
       { name: 'top', dependsOn: ['base'] },
     ])
     await cluster.delete('installations', 'stubborn')
-    const failed = await cluster.until('installations', 'stubborn', (it) => it?.status?.phase === 'DeleteFailed')
+    const failed = await cluster.waitUntil('installations', 'stubborn', (it) => it?.status?.phase === 'DeleteFailed')
     expect((await cluster.get('executions', 'stubborn'))?.status).toMatchObject({
       phase: 'DeleteFailed',
       lastError: { reason: 'DeployItemsNotDeleted', message: expect.stringContaining('foreign') as string },
     })
-    await pawl.settled(failed)
+    await pawl.waitUntilSettled(failed)
     expect(await cluster.get('installations', 'stubborn')).toEqual(failed)
 
     deployer.uninstall = () => 'done'
     await cluster.trigger('stubborn')
-    await cluster.gone('stubborn')
+    await cluster.waitUntilGone('stubborn')
     expect(await left('stubborn')).toEqual([])
     await deployer.stop()
   })
@@ -152,7 +152,7 @@ describe.concurrent('an item that was removed from the blueprint', () => {
   it('is uninstalled when the blueprint has no items left', async () => {
     const first = await run('emptied', CHAIN)
     await stage.cluster.patch('installations', 'emptied', installation('emptied', []))
-    const second = await stage.cluster.finished('emptied', first.status?.jobID)
+    const second = await stage.cluster.waitUntilFinished('emptied', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(await stage.cluster.items('emptied')).toEqual(new Map())
   })
@@ -164,7 +164,7 @@ describe.concurrent('an item that was removed from the blueprint', () => {
     const first = await run('sticky', [{ name: 'item', type }, { name: 'keep' }])
     const old = (await cluster.items('sticky')).get('item')!
     await cluster.patch('installations', 'sticky', installation('sticky', [{ name: 'keep' }]))
-    const failed = await cluster.finished('sticky', first.status?.jobID)
+    const failed = await cluster.waitUntilFinished('sticky', first.status?.jobID)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get('executions', 'sticky'))?.status?.lastError).toMatchObject({
       reason: 'OrphanedDeployItems',
@@ -173,7 +173,7 @@ describe.concurrent('an item that was removed from the blueprint', () => {
 
     deployer.uninstall = () => 'done'
     await cluster.patch('installations', 'sticky', installation('sticky', [{ name: 'item', type }, { name: 'keep' }]))
-    const second = await cluster.finished('sticky', failed.status?.jobID)
+    const second = await cluster.waitUntilFinished('sticky', failed.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect((await cluster.items('sticky')).get('item')?.metadata.uid).not.toBe(old.metadata.uid)
     expect(await cluster.get('deployitems', old.metadata.name)).toBeUndefined()
@@ -187,8 +187,8 @@ describe.concurrent('a finalizer that a user removed', () => {
     await run('forced-inst', CHAIN)
     await cluster.patch('installations', 'forced-inst', { metadata: { finalizers: null } })
     await cluster.delete('installations', 'forced-inst')
-    await cluster.gone('forced-inst')
-    await cluster.gone('forced-inst', 'executions', COLLECTED_MS)
+    await cluster.waitUntilGone('forced-inst')
+    await cluster.waitUntilGone('forced-inst', 'executions', COLLECTED_MS)
     expect(await left('forced-inst')).toEqual([])
   }, 240_000)
 
@@ -205,27 +205,27 @@ describe.concurrent('a finalizer that a user removed', () => {
     const items = await cluster.items('forced-exec')
     await cluster.patch('executions', 'forced-exec', { metadata: { finalizers: null } })
     await cluster.delete('executions', 'forced-exec')
-    await cluster.gone('forced-exec', 'executions')
-    await cluster.untilItems('forced-exec', ['foreign', 'own'], (item) => item === undefined, COLLECTED_MS)
+    await cluster.waitUntilGone('forced-exec', 'executions')
+    await cluster.waitUntilItems('forced-exec', ['foreign', 'own'], (item) => item === undefined, COLLECTED_MS)
     expect(uninstalled).toEqual(['foreign'])
     await cluster.delete('installations', 'forced-exec')
-    await cluster.gone('forced-exec')
+    await cluster.waitUntilGone('forced-exec')
     expect(await left('forced-exec')).toEqual([])
-    for (const item of items.values()) await pawl.settled(item)
+    for (const item of items.values()) await pawl.waitUntilSettled(item)
     await deployer.stop()
   })
 
   it('from both while a job runs: the items are deleted', async () => {
     const { cluster } = stage
-    await cluster.create(installation('forced-both', [waiting('slow'), { name: 'quick' }]), 'installations')
-    await cluster.untilItems('forced-both', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.create(installation('forced-both', [waitingItem('slow'), { name: 'quick' }]), 'installations')
+    await cluster.waitUntilItems('forced-both', ['slow'], (item) => item?.status?.phase === 'Progressing')
     // The pass is over: one that finds its Execution gone, and the Installation still there, makes another, whose items run until they time out.
-    await cluster.until('installations', 'forced-both', (root) => root?.status?.phase === 'Progressing')
+    await cluster.waitUntil('installations', 'forced-both', (root) => root?.status?.phase === 'Progressing')
     for (const plural of ['executions', 'installations']) {
       await cluster.patch(plural, 'forced-both', { metadata: { finalizers: null } })
       await cluster.delete(plural, 'forced-both')
     }
-    await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
+    await cluster.waitUntilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
     expect(await left('forced-both')).toEqual([])
   })
 })

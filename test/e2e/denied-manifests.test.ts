@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { type LsObject } from '../support/cluster.ts'
+import { type LsObject } from '../support/cluster/cluster.ts'
 import { type Asked, type Denied, type DenyingWebhook, startDenyingWebhook } from '../support/faults/denying-webhook.ts'
-import { configMap, createTarget, start } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+import { configMap, createTarget, start } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'denied'
 const stage = useStage(NAMESPACE)
@@ -33,10 +33,10 @@ describe.concurrent('an object that a webhook denies', () => {
     rules.set(name, of('CREATE', { ...answer, message: 'its owner is not there yet' }))
     await start(cluster, name, [{ name: 'one', manifests: [configMap(name, NAMESPACE)] }])
     const told = `admission webhook "${webhook.name}" denied the request: its owner is not there yet`
-    const items = await cluster.untilItems(name, ['one'], (item) => says(item, told))
+    const items = await cluster.waitUntilItems(name, ['one'], (item) => says(item, told))
     expect(items.get('one')?.status?.phase).toBe('Progressing')
     rules.delete(name)
-    expect((await cluster.finished(name, undefined, 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished(name, undefined, 'executions')).status?.phase).toBe('Succeeded')
     expect(await cluster.get('configmaps', name, 'v1')).toBeDefined()
   })
 
@@ -49,7 +49,7 @@ describe.concurrent('an object that a webhook denies', () => {
     })
     const manifests = [configMap('never', NAMESPACE, { key: 'canary-7' })]
     await start(cluster, 'never', [{ name: 'one', timeout: '20s', manifests }])
-    expect((await cluster.finished('never', undefined, 'executions')).status?.phase).toBe('Failed')
+    expect((await cluster.waitUntilFinished('never', undefined, 'executions')).status?.phase).toBe('Failed')
     const { phase, lastError } = (await statusOf('never')) ?? {}
     expect({ phase, lastError }).toMatchObject({
       phase: 'Failed',
@@ -67,13 +67,13 @@ describe.concurrent('an object that a webhook denies', () => {
   it('to be deleted, is waited for', async () => {
     const { cluster } = stage
     await start(cluster, 'kept', [{ name: 'one', manifests: [configMap('kept', NAMESPACE)] }])
-    expect((await cluster.finished('kept', undefined, 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('kept', undefined, 'executions')).status?.phase).toBe('Succeeded')
     rules.set('kept', of('DELETE', { code: 404, reason: 'NotFound', message: 'its child has to go first' }))
     await cluster.deleteByHand('executions', 'kept')
-    const items = await cluster.untilItems('kept', ['one'], (item) => says(item, 'its child has to go first'))
+    const items = await cluster.waitUntilItems('kept', ['one'], (item) => says(item, 'its child has to go first'))
     expect(items.get('one')?.status?.phase).toBe('Deleting')
     rules.delete('kept')
-    await cluster.gone('kept', 'executions')
+    await cluster.waitUntilGone('kept', 'executions')
     expect(await cluster.get('configmaps', 'kept', 'v1')).toBeUndefined()
   })
 })

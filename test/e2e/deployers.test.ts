@@ -2,9 +2,9 @@
 // Source: spec/landscaper.md 4.9, 1.3. These fields cost no additional write: test/e2e/budgets.test.ts.
 
 import { describe, expect, it } from 'vitest'
-import { installation, type Item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('deployers')
 const RECONCILE_TIME = 'landscaper.gardener.cloud/reconcile-time'
@@ -27,7 +27,7 @@ describe.concurrent('items of external and of built-in types in one execution', 
       { name: 'roof', type, dependsOn: ['top'] },
     ]
     await cluster.create(installation('mixed', items), 'installations')
-    const root = await cluster.finished('mixed')
+    const root = await cluster.waitUntilFinished('mixed')
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     expect(seen).toEqual(['install middle', 'install roof'])
     const finished = (await cluster.get('executions', 'mixed'))?.status
@@ -39,7 +39,7 @@ describe.concurrent('items of external and of built-in types in one execution', 
     expect(exported?.['data']).toEqual({ middle: { port: 80 }, top: { url: 'http://top' }, roof: { port: 80 } })
 
     await cluster.delete('installations', 'mixed')
-    await cluster.gone('mixed')
+    await cluster.waitUntilGone('mixed')
     expect(seen.slice(2)).toEqual(['uninstall roof', 'uninstall middle'])
     await deployer.stop()
   })
@@ -55,7 +55,7 @@ describe.concurrent('items of external and of built-in types in one execution', 
       ]),
       'installations',
     )
-    expect((await cluster.finished('bad')).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.waitUntilFinished('bad')).status).toMatchObject({ phase: 'Failed' })
     expect(await cluster.phases('bad')).toEqual({ bad: 'Failed', next: undefined })
     await deployer.stop()
   })
@@ -66,7 +66,7 @@ describe.concurrent('an item of a type without a deployer', () => {
     const { cluster } = stage
     const type = 'example.org/nobody'
     await cluster.create(installation('nobody', [{ name: 'alone', type }, { name: 'own' }]), 'installations')
-    await cluster.until('installations', 'nobody', (root) => root?.status?.phase === 'Progressing')
+    await cluster.waitUntil('installations', 'nobody', (root) => root?.status?.phase === 'Progressing')
     const items = await cluster.items('nobody')
     expect(items.get('own')?.status).toMatchObject({ phase: 'Succeeded' })
 
@@ -88,7 +88,7 @@ describe.concurrent('an item of a type without a deployer', () => {
     expect(items.get('alone')?.status?.phase).toBeUndefined()
 
     const deployer = Deployer.start(cluster, type)
-    expect((await cluster.finished('nobody')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('nobody')).status).toMatchObject({ phase: 'Succeeded' })
     await deployer.stop()
   })
 })
@@ -97,7 +97,7 @@ describe.concurrent('the objects of a job', () => {
   it('name the items and their deployers, and the time when each item was written', async () => {
     const { cluster } = stage
     await cluster.create(installation('wire', [{ name: 'a' }, { name: 'b' }]), 'installations')
-    await cluster.finished('wire')
+    await cluster.waitUntilFinished('wire')
     const items = await cluster.items('wire')
     const activeDIs = ['a', 'b'].map((specName) => ({ specName, objectName: items.get(specName)?.metadata.name }))
     const execution = await cluster.get('executions', 'wire')

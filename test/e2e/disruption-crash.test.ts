@@ -9,7 +9,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import type { Disturb, WritePoint } from '../support/faults/api-proxy.ts'
+import type { OnWrite, WritePoint } from '../support/faults/api-proxy.ts'
 import {
   CLEANUP_WRITES,
   type Course,
@@ -141,7 +141,7 @@ describe('X2: Disruptions whose process is killed', () => {
 })
 
 describe('a Disruption whose API server', () => {
-  const whole = async (name: string, disturb: () => Disturb) => {
+  const whole = async (name: string, disturb: () => OnWrite) => {
     const course = new CrashCourse(stage, name)
     rearm(stage, undefined, disturb())
     await course.inject()

@@ -19,7 +19,7 @@ import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { metricsOf, valueOf } from '../support/chaos/scrape.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
-import type { LsObject } from '../support/cluster.ts'
+import type { LsObject } from '../support/cluster/cluster.ts'
 
 const MERGE = 'application/merge-patch+json'
 const chaos = useChaos('disruption-cron', ['shop'])

@@ -8,7 +8,7 @@ import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
-import { MovableClock, whyNoMovableClock } from '../support/movable-clock.ts'
+import { MovableClock, whyNoMovableClock } from '../support/servers/movable-clock.ts'
 
 const DISTURBERS = 'disturbers'
 type EventObject = KubeObject & { readonly reason: string; readonly involvedObject: object }
@@ -242,13 +242,15 @@ describe('a Disruption whose finalizer a user has removed', () => {
     const pods = await inject('forced')
     await forceRemoval('forced')
     await waitForDeletion(pods)
-    const { items } = await shop().cluster.kube.request<ObjectList>('GET', `/api/v1/namespaces/${DISTURBERS}/events`)
-    const orphans = (items as readonly EventObject[])
-      .filter(({ reason }) => reason === 'Orphaned')
-      .map(({ involvedObject }) => involvedObject)
-    expect(orphans).toEqual(
-      expect.arrayContaining(pods.map(({ metadata: { uid } }) => expect.objectContaining({ uid }) as unknown)),
-    )
+    // The worker posts Events in the background, also after the deletion.
+    await vi.waitFor(async () => {
+      const path = `/api/v1/namespaces/${DISTURBERS}/events`
+      const { items } = await shop().cluster.kube.request<ObjectList>('GET', path)
+      const events = (items as readonly EventObject[]).filter(({ reason }) => reason === 'Orphaned')
+      const objects = events.map(({ involvedObject }) => involvedObject)
+      const expected = pods.map(({ metadata: { uid } }) => expect.objectContaining({ uid }) as unknown)
+      expect(objects).toEqual(expect.arrayContaining(expected))
+    }, PATIENT)
     for (const pod of pods) await kubelet.end(pod)
   })
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const stage = useStage('documents')
@@ -19,7 +19,7 @@ async function run(manifest: string) {
   const { name } = object.metadata
   const namespaced = { ...object, metadata: { ...object.metadata, namespace: 'documents' } }
   await stage.cluster.create(namespaced, 'installations')
-  const { phase } = (await stage.cluster.finished(name)).status ?? {}
+  const { phase } = (await stage.cluster.waitUntilFinished(name)).status ?? {}
   const execution = await stage.cluster.get('executions', name)
   return { name, phase, phases: await stage.cluster.phases(name), message: execution?.status?.lastError?.message }
 }
@@ -29,7 +29,7 @@ describe.concurrent('the installation of the README', () => {
     const phases = { app: 'Succeeded', cache: 'Succeeded', db: 'Succeeded' }
     expect(await run(shop)).toEqual({ name: 'shop', phase: 'Succeeded', phases, message: undefined })
     await stage.cluster.delete('installations', 'shop')
-    await stage.cluster.gone('shop')
+    await stage.cluster.waitUntilGone('shop')
     expect(await stage.cluster.phases('shop')).toEqual({})
   })
 
@@ -41,7 +41,7 @@ describe.concurrent('the installation of the README', () => {
     expect(circle.message).toBe('items could not be started because they depend on each other: app -> db -> app')
     expect(readme).toContain(circle.message)
     await stage.cluster.delete('installations', 'circle')
-    await stage.cluster.gone('circle')
+    await stage.cluster.waitUntilGone('circle')
     expect(await stage.cluster.phases('circle')).toEqual({})
   })
 })

@@ -2,23 +2,23 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { installation, item, type Item, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, item, type Item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('edited-by-hand')
 
 /** Starts a job and waits until its item `slow` runs. */
-async function start(name: string, items: readonly Item[] = [waiting('slow')]): Promise<LsObject> {
+async function start(name: string, items: readonly Item[] = [waitingItem('slow')]): Promise<LsObject> {
   await stage.cluster.create(installation(name, items), 'installations')
   // Its host says last that it waits.
-  await stage.cluster.until('installations', name, (root) => root?.status?.phase === 'Progressing')
+  await stage.cluster.waitUntil('installations', name, (root) => root?.status?.phase === 'Progressing')
   return await slow(name)
 }
 
 async function slow(name: string, after?: string): Promise<LsObject> {
   const isRunning = (one: LsObject | undefined) =>
     one?.status?.phase === 'Progressing' && one.status.jobID !== after && one.status.jobIDFinished !== one.status.jobID
-  return (await stage.cluster.untilItems(name, ['slow'], isRunning)).get('slow')!
+  return (await stage.cluster.waitUntilItems(name, ['slow'], isRunning)).get('slow')!
 }
 
 async function status(plural: string, name: string, patch: object): Promise<LsObject> {
@@ -29,11 +29,11 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
   it('fails for an added item after the running items end; the next job restores the spec from its installation', async () => {
     const { cluster, pawl } = stage
     const running = await start('more')
-    const deployItems = [waiting('slow'), { name: 'new' }].map(item)
+    const deployItems = [waitingItem('slow'), { name: 'new' }].map(item)
     const edited = await cluster.patch('executions', 'more', { spec: { deployItems, deployItemsCompressed: null } })
-    await pawl.journaled(edited)
+    await pawl.waitUntilJournaled(edited)
     await cluster.finishItem(running, 'Succeeded')
-    const failed = await cluster.finished('more')
+    const failed = await cluster.waitUntilFinished('more')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get('executions', 'more'))?.status?.lastError).toMatchObject({
       reason: 'DeployItemsFailed',
@@ -42,7 +42,7 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
 
     await cluster.trigger('more')
     await cluster.finishItem(await slow('more', failed.status?.jobID), 'Succeeded')
-    expect((await cluster.finished('more', failed.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('more', failed.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
     expect(await cluster.phases('more')).toEqual({ slow: 'Succeeded' })
   })
 
@@ -51,9 +51,9 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
     const running = await start('unreadable')
     const deployItemsCompressed = gzipSync('{}').toString('base64')
     const spec = { deployItems: null, deployItemsCompressed }
-    await pawl.journaled(await cluster.patch('executions', 'unreadable', { spec }))
+    await pawl.waitUntilJournaled(await cluster.patch('executions', 'unreadable', { spec }))
     await cluster.finishItem(running, 'Succeeded')
-    expect((await cluster.finished('unreadable')).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.waitUntilFinished('unreadable')).status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get('executions', 'unreadable'))?.status?.lastError).toMatchObject({
       operation: 'handlePhaseProgressing',
       reason: 'ERR_CONFIGURATION_PROBLEM',
@@ -69,9 +69,9 @@ describe.concurrent('a job ID that a user removes or replaces while the job runs
   it('from an execution is set again', async () => {
     const running = await start('execution-job')
     await status('executions', 'execution-job', { jobID: 'no/job ID' })
-    await stage.cluster.until('executions', 'execution-job', (it) => it?.status?.jobID === running.status?.jobID)
+    await stage.cluster.waitUntil('executions', 'execution-job', (it) => it?.status?.jobID === running.status?.jobID)
     await stage.cluster.finishItem(running, 'Succeeded')
-    const finished = await stage.cluster.finished('execution-job')
+    const finished = await stage.cluster.waitUntilFinished('execution-job')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: running.status?.jobID })
     expect(await stage.pawl.jobs(finished)).toHaveLength(1)
   })
@@ -81,24 +81,24 @@ describe.concurrent('a job ID that a user removes or replaces while the job runs
     const running = await start('item-job')
     await status('deployitems', running.metadata.name, { jobID: null })
     const { jobID } = running.status ?? {}
-    const again = await cluster.untilItems('item-job', ['slow'], (one) => one?.status?.jobID === jobID)
+    const again = await cluster.waitUntilItems('item-job', ['slow'], (one) => one?.status?.jobID === jobID)
     await cluster.finishItem(again.get('slow')!, 'Succeeded')
-    expect((await cluster.finished('item-job')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('item-job')).status).toMatchObject({ phase: 'Succeeded' })
   })
 
   it('from an installation blocks neither the next job nor the deletion', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('root', [{ name: 'only' }]), 'installations')
-    const first = await cluster.finished('root')
-    await pawl.settled(await status('installations', 'root', { jobID: 'no/job ID' }))
+    const first = await cluster.waitUntilFinished('root')
+    await pawl.waitUntilSettled(await status('installations', 'root', { jobID: 'no/job ID' }))
     await cluster.trigger('root')
-    const second = await cluster.finished('root', 'no/job ID')
+    const second = await cluster.waitUntilFinished('root', 'no/job ID')
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(second.status?.jobID).not.toBe(first.status?.jobID)
-    await pawl.settled(second)
+    await pawl.waitUntilSettled(second)
     await status('installations', 'root', { jobID: 'no/job ID' })
     await cluster.delete('installations', 'root')
-    await cluster.gone('root')
+    await cluster.waitUntilGone('root')
   })
 })
 
@@ -114,7 +114,7 @@ describe.concurrent('an unknown phase', () => {
     await status(plural, name, { phase })
     // Its own event wakes the execution; the installation looks when its execution ends.
     if (plural === 'installations') await cluster.finishItem(await slow(name), 'Succeeded')
-    const failed = await cluster.finished(name)
+    const failed = await cluster.waitUntilFinished(name)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get(plural, name))?.status?.lastError).toMatchObject({
       reason: 'UnknownPhase',
@@ -128,7 +128,7 @@ describe.concurrent('an execution whose job a user has ended', () => {
     const { cluster } = stage
     const running = await start('ended')
     await status('executions', 'ended', { jobIDFinished: running.status?.jobID })
-    const failed = await cluster.finished('ended')
+    const failed = await cluster.waitUntilFinished('ended')
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: { message: 'execution ended is Progressing; expected Succeeded' },
@@ -136,7 +136,7 @@ describe.concurrent('an execution whose job a user has ended', () => {
     // What has begun ends first.
     await cluster.finishItem(running, 'Succeeded')
     await cluster.patch('installations', 'ended', installation('ended', [{ name: 'slow' }, { name: 'new' }]))
-    const next = await cluster.finished('ended', failed.status?.jobID)
+    const next = await cluster.waitUntilFinished('ended', failed.status?.jobID)
     expect(next.status).toMatchObject({ phase: 'Succeeded' })
     expect(await cluster.phases('ended')).toEqual({ slow: 'Succeeded', new: 'Succeeded' })
   })
@@ -153,7 +153,7 @@ describe.concurrent('an error that a user writes into a status', () => {
     await status('executions', 'verbose', { lastError })
     const item = await status('deployitems', running.metadata.name, { lastError })
     await cluster.finishItem(item, 'Succeeded')
-    const finished = await cluster.finished('verbose')
+    const finished = await cluster.waitUntilFinished('verbose')
     expect(finished.status).toMatchObject({ phase: 'Succeeded' })
     expect(finished.status?.lastError).toBeUndefined()
     expect((await cluster.get('executions', 'verbose'))?.status?.lastError).toBeUndefined()
@@ -162,20 +162,20 @@ describe.concurrent('an error that a user writes into a status', () => {
 
 describe('an item whose label a user has removed', () => {
   it('stays an item of its Execution, and the next job runs it again', async () => {
-    const items = [waiting('held'), { name: 'after', dependsOn: ['held'] }]
+    const items = [waitingItem('held'), { name: 'after', dependsOn: ['held'] }]
     await stage.cluster.create(installation('unlabelled', items), 'installations')
-    const found = await stage.cluster.untilItems('unlabelled', ['held'], (one) => one?.status?.jobID !== undefined)
+    const found = await stage.cluster.waitUntilItems('unlabelled', ['held'], (one) => one?.status?.jobID !== undefined)
     const held = found.get('held') as LsObject
     const label = 'execution.landscaper.gardener.cloud/managed-by'
     const bare = await stage.cluster.patch('deployitems', held.metadata.name, {
       metadata: { labels: { [label]: null } },
     })
-    await stage.pawl.journaled(bare)
+    await stage.pawl.waitUntilJournaled(bare)
     await stage.cluster.finishItem(bare, 'Succeeded')
-    const first = await stage.cluster.finished('unlabelled')
+    const first = await stage.cluster.waitUntilFinished('unlabelled')
     expect(first.status?.phase).toBe('Succeeded')
     await stage.cluster.trigger('unlabelled')
-    await stage.cluster.untilItems(
+    await stage.cluster.waitUntilItems(
       'unlabelled',
       ['held'],
       (one) => one?.status?.jobID !== held.status?.jobID && one !== undefined,

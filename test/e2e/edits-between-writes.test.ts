@@ -4,10 +4,10 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
-import { blueprintOf, installation, type Item, item, type LsObject } from '../support/cluster.ts'
-import { missingFrom } from '../support/faults/journaled.ts'
+import { blueprintOf, installation, type Item, item, type LsObject } from '../support/cluster/cluster.ts'
+import { findUnjournaledWrites } from '../support/faults/unjournaled-writes.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('between', async () => {
@@ -70,7 +70,7 @@ async function run({ plural, before }: Case, name: string, edit: object) {
     return undefined
   })
   await cluster.create(installation(name, ITEMS), 'installations')
-  const root = await cluster.finished(name)
+  const root = await cluster.waitUntilFinished(name)
   const jobs = await stage.pawl.jobs(root)
   if (edited === undefined) throw new Error(`there was no write ${before + 1}`)
   return { root: (await cluster.get('installations', name))!, edited, jobs: jobs.map(({ outcome }) => outcome) }
@@ -82,7 +82,7 @@ async function isLeft(plural: Plural, { metadata: { name } }: LsObject, edit: ob
 
 async function nextJob(name: string, after: LsObject): Promise<LsObject> {
   await stage.cluster.trigger(name)
-  return await stage.cluster.finished(name, after.status?.jobID)
+  return await stage.cluster.waitUntilFinished(name, after.status?.jobID)
 }
 
 describe('a label that a user adds to one of the', () => {
@@ -96,7 +96,7 @@ describe('a label that a user adds to one of the', () => {
     await isLeft(one.plural, edited, edit)
     const done = proxy?.writes.filter(({ status }) => status < 300) ?? []
     expect(done.map(({ label }) => label)).toEqual(WRITES)
-    expect(await missingFrom(stage.pawl, name, done)).toEqual([])
+    expect(await findUnjournaledWrites(stage.pawl, name, done)).toEqual([])
   })
 })
 
@@ -115,7 +115,7 @@ describe('a spec that a user edits of one of the', () => {
       expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'CheckObservedGeneration' } })
       expect(jobs).toEqual(['Failed'])
       await isLeft(one.plural, edited, edit)
-      expect(await missingFrom(stage.pawl, name, proxy?.writes ?? [])).toEqual([])
+      expect(await findUnjournaledWrites(stage.pawl, name, proxy?.writes ?? [])).toEqual([])
       expect((await nextJob(name, root)).status).toMatchObject({ phase: 'Succeeded' })
       expect(await stage.cluster.phases(name)).toEqual({ only: 'Succeeded', new: 'Succeeded' })
     },
@@ -141,7 +141,7 @@ describe('a spec that a user edits of one of the', () => {
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     expect(jobs).toEqual(['Succeeded'])
     await isLeft(one.plural, edited, edit)
-    expect(await missingFrom(stage.pawl, name, proxy?.writes ?? [])).toEqual([])
+    expect(await findUnjournaledWrites(stage.pawl, name, proxy?.writes ?? [])).toEqual([])
     const isOver = one.before > WRITES.indexOf('PATCH executions/status')
     const phases = await stage.cluster.phases(name)
     expect(phases).toEqual({ only: 'Succeeded', ...(!isOver && { new: 'Succeeded' }) })
@@ -156,7 +156,7 @@ describe('a spec that a user edits of one of the', () => {
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     expect(jobs).toEqual(['Succeeded'])
     await isLeft(one.plural, edited, edit)
-    expect(await missingFrom(stage.pawl, name, proxy?.writes ?? [])).toEqual([])
+    expect(await findUnjournaledWrites(stage.pawl, name, proxy?.writes ?? [])).toEqual([])
     // It says which spec it was deployed by.
     const left = (await stage.cluster.items(name)).get('only')
     expect(left).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 1 } })

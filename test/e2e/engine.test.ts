@@ -15,10 +15,10 @@ import {
   type LsObject,
   API,
   OPERATION,
-  waiting,
-} from '../support/cluster.ts'
-import { Gate } from '../support/gate.ts'
-import { useStage } from '../support/stage.ts'
+  waitingItem,
+} from '../support/cluster/cluster.ts'
+import { Gate } from '../support/faults/gate.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('engine', async () => {
@@ -29,17 +29,17 @@ afterAll(() => proxy?.stop())
 
 /** Starts a job that waits in its first item, which the second depends on. */
 async function startWaiting(name: string): Promise<LsObject> {
-  const items = [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]
+  const items = [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]
   await stage.cluster.create(installation(name, items), 'installations')
-  const found = await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
+  const found = await stage.cluster.waitUntilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
   return found.get('slow')!
 }
 
 /** Ends the waiting item. @returns the end of the job. */
 async function finishWaiting(name: string, slow: LsObject) {
   await stage.cluster.finishItem(slow, 'Succeeded')
-  const root = await stage.cluster.finished(name)
-  await stage.pawl.settled(root)
+  const root = await stage.cluster.waitUntilFinished(name)
+  await stage.pawl.waitUntilSettled(root)
   return { phase: root.status?.phase, items: await stage.cluster.phases(name), jobs: await stage.pawl.jobs(root) }
 }
 
@@ -135,7 +135,7 @@ describe('a wake that is deleted from the journal by hand', () => {
     const slow = await startWaiting('lost-wake')
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.cluster.finishItem(slow, 'Succeeded')
-    await stage.pawl.journaled((await stage.cluster.items('lost-wake')).get('slow')!)
+    await stage.pawl.waitUntilJournaled((await stage.cluster.items('lost-wake')).get('slow')!)
     const { numDeletedRows } = await stage.pawl.db
       .deleteFrom('wake')
       .where('name', '=', 'lost-wake')
@@ -143,21 +143,21 @@ describe('a wake that is deleted from the journal by hand', () => {
     expect(numDeletedRows).toBeGreaterThan(0n)
     await makeQuiet((await openRuns('lost-wake')).map(({ workflow_id }) => workflow_id))
     await stage.pawl.startWorker()
-    const root = await stage.cluster.finished('lost-wake')
+    const root = await stage.cluster.waitUntilFinished('lost-wake')
     expect(root.status).toMatchObject({ phase: 'Succeeded', jobID: slow.status?.jobID })
   })
 
   it('of a job that has not started: the sweep finds the trigger', async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     const created = await stage.cluster.create(installation('lost-start', CHAIN), 'installations')
-    await stage.pawl.journaled(created)
+    await stage.pawl.waitUntilJournaled(created)
     const { numDeletedRows } = await stage.pawl.db
       .deleteFrom('wake')
       .where('name', '=', 'lost-start')
       .executeTakeFirstOrThrow()
     expect(numDeletedRows).toBe(1n)
     await stage.pawl.startWorker()
-    const root = await stage.cluster.finished('lost-start')
+    const root = await stage.cluster.waitUntilFinished('lost-start')
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     expect(await stage.pawl.jobs(root)).toMatchObject([{ cause: 'reconcile annotation', outcome: 'Succeeded' }])
   })
@@ -168,13 +168,13 @@ describe('an installation that is edited between its trigger and the first write
     const seen: LsObject[] = []
     const act = async () => {
       seen.push(await stage.cluster.patch('installations', 'labelled', { metadata: { labels: { team: 'a' } } }))
-      await stage.pawl.journaled(seen[0]!)
+      await stage.pawl.waitUntilJournaled(seen[0]!)
       return 'go on' as const
     }
     proxy?.arm({ at: { label: 'PATCH installations/status', nth: 1 }, when: 'before', act })
     await stage.cluster.create(installation('labelled', CHAIN), 'installations')
-    const root = await stage.cluster.finished('labelled')
-    await stage.pawl.settled(root)
+    const root = await stage.cluster.waitUntilFinished('labelled')
+    await stage.pawl.waitUntilSettled(root)
     expect(seen).toHaveLength(1)
     expect(root.metadata.labels).toEqual({ team: 'a' })
     expect(await stage.pawl.jobs(root)).toEqual([
@@ -194,10 +194,10 @@ describe('an invalid job ID that a user writes into a status', () => {
   ])('starts nothing on an execution, and an Event says why: %s', async (title, jobID) => {
     const name = title.replaceAll(' ', '-')
     await stage.cluster.create(execution(name, CHAIN), 'executions')
-    await stage.cluster.until('executions', name, isGuarded)
+    await stage.cluster.waitUntil('executions', name, isGuarded)
     const patched = await stage.cluster.patch('executions', name, { status: { jobID } }, 'status')
-    await stage.pawl.journaled(patched)
-    await stage.pawl.settled(patched)
+    await stage.pawl.waitUntilJournaled(patched)
+    await stage.pawl.waitUntilSettled(patched)
     await expect
       .poll(() => refusalsOf(patched))
       .toEqual([expect.stringContaining('expected a text of at most 128 bytes')])
@@ -205,7 +205,7 @@ describe('an invalid job ID that a user writes into a status', () => {
     expect(await stage.cluster.get('executions', name)).toMatchObject({ status: patched.status })
 
     await stage.cluster.patch('executions', name, { status: { jobID: 'mended' } }, 'status')
-    const finished = await stage.cluster.finished(name, undefined, 'executions')
+    const finished = await stage.cluster.waitUntilFinished(name, undefined, 'executions')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'mended' })
   })
 
@@ -214,11 +214,11 @@ describe('an invalid job ID that a user writes into a status', () => {
     const object = { apiVersion: API, kind: 'DeployItem', metadata: { name: 'strange' }, spec: { type, config } }
     await stage.cluster.create(object, 'deployitems')
     await stage.cluster.create(installation('strange', CHAIN, { triggered: false }), 'installations')
-    await stage.cluster.until('deployitems', 'strange', isGuarded)
+    await stage.cluster.waitUntil('deployitems', 'strange', isGuarded)
     for (const plural of ['deployitems', 'installations']) {
       const patched = await stage.cluster.patch(plural, 'strange', { status: { jobID: '../..' } }, 'status')
-      await stage.pawl.journaled(patched)
-      await stage.pawl.settled(patched)
+      await stage.pawl.waitUntilJournaled(patched)
+      await stage.pawl.waitUntilSettled(patched)
       await expect.poll(() => refusalsOf(patched)).toEqual([expect.stringContaining('status.jobID is not a job ID')])
       expect(await stage.cluster.get(plural, 'strange')).toMatchObject({ status: patched.status })
     }
@@ -228,7 +228,7 @@ describe('an invalid job ID that a user writes into a status', () => {
 describe('an operation annotation with an unknown value', () => {
   it('starts no job, and an Event on the object says which values do', async () => {
     const created = await stage.cluster.create(installation('typo', CHAIN, { triggered: false }), 'installations')
-    await stage.pawl.settled(created)
+    await stage.pawl.waitUntilSettled(created)
     const patched = await stage.cluster.patch('installations', 'typo', {
       metadata: { annotations: { [OPERATION]: 'Reconcile' } },
     })
@@ -244,9 +244,9 @@ describe('a job ID with uncommon characters', () => {
     const name = `signs-${['-1', 'a b', '.ü:1'].indexOf(jobID)}`
     const exporting = execution(name, [{ name: 'a', config: { export: { answer: 42 } } }])
     await stage.cluster.create(exporting, 'executions')
-    await stage.cluster.until('executions', name, isGuarded)
+    await stage.cluster.waitUntil('executions', name, isGuarded)
     await stage.cluster.patch('executions', name, { status: { jobID } }, 'status')
-    const finished = await stage.cluster.finished(name, undefined, 'executions')
+    const finished = await stage.cluster.waitUntilFinished(name, undefined, 'executions')
     expect(finished.status).toMatchObject({
       phase: 'Succeeded',
       jobIDFinished: jobID,
@@ -274,7 +274,7 @@ describe('a job that a user ends', () => {
     ] as const) {
       await stage.cluster.patch(plural, name, { metadata: { finalizers: null } })
       await stage.cluster.delete(plural, name)
-      await stage.cluster.gone(name, plural)
+      await stage.cluster.waitUntilGone(name, plural)
     }
     await expect.poll(() => runsOf('freed')).toEqual([])
     // The run may have seen the missing item before the Installation lost its finalizer.
@@ -284,9 +284,9 @@ describe('a job that a user ends', () => {
 
   it('is superseded by the job whose ID an execution gets meanwhile', async () => {
     const name = 'replaced'
-    await stage.cluster.create(execution(name, [waiting('slow')]), 'executions')
+    await stage.cluster.create(execution(name, [waitingItem('slow')]), 'executions')
     await stage.cluster.patch('executions', name, { status: { jobID: 'first' } }, 'status')
-    await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
+    await stage.cluster.waitUntilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
     const second = await stage.cluster.patch('executions', name, { status: { jobID: 'second' } }, 'status')
     // The started item ends first. It has its own run now, because the Execution has another job.
     const first = await stage.cluster.items(name)
@@ -295,9 +295,9 @@ describe('a job that a user ends', () => {
     expect(first.get('slow')?.status).toMatchObject({ jobID: 'first', phase: 'Progressing' })
     await stage.cluster.finishItem(first.get('slow')!, 'Succeeded')
     const isTakenUp = (it?: LsObject) => it?.status?.jobID === 'second' && it.status.phase === 'Progressing'
-    const found = await stage.cluster.untilItems(name, ['slow'], isTakenUp)
+    const found = await stage.cluster.waitUntilItems(name, ['slow'], isTakenUp)
     await stage.cluster.finishItem(found.get('slow')!, 'Succeeded')
-    const finished = await stage.cluster.finished(name, 'first', 'executions')
+    const finished = await stage.cluster.waitUntilFinished(name, 'first', 'executions')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'second' })
     expect(await stage.pawl.jobs(second)).toEqual([
       { jobID: 'first', cause: 'job ID in its status', outcome: 'Superseded' },
@@ -337,14 +337,14 @@ describe('a worker whose slots are all in use', { timeout: CROWD_LIMIT_MS }, () 
     const { cluster } = stage
     const created = performance.now()
     await cluster.create(installation('prompt', []), 'installations')
-    await cluster.finished('prompt')
+    await cluster.waitUntilFinished('prompt')
     // On a machine that stood still this job had to wait as well.
     const isPrompt = performance.now() - created < LATE_MS
     // The API server takes no status, so each started run occupies its slot for many seconds.
     const gate = new Gate()
     proxy?.arm(undefined, async (label) => {
       if (label !== 'PATCH installations/status') return undefined
-      await gate.passed
+      await gate.opened
       return 'lost before'
     })
     const names = Array.from({ length: CROWD }, (_, index) => `job-${index}`)
@@ -356,7 +356,9 @@ describe('a worker whose slots are all in use', { timeout: CROWD_LIMIT_MS }, () 
     proxy?.arm()
     gate.open()
     for (const name of names)
-      expect((await cluster.finished(name, undefined, 'installations', CROWD_LIMIT_MS)).status?.phase).toBe('Succeeded')
+      expect((await cluster.waitUntilFinished(name, undefined, 'installations', CROWD_LIMIT_MS)).status?.phase).toBe(
+        'Succeeded',
+      )
     const subjects = (await eventsOfWaitingJobs()).map(({ involvedObject: { kind, name } }) => `${kind} ${name}`)
     if (isPrompt) expect(subjects).not.toContain('Installation prompt')
   })
@@ -367,8 +369,8 @@ describe('T5: two workers on one task queue and one journal', () => {
     const names = Array.from({ length: 20 }, (_, index) => `many-${index}`)
     await stage.pawl.startWorker('second')
     await Promise.all(names.map((name) => stage.cluster.create(installation(name, CHAIN), 'installations')))
-    const roots = await Promise.all(names.map((name) => stage.cluster.finished(name)))
-    for (const root of roots) await stage.pawl.settled(root)
+    const roots = await Promise.all(names.map((name) => stage.cluster.waitUntilFinished(name)))
+    for (const root of roots) await stage.pawl.waitUntilSettled(root)
 
     expect(roots.map(({ status }) => status?.phase)).toEqual(names.map(() => 'Succeeded'))
     const jobs = await Promise.all(roots.map((root) => stage.pawl.jobs(root)))

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { API, type LsObject, OPERATION } from '../support/cluster.ts'
-import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
-import { useStage } from '../support/stage.ts'
+import { API, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { historiesOf, journalOf, findLeaks } from '../support/tenants/planted-secret.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('examples', () => Promise.resolve({ workerFlags: ['--registry-local', 'examples/components'] }))
 const run = promisify(execFile)
@@ -87,7 +87,7 @@ describe.concurrent('the example', () => {
     await kubectl('apply', '-f', `examples/${file}`)
     const { interrupted, ...expected } = ENDS[file] ?? { phase: 'no end in this test', items: {} }
     if (interrupted !== undefined) await interrupt(name, interrupted)
-    const root = await stage.cluster.finished(name)
+    const root = await stage.cluster.waitUntilFinished(name)
     const execution = await stage.cluster.get('executions', name)
     const end: End = {
       phase: root.status?.phase ?? '',
@@ -99,7 +99,7 @@ describe.concurrent('the example', () => {
 })
 
 async function interrupt(name: string, item: string): Promise<void> {
-  await stage.cluster.untilItems(name, [item], (one) => one?.status?.phase === 'Progressing')
+  await stage.cluster.waitUntilItems(name, [item], (one) => one?.status?.phase === 'Progressing')
   await kubectl('annotate', '--overwrite', 'inst', name, `${OPERATION}=interrupt`)
 }
 
@@ -107,53 +107,53 @@ async function interrupt(name: string, item: string): Promise<void> {
 describe('what an example says', () => {
   describe.concurrent('in its first lines', () => {
     it('is true of the one with imports', async () => {
-      const first = await stage.cluster.finished('shop')
+      const first = await stage.cluster.waitUntilFinished('shop')
       expect(await exported('shop-address')).toBe('https://shop.example.com:8443')
       await kubectl('patch', 'dataobject', 'shop-size', '--type=merge', '-p', '{"data": {"cpu": 4, "replicas": 3}}')
       await kubectl('annotate', 'inst', 'shop', `${OPERATION}=reconcile`)
-      await stage.cluster.finished('shop', first.status?.jobID)
+      await stage.cluster.waitUntilFinished('shop', first.status?.jobID)
       const database = (await stage.cluster.items('shop')).get('database')
       expect(database?.status?.['providerStatus']).toMatchObject({ cpu: 4, region: 'eu-1' })
     })
 
     it('is true of the one of a component', async () => {
-      await stage.cluster.finished('boutique')
+      await stage.cluster.waitUntilFinished('boutique')
       expect(await exported('boutique-link')).toBe('example.com/images/shop:1.2.0 with db.example.com:5432')
       expect(await kubectl('get', 'inst')).toMatch(/boutique +Succeeded[^]*database-\w+ +Succeeded/)
     })
 
     it('is true of the one that is signed', async () => {
-      await stage.cluster.finished('till')
+      await stage.cluster.waitUntilFinished('till')
       expect(await exported('till-image')).toBe('example.com/images/till:1.0.0')
     })
 
     it('is true of the one with sub-installations', async () => {
-      await stage.cluster.finished('store')
+      await stage.cluster.waitUntilFinished('store')
       expect(await exported('store-link')).toBe('https://app.example.com/?db=db.example.com:5432')
       expect(await kubectl('get', 'inst')).toMatch(/app-\w+ +Succeeded[^]*database-\w+ +Succeeded[^]*store +Succeeded/)
     })
 
     it('is true of the one with two roots', async () => {
-      const app = await stage.cluster.until('installations', 'app', (one) => one?.status?.phase === 'Succeeded')
+      const app = await stage.cluster.waitUntil('installations', 'app', (one) => one?.status?.phase === 'Succeeded')
       expect(await exported('app-link')).toBe('https://app.example.com/?db=db.example.com:5432')
       await kubectl('annotate', '--overwrite', 'inst', 'database', `${OPERATION}=reconcile`)
-      await stage.cluster.finished('app', app.status?.jobID)
+      await stage.cluster.waitUntilFinished('app', app.status?.jobID)
     })
 
     it('is true of the one with rendered sub-installations', async () => {
-      const first = await stage.cluster.finished('market')
+      const first = await stage.cluster.waitUntilFinished('market')
       expect(JSON.parse(await exported('market-prices'))).toEqual({ apples: '3 EUR', pears: '4 EUR' })
       const patch = '{"data": {"pears": null, "plums": {"price": 5}}}'
       await kubectl('patch', 'dataobject', 'market-stalls', '--type=merge', '-p', patch)
       await kubectl('annotate', 'inst', 'market', `${OPERATION}=reconcile`)
-      await stage.cluster.finished('market', first.status?.jobID)
+      await stage.cluster.waitUntilFinished('market', first.status?.jobID)
       expect(JSON.parse(await exported('market-prices'))).toEqual({ apples: '3 EUR', plums: '5 EUR' })
       const subs = ['-l', 'landscaper.gardener.cloud/encompassed-by=market', '-o', 'name']
       expect(await kubectl('get', 'inst', ...subs)).toMatch(/^\S+\/apples-\w+\s+\S+\/plums-\w+\s+$/)
     })
 
     it('is true of the one with Targets', async () => {
-      await stage.cluster.finished('fleet')
+      await stage.cluster.waitUntilFinished('fleet')
       expect(JSON.parse(await exported('fleet-places'))).toEqual({
         home: 'harbour, brackish',
         'at-0': 'lake, sweet',
@@ -164,13 +164,13 @@ describe('what an example says', () => {
     })
 
     it('is true of the one with Spiff', async () => {
-      await stage.cluster.finished('zones')
+      await stage.cluster.waitUntilFinished('zones')
       expect(await exported('zones-primary')).toBe('eu-1a')
     })
 
     it('is true of the one with a kubeconfig, and the token is told nowhere', async () => {
       const { cluster, pawl } = stage
-      await cluster.finished('reader')
+      await cluster.waitUntilFinished('reader')
       expect(Date.parse(await exported('reader-expires'))).toBeGreaterThan(Date.now())
       const kubeconfig = await kubectl('get', 'target', 'reader', '-o', 'jsonpath={.spec.config.kubeconfig}')
       const folder = await mkdtemp(join(tmpdir(), 'pawl-reader-'))
@@ -187,7 +187,7 @@ describe('what an example says', () => {
       const dumps = await Promise.all([journalOf(pawl), historiesOf(pawl, cluster, 1)])
       for (const dump of dumps) {
         expect(dump).toContain('reader')
-        expect(leaks(dump, users[0].user.token)).toEqual([])
+        expect(findLeaks(dump, users[0].user.token)).toEqual([])
       }
     })
   })
@@ -195,7 +195,7 @@ describe('what an example says', () => {
 
 describe('a user with kubectl', () => {
   it('sees the state of every object in its columns', async () => {
-    await stage.cluster.finished('diamond')
+    await stage.cluster.waitUntilFinished('diamond')
     const columns = (await kubectl('get', 'inst', 'diamond'))
       .trim()
       .split('\n')
@@ -210,35 +210,37 @@ describe('a user with kubectl', () => {
 
   it('starts a job by an annotation, and one of an execution by its status', async () => {
     const { cluster } = stage
-    const first = await cluster.finished('diamond')
+    const first = await cluster.waitUntilFinished('diamond')
     await kubectl('annotate', '--overwrite', 'inst', 'diamond', `${OPERATION}=reconcile`)
-    expect((await cluster.finished('diamond', first.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('diamond', first.status?.jobID)).status).toMatchObject({
+      phase: 'Succeeded',
+    })
 
     const patch = JSON.stringify({ status: { jobID: 'by-kubectl' } })
     await kubectl('patch', 'exec', 'diamond', '--subresource=status', '--type=merge', '-p', patch)
-    const again = await cluster.until('executions', 'diamond', (it) => it?.status?.jobIDFinished === 'by-kubectl')
+    const again = await cluster.waitUntil('executions', 'diamond', (it) => it?.status?.jobIDFinished === 'by-kubectl')
     expect(again.status).toMatchObject({ phase: 'Succeeded', jobID: 'by-kubectl' })
   })
 
   it('finds in the next job what a template has kept', async () => {
     const report = async () => JSON.parse(await exported('safe-report')) as Readonly<Record<string, unknown>>
-    const first = await stage.cluster.finished('safe')
+    const first = await stage.cluster.waitUntilFinished('safe')
     const { combination } = await report()
     expect(await report()).toEqual({ combination: expect.stringMatching(/^\d{12}$/) as string, jobs: 1 })
     await kubectl('annotate', 'inst', 'safe', `${OPERATION}=reconcile`)
-    await stage.cluster.finished('safe', first.status?.jobID)
+    await stage.cluster.waitUntilFinished('safe', first.status?.jobID)
     expect(await report()).toEqual({ combination, jobs: 2 })
   })
 
   it('deletes an Installation and leaves what it deployed, where that is asked', async () => {
-    await stage.cluster.finished('monument')
+    await stage.cluster.waitUntilFinished('monument')
     const without = 'landscaper.gardener.cloud/delete-without-uninstall=true'
     const inscription = async () => await kubectl('get', 'configmap', 'monument', '-o', 'jsonpath={.data.inscription}')
     await kubectl('annotate', 'inst', 'monument', without)
     await kubectl('delete', '--wait', '--timeout=60s', 'inst', 'monument')
     expect(await inscription()).toBe('here I stay')
     await kubectl('apply', '-f', 'examples/delete-without-uninstall.yaml')
-    expect((await stage.cluster.finished('monument')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await stage.cluster.waitUntilFinished('monument')).status).toMatchObject({ phase: 'Succeeded' })
     await kubectl('delete', '--wait', '--timeout=60s', 'inst', 'monument')
     await expect(inscription()).rejects.toThrow('not found')
   })

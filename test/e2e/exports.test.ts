@@ -3,10 +3,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { API, installation, type Item } from '../support/cluster.ts'
-import { dataObject, importing, target, TARGET_TYPE } from '../support/imports.ts'
-import { conditionOf } from '../support/kstatus.ts'
-import { useStage } from '../support/stage.ts'
+import { API, installation, type Item } from '../support/cluster/cluster.ts'
+import { dataObject, importingInstallation, target, TARGET_TYPE } from '../support/landscaper/imports.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('exports')
 // Kubernetes' garbage collector; while CRDs come and go, as other tests make them, it looks at nothing for a while.
@@ -53,7 +53,7 @@ function exportingTarget(name: string, fields: object) {
 
 async function run(name: string) {
   await stage.cluster.create(exporting(name), 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 /** The DataObject in which an Execution collects what its items export. */
@@ -103,7 +103,7 @@ describe.concurrent('an installation that exports', () => {
     const first = await run('bare')
     expect((await cluster.get('targets', 'bare-cluster'))?.spec).toHaveProperty('config')
     await cluster.patch('installations', 'bare', exportingTarget('bare', { config: null, secretRef: null }))
-    const second = await cluster.finished('bare', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('bare', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     const found = await cluster.get('targets', 'bare-cluster')
     expect(found?.spec).toEqual({ type: 'example.org/cluster' })
@@ -119,13 +119,13 @@ describe.concurrent('an installation that exports', () => {
     await cluster.create(theirs, 'dataobjects')
     const bad = { name: 'db', config: { phase: 'Failed' } }
     await cluster.patch('installations', 'failing', exporting('failing', [bad]))
-    const failed = await cluster.finished('failing', first.status?.jobID)
+    const failed = await cluster.waitUntilFinished('failing', first.status?.jobID)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(await cluster.get('dataobjects', 'failing-address')).toBeUndefined()
     expect(await cluster.get('targets', 'failing-cluster')).toBeUndefined()
     expect(await cluster.get('dataobjects', 'theirs')).toBeDefined()
     await cluster.patch('installations', 'failing', exporting('failing'))
-    await cluster.finished('failing', failed.status?.jobID)
+    await cluster.waitUntilFinished('failing', failed.status?.jobID)
     expect((await cluster.get('dataobjects', 'failing-address'))?.['data']).toBe('db.example.org:5432')
     expect(await cluster.get('targets', 'failing-cluster')).toBeDefined()
   })
@@ -138,7 +138,7 @@ describe.concurrent('an installation that exports', () => {
     const targets = [{ name: 'cluster', target: 'taken' }]
     const spec = { ...root.spec, exports: { data: [{ name: 'address', dataRef: 'half-address' }], targets } }
     await cluster.create({ ...root, spec }, 'installations')
-    const failed = await cluster.finished('half')
+    const failed = await cluster.waitUntilFinished('half')
     expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'ExportConflict' } })
     expect(conditionOf(failed, 'CreateExports')).toMatchObject({ status: 'False', reason: 'CreateTargets' })
     expect(await cluster.get('dataobjects', 'half-address')).toBeUndefined()
@@ -149,10 +149,10 @@ describe.concurrent('an installation that exports', () => {
     await run('leaving')
     const collected = await collectedOf('leaving')
     await cluster.delete('installations', 'leaving')
-    await cluster.gone('leaving')
-    await cluster.gone('leaving-address', 'dataobjects', COLLECTED_MS)
-    await cluster.gone('leaving-cluster', 'targets', COLLECTED_MS)
-    await cluster.gone(collected?.metadata.name ?? '', 'dataobjects', COLLECTED_MS)
+    await cluster.waitUntilGone('leaving')
+    await cluster.waitUntilGone('leaving-address', 'dataobjects', COLLECTED_MS)
+    await cluster.waitUntilGone('leaving-cluster', 'targets', COLLECTED_MS)
+    await cluster.waitUntilGone(collected?.metadata.name ?? '', 'dataobjects', COLLECTED_MS)
   }, 300_000)
 })
 
@@ -163,7 +163,7 @@ describe.concurrent('an export that cannot be published', () => {
     const data = [{ name: 'address', dataRef: 'owner-address' }]
     const thief = installation('thief', ITEMS, { blueprint: BLUEPRINT, spec: { exports: { data } } })
     await cluster.create(thief, 'installations')
-    const failed = await cluster.finished('thief')
+    const failed = await cluster.waitUntilFinished('thief')
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: {
@@ -200,7 +200,7 @@ exports:
 
   function passing(name: string) {
     const names = ['size', 'both', 'token', 'count', 'mapped', 'größe']
-    return importing(name, {
+    return importingInstallation(name, {
       imports: [{ name: 'size', dataRef: 'passing-size' }],
       targets: [
         { name: 'cluster', target: 'passing-cluster' },
@@ -229,7 +229,7 @@ exports:
     await cluster.create(dataObject('passing-size', 5), 'dataobjects')
     await cluster.create(target('passing-cluster'), 'targets')
     await cluster.create(passing('passing'), 'installations')
-    const first = await cluster.finished('passing')
+    const first = await cluster.waitUntilFinished('passing')
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
     const names = ['size', 'both', 'token', 'count', 'mapped', 'größe']
     const found = await Promise.all(names.map(async (one) => [one, await published('passing', one)]))
@@ -244,7 +244,7 @@ exports:
     })
 
     await cluster.trigger('passing')
-    await cluster.finished('passing', first.status?.jobID)
+    await cluster.waitUntilFinished('passing', first.status?.jobID)
     expect(await published('passing', 'count')).toBe(2)
   })
 
@@ -256,8 +256,8 @@ exports:
       exports: [{ name: 'size', type: 'data', schema }],
       exportExecutions: [{ name: 'out', type: 'Spiff', template: { exports: { size: { b: 1 } } } }],
     }
-    await cluster.create(importing('mismatch', { blueprint, spec: { exports } }), 'installations')
-    const { status } = await cluster.finished('mismatch')
+    await cluster.create(importingInstallation('mismatch', { blueprint, spec: { exports } }), 'installations')
+    const { status } = await cluster.waitUntilFinished('mismatch')
     expect(status).toMatchObject({ phase: 'Failed', lastError: { reason: 'SchemaValidationFailed' } })
     expect(status?.lastError?.message).toMatch(/export size: .*required.*export size: at \/b: type/)
     expect(await cluster.get('dataobjects', 'mismatch-size')).toBeUndefined()

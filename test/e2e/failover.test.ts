@@ -2,13 +2,13 @@
 // commits: the bridge starts at the checkpoint of the new server, and journals all later events again.
 
 import { afterEach, describe, expect, inject, it, onTestFinished } from 'vitest'
-import { CHAIN, installation, waiting } from '../support/cluster.ts'
-import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
-import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
+import { CHAIN, installation, waitingItem } from '../support/cluster/cluster.ts'
+import { waitUntilJournalIdle, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
+import { crowd, doubled, unevenJobs } from '../support/tenants/crowd.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { OwnPostgres } from '../support/own-postgres.ts'
-import { PATIENT } from '../support/stage.ts'
+import { OwnPostgres } from '../support/servers/own-postgres.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 const LIMIT_MS = 240_000
@@ -39,7 +39,7 @@ async function open(name: string): Promise<Pair> {
   const door = await TcpProxy.to(primary.port)
   onTestFinished(() => door.stop())
   const databaseUrl = door.through(primary.url)
-  lane = await openLane(name, { ...servers, databaseUrl }, { workerFlags: PATIENT })
+  lane = await openLane(name, { ...servers, databaseUrl }, { workerFlags: PRODUCTION_TIMEOUTS })
   const opened = lane
   onTestFinished(() => closeLane(opened))
   return { primary, standby, door, stream, lane }
@@ -76,7 +76,7 @@ async function failOverSynchronously(): Promise<void> {
     if (++steps === 4) over = failOver(pair)
   })
   await over
-  await atRest(lane)
+  await waitUntilJournalIdle(lane)
   expect(doubled(lane.proxy.writes)).toEqual([])
   expect(await unevenJobs(lane.pawl)).toEqual([])
 }
@@ -86,45 +86,45 @@ async function failOverWithLag(): Promise<void> {
   const { primary, standby, stream, lane } = pair
   const { cluster, pawl } = lane
   await cluster.create(
-    installation('before', [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]),
+    installation('before', [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]),
     'installations',
   )
-  const items = await cluster.untilItems('before', ['slow'], (item) => item?.status?.phase === 'Progressing')
+  const items = await cluster.waitUntilItems('before', ['slow'], (item) => item?.status?.phase === 'Progressing')
   await cluster.create(installation('edited', CHAIN), 'installations')
-  const edited = await cluster.finished('edited')
+  const edited = await cluster.waitUntilFinished('edited')
   await cluster.create(installation('removed', CHAIN), 'installations')
-  await pawl.settled(await cluster.finished('removed'))
-  await pawl.settled(edited)
+  await pawl.waitUntilSettled(await cluster.waitUntilFinished('removed'))
+  await pawl.waitUntilSettled(edited)
   await expect.poll(async () => (await lagOf(primary, standby)) >= 0).toBe(true)
 
   // From here on the standby gets no commits.
   stream.refuse()
   await cluster.finishItem(items.get('slow')!, 'Succeeded')
-  const before = await cluster.finished('before')
+  const before = await cluster.waitUntilFinished('before')
   await cluster.create(
-    installation('midway', [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]),
+    installation('midway', [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]),
     'installations',
   )
-  const midway = await cluster.untilItems('midway', ['slow'], (item) => item?.status?.phase === 'Progressing')
+  const midway = await cluster.waitUntilItems('midway', ['slow'], (item) => item?.status?.phase === 'Progressing')
   await cluster.create(installation('lost', CHAIN), 'installations')
-  const made = await cluster.finished('lost')
+  const made = await cluster.waitUntilFinished('lost')
   await cluster.trigger('edited')
-  const again = await cluster.finished('edited', edited.status?.jobID)
+  const again = await cluster.waitUntilFinished('edited', edited.status?.jobID)
   await cluster.delete('installations', 'removed')
-  await cluster.gone('removed')
-  for (const one of [before, made, again]) await pawl.settled(one)
+  await cluster.waitUntilGone('removed')
+  for (const one of [before, made, again]) await pawl.waitUntilSettled(one)
   // Journaled, but no job has started.
   await cluster.create(installation('idle', CHAIN, { triggered: false }), 'installations')
-  await pawl.settled((await cluster.get('installations', 'idle'))!)
+  await pawl.waitUntilSettled((await cluster.get('installations', 'idle'))!)
   await failOver(pair)
 
   await cluster.finishItem(midway.get('slow')!, 'Succeeded')
-  const { status } = await cluster.finished('midway', undefined, 'installations', RESTART_MS)
+  const { status } = await cluster.waitUntilFinished('midway', undefined, 'installations', RESTART_MS)
   expect(status, JSON.stringify(status?.lastError)).toMatchObject({ phase: 'Succeeded' })
-  await atRest(lane)
+  await waitUntilJournalIdle(lane)
   await cluster.trigger('idle')
-  expect((await cluster.finished('idle')).status).toMatchObject({ phase: 'Succeeded' })
-  await atRest(lane)
+  expect((await cluster.waitUntilFinished('idle')).status).toMatchObject({ phase: 'Succeeded' })
+  await waitUntilJournalIdle(lane)
   expect(doubled(lane.proxy.writes)).toEqual([])
   for (const one of [before, made, again])
     expect((await cluster.get('installations', one.metadata.name))?.status).toEqual(one.status)

@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest'
 import {
   API,
   execution,
-  failing,
+  failingItem,
   type Item,
   installation,
   type LsObject,
   OPERATION,
-  waiting,
-} from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+  waitingItem,
+} from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('failures')
 
@@ -20,7 +20,7 @@ const CAUSE = 'the configuration asks for phase Failed'
 
 async function run(name: string, items: readonly Item[], options = {}) {
   await stage.cluster.create(installation(name, items, options), 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 /** How the Execution of a finished installation ended. */
@@ -32,23 +32,23 @@ describe.concurrent('an execution with a failed item', () => {
   it('stays in Progressing until the running siblings have ended, and fails then', async () => {
     const { cluster, pawl } = stage
     await cluster.create(
-      installation('siblings', [failing('bad'), waiting('slow'), waiting('slower')]),
+      installation('siblings', [failingItem('bad'), waitingItem('slow'), waitingItem('slower')]),
       'installations',
     )
-    const items = await cluster.untilItems(
+    const items = await cluster.waitUntilItems(
       'siblings',
       ['slow', 'slower'],
       (item) => item?.status?.phase === 'Progressing',
     )
-    await cluster.untilItems('siblings', ['bad'], (item) => item?.status?.phase === 'Failed')
+    await cluster.waitUntilItems('siblings', ['bad'], (item) => item?.status?.phase === 'Failed')
 
     await cluster.finishItem(items.get('slow')!, 'Succeeded')
     const slow = (await cluster.items('siblings')).get('slow')!
-    await pawl.passed(slow)
+    await pawl.waitForHostPass(slow)
     expect(await endOf('siblings')).toMatchObject({ phase: 'Progressing' })
 
     await cluster.finishItem(items.get('slower')!, 'Succeeded')
-    const root = await cluster.finished('siblings')
+    const root = await cluster.waitUntilFinished('siblings')
     expect(await endOf('siblings')).toMatchObject({
       phase: 'Failed',
       lastError: {
@@ -68,7 +68,11 @@ describe.concurrent('an execution with a failed item', () => {
   })
 
   it('never triggers the later levels', async () => {
-    await run('levels', [failing('one'), { name: 'two', dependsOn: ['one'] }, { name: 'three', dependsOn: ['two'] }])
+    await run('levels', [
+      failingItem('one'),
+      { name: 'two', dependsOn: ['one'] },
+      { name: 'three', dependsOn: ['two'] },
+    ])
     const items = await stage.cluster.items('levels')
     expect(Object.fromEntries([...items].map(([name, { status }]) => [name, status?.jobID !== undefined]))).toEqual({
       one: true,
@@ -79,10 +83,10 @@ describe.concurrent('an execution with a failed item', () => {
   })
 
   it('succeeds in the next job when the item has been mended', async () => {
-    const first = await run('mended', [failing('only'), { name: 'next', dependsOn: ['only'] }])
+    const first = await run('mended', [failingItem('only'), { name: 'next', dependsOn: ['only'] }])
     const mended = installation('mended', [{ name: 'only' }, { name: 'next', dependsOn: ['only'] }])
     await stage.cluster.patch('installations', 'mended', mended)
-    const second = await stage.cluster.finished('mended', first.status?.jobID)
+    const second = await stage.cluster.waitUntilFinished('mended', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(second.status?.lastError).toBeUndefined()
     expect((await endOf('mended'))?.lastError).toBeUndefined()
@@ -118,7 +122,7 @@ describe.concurrent('an execution whose list of items cannot work', () => {
   ])('fails at once and names what is %s', async (name, items, words) => {
     await stage.cluster.create(execution(name, items), 'executions')
     await stage.cluster.patch('executions', name, { status: { jobID: 'job-1' } }, 'status')
-    const failed = await stage.cluster.finished(name, undefined, 'executions')
+    const failed = await stage.cluster.waitUntilFinished(name, undefined, 'executions')
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: {
@@ -157,7 +161,7 @@ describe.concurrent('an installation that its author has to mend', () => {
       spec: { context: 'somewhere' },
       metadata: { annotations: { [OPERATION]: 'reconcile' } },
     })
-    const succeeded = await stage.cluster.finished('context', failed.status?.jobID)
+    const succeeded = await stage.cluster.waitUntilFinished('context', failed.status?.jobID)
     expect(succeeded.status).toMatchObject({ phase: 'Succeeded' })
     expect((await stage.cluster.items('context')).get('only')?.spec).toMatchObject({ context: 'somewhere' })
   })

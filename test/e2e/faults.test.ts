@@ -8,7 +8,7 @@ import { type Course, runBoth } from '../support/faults/course.ts'
 import { expectSameCourse, type Fault } from '../support/faults/fault.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { PATIENT_TASKS } from '../support/stage.ts'
+import { PRODUCTION_TASK_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 
@@ -20,7 +20,7 @@ let expected: readonly Course[]
 
 beforeAll(async () => {
   // No worker is killed here: a workflow task that times out would only add refused writes.
-  lane = await openLane('faults', servers, { workerFlags: PATIENT_TASKS })
+  lane = await openLane('faults', servers, { workerFlags: PRODUCTION_TASK_TIMEOUTS })
   expected = await runBoth(lane, 'undisturbed')
 }, LIMIT_MS)
 afterAll(() => closeLane(lane))

@@ -1,9 +1,9 @@
-// One controller per field, looked at in a live cluster (test/support/fields-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
+// One controller per field, looked at in a live cluster (test/support/cluster/field-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
 // per field". The kinds of the wing `chaos` are looked at where they have their tests. The declarations among each other: test/workflows/fields.test.ts.
 
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { switchedOff } from '../../worker/server/switches.ts'
+import { switchedOff } from '../../worker/server/registry.ts'
 import { wingsOn } from '../../worker/server/wings.ts'
 import {
   API,
@@ -14,15 +14,15 @@ import {
   type Item,
   type LsObject,
   OPERATION,
-  waiting,
-} from '../support/cluster.ts'
-import { dataObject, importing } from '../support/imports.ts'
-import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/manifests.ts'
-import { FieldsAudit } from '../support/fields-audit.ts'
-import { declarations } from '../support/owned-fields.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, untilSub } from '../support/sub-installations.ts'
-import { VersionWatch } from '../support/version-watch.ts'
+  waitingItem,
+} from '../support/cluster/cluster.ts'
+import { dataObject, importingInstallation } from '../support/landscaper/imports.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE } from '../support/landscaper/manifests.ts'
+import { FieldsAudit } from '../support/cluster/field-audit.ts'
+import { declarations } from '../support/cluster/owned-fields.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, untilSub } from '../support/landscaper/sub-installations.ts'
+import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const stage = useStage('fields', () => Promise.resolve({ workerFlags: ['--pickup-timeout', '2s'] }))
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
@@ -106,8 +106,8 @@ async function jobs(): Promise<void> {
   }
   const imports = [{ name: 'size', dataRef: 'size' }]
   const spec = { exports, context: undefined }
-  await cluster.create(importing('whole', { imports, blueprint: blueprint(1), spec }), 'installations')
-  await cluster.untilItems('whole', ['applied'], (item) => item?.status?.['conditions'] !== undefined)
+  await cluster.create(importingInstallation('whole', { imports, blueprint: blueprint(1), spec }), 'installations')
+  await cluster.waitUntilItems('whole', ['applied'], (item) => item?.status?.['conditions'] !== undefined)
   // The item says so before it sends anything.
   const configMapPath = `/api/v1/namespaces/${WHOLE.namespace}/configmaps/${WHOLE.name}`
   const late = { body: { data: { late: 'here' } }, contentType: 'application/merge-patch+json' } as const
@@ -121,11 +121,11 @@ async function jobs(): Promise<void> {
   })
   await succeeded('whole', first.status?.jobID)
   await cluster.delete('installations', 'whole')
-  await cluster.gone('whole')
+  await cluster.waitUntilGone('whole')
 }
 
 async function succeeded(name: string, after?: string): Promise<LsObject> {
-  const root = await stage.cluster.finished(name, after)
+  const root = await stage.cluster.waitUntilFinished(name, after)
   if (root.status?.phase !== 'Succeeded') throw new Error(JSON.stringify(root.status))
   return root
 }
@@ -133,31 +133,31 @@ async function succeeded(name: string, after?: string): Promise<LsObject> {
 /** An interrupt, a failure, and a deletion that leaves what was deployed. */
 async function interrupted(): Promise<void> {
   const { cluster } = stage
-  const items: readonly Item[] = [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]
+  const items: readonly Item[] = [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]
   await cluster.create(installation('halted', items), 'installations')
-  await cluster.untilItems('halted', ['slow'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.waitUntilItems('halted', ['slow'], (item) => item?.status?.phase === 'Progressing')
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-  const halted = await cluster.finished('halted')
+  const halted = await cluster.waitUntilFinished('halted')
   // One that is left there is taken off in the next job; or ends it, where the job began before it was seen. Then the second comes too late
   // for this job, and is dropped by the one that deletes.
   await cluster.patch('executions', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
   await cluster.trigger('halted')
-  await cluster.until('executions', 'halted', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
+  await cluster.waitUntil('executions', 'halted', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-  await cluster.until('installations', 'halted', (root) => {
+  await cluster.waitUntil('installations', 'halted', (root) => {
     const { jobID, jobIDFinished } = root?.status ?? {}
     return jobID === jobIDFinished && jobID !== halted.status?.jobID
   })
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [WITHOUT_UNINSTALL]: 'true' } } })
   await cluster.delete('installations', 'halted')
-  await cluster.gone('halted')
+  await cluster.waitUntilGone('halted')
 }
 
 /** An item that no deployer takes up. */
 async function unclaimed(): Promise<void> {
   const { cluster } = stage
   await cluster.create(installation('absent', [{ name: 'alone', type: 'example.org/absent' }]), 'installations')
-  await cluster.finished('absent')
+  await cluster.waitUntilFinished('absent')
 }
 
 /** A root that is paused while its sub-installation runs, whose item is left out then. */
@@ -165,10 +165,10 @@ async function held(): Promise<void> {
   const { cluster } = stage
   const pause = async (value: string | null) =>
     await cluster.patch('installations', 'held', { metadata: { annotations: { [PAUSED]: value } } })
-  const below = sub('below', { blueprint: deploying(waiting('slow')) })
+  const below = sub('below', { blueprint: deploying(waitingItem('slow')) })
   await cluster.create(installation('held', [], { blueprint: { subinstallations: [below] } }), 'installations')
   const { metadata } = await untilSub(cluster, 'held', 'below', ({ status }) => status?.phase === 'Progressing')
-  await cluster.untilItems(metadata.name, ['slow'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.waitUntilItems(metadata.name, ['slow'], (item) => item?.status?.phase === 'Progressing')
   await pause('true')
   await untilSub(cluster, 'held', 'below', (one) => one.metadata.annotations?.[PAUSED] !== undefined)
   await pause(null)
@@ -182,20 +182,20 @@ async function held(): Promise<void> {
 async function standalone(): Promise<void> {
   const { cluster } = stage
   const untilTold = async (isTold: boolean) =>
-    await cluster.until('executions', 'alone', (one) => (one?.status?.['paused'] !== undefined) === isTold)
+    await cluster.waitUntil('executions', 'alone', (one) => (one?.status?.['paused'] !== undefined) === isTold)
   await cluster.create(execution('alone', [{ name: 'bad', config: { phase: 'Failed' } }]), 'executions')
   await cluster.patch('executions', 'alone', { metadata: { annotations: { [PAUSED]: 'true' } } })
   await untilTold(true)
   await cluster.patch('executions', 'alone', { metadata: { annotations: { [PAUSED]: null } } })
   await untilTold(false)
   await cluster.patch('executions', 'alone', { status: { jobID: 'by-hand-1' } }, 'status')
-  await cluster.finished('alone', undefined, 'executions')
+  await cluster.waitUntilFinished('alone', undefined, 'executions')
   const bad = (await cluster.items('alone')).get('bad')?.metadata.name ?? ''
   await cluster.patch('deployitems', bad, { metadata: { annotations: { [OPERATION]: 'retry' } } })
-  await cluster.until('deployitems', bad, (one) => one?.metadata.annotations?.[OPERATION] === undefined)
-  await cluster.untilItems('alone', ['bad'], (one) => one?.status?.jobIDFinished === one?.status?.jobID)
+  await cluster.waitUntil('deployitems', bad, (one) => one?.metadata.annotations?.[OPERATION] === undefined)
+  await cluster.waitUntilItems('alone', ['bad'], (one) => one?.status?.jobIDFinished === one?.status?.jobID)
   await cluster.deleteByHand('executions', 'alone')
-  await cluster.gone('alone', 'executions')
+  await cluster.waitUntilGone('alone', 'executions')
 }
 
 /** An item that no job has touched, without an Execution: its deletion gives itself a job. */
@@ -208,7 +208,7 @@ async function orphaned(): Promise<void> {
     'deployitems',
   )
   await cluster.delete('deployitems', name)
-  await cluster.gone(name, 'deployitems')
+  await cluster.waitUntilGone(name, 'deployitems')
 }
 
 function mock(config: object) {

@@ -3,8 +3,8 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
-import { installation, type Item, type LsObject } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('fight', async () => {
@@ -96,17 +96,19 @@ async function lastAction(): Promise<number> {
 
 async function run(name: string): Promise<LsObject> {
   await stage.cluster.create(installation(name, ITEMS), 'installations')
-  const root = await stage.cluster.finished(name)
-  await stage.pawl.settled(root)
+  const root = await stage.cluster.waitUntilFinished(name)
+  await stage.pawl.waitUntilSettled(root)
   return root
 }
 
 async function remove(name: string): Promise<void> {
   const root = await stage.cluster.get('installations', name)
   await stage.cluster.delete('installations', name)
-  await stage.cluster.gone(name)
+  await stage.cluster.waitUntilGone(name)
   // The last steps are told when the run ends.
-  await stage.pawl.settled({ metadata: { ...root?.metadata, name, resourceVersion: String(Number.MAX_SAFE_INTEGER) } })
+  await stage.pawl.waitUntilSettled({
+    metadata: { ...root?.metadata, name, resourceVersion: String(Number.MAX_SAFE_INTEGER) },
+  })
 }
 
 describe('a job and a deletion in which each write meets a conflict', () => {

@@ -11,20 +11,20 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrateUp } from '../../activities/journal/migrate.ts'
-import { bundleEntry } from '../../worker/reconciler/bundle.ts'
+import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { undoMigrations } from '../activities/journal/undo-migrations.ts'
-import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { type Item, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('former')
-const ITEMS: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
+const ITEMS: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }]
 
 let connection: NativeConnection
 let former: Worker
 let polling: Promise<void>
 beforeAll(async () => {
   connection = await NativeConnection.connect({ address: stage.servers.temporalAddress })
-  const workflowsPath = fileURLToPath(new URL('../support/former-workflows.ts', import.meta.url))
+  const workflowsPath = fileURLToPath(new URL('../support/code-changes/former-workflows.ts', import.meta.url))
   // The former queue has no version in its name.
   former = await Worker.create({ connection, taskQueue: stage.pawl.taskQueue, workflowsPath })
   polling = former.run()
@@ -39,7 +39,7 @@ afterAll(async () => {
 async function abandoned(name: string) {
   const { cluster, pawl } = stage
   await cluster.create(installation(name, ITEMS), 'installations')
-  const root = await cluster.until('installations', name, (one) => one?.status?.phase === 'Progressing')
+  const root = await cluster.waitUntil('installations', name, (one) => one?.status?.phase === 'Progressing')
   await pawl.kill('worker')
   const { workflow_id } = await pawl.db.selectFrom('job').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
   await pawl.client.workflow.getHandle(workflow_id).terminate('its worker was never there')
@@ -120,7 +120,7 @@ describe('a job of three former runs whose worker lives on', () => {
     await pawl.startWorker()
     for (const id of ids.slice(1)) await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('TERMINATED')
     await cluster.finishItem(slow, 'Succeeded')
-    const finished = await cluster.finished('three')
+    const finished = await cluster.waitUntilFinished('three')
     over.abort()
     await claims
 
@@ -129,7 +129,7 @@ describe('a job of three former runs whose worker lives on', () => {
     expect(claimed).toBe(0)
     expect(refused.length).toBeGreaterThan(0)
     expect(refused.map(String).filter((text) => !text.includes('wake_of_present_runs'))).toEqual([])
-    await pawl.settled(finished)
+    await pawl.waitUntilSettled(finished)
     const rows = await pawl.db.selectFrom('job').select(['workflow_id', 'outcome']).orderBy('controller').execute()
     expect(Object.fromEntries(rows.map(({ workflow_id, outcome }) => [workflow_id, outcome]))).toEqual({
       [ids[0] ?? '']: 'Succeeded',
@@ -167,21 +167,21 @@ async function uidsOf(name: string): Promise<readonly (string | undefined)[]> {
 describe('a job that waits while its worker is replaced by one with a step more in the plan', () => {
   it('goes on within a minute, as the same job on the same items, and is told of', async () => {
     const { cluster, pawl } = stage
-    const items: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
+    const items: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }]
     await cluster.create(installation('changed', items), 'installations')
-    const begun = await cluster.untilItems('changed', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    const begun = await cluster.waitUntilItems('changed', ['slow'], (item) => item?.status?.phase === 'Progressing')
     const before = await uidsOf('changed')
     const { status } = (await cluster.get('installations', 'changed'))!
     await changeCode()
     const changedAt = Date.now()
     await cluster.finishItem(begun.get('slow')!, 'Succeeded')
-    const finished = await cluster.finished('changed')
+    const finished = await cluster.waitUntilFinished('changed')
     expect(Date.now() - changedAt).toBeLessThan(60_000)
 
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: status?.jobID })
     expect(await cluster.phases('changed')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
     expect(await uidsOf('changed')).toEqual(expect.arrayContaining([...before]))
-    await pawl.settled(finished)
+    await pawl.waitUntilSettled(finished)
     const rows = pawl.db.selectFrom('job').select(['controller', 'outcome', 'restarts']).where('name', '=', 'changed')
     expect(await rows.execute()).toEqual([{ controller: 'installation', outcome: 'Succeeded', restarts: 1 }])
     const events = `/api/v1/namespaces/${cluster.namespace}/events`

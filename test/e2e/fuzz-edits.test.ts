@@ -9,7 +9,7 @@ import { fresh, plant, PLANTED, played } from '../support/fuzz/edited-installati
 import { type Edit, history } from '../support/fuzz/edits.ts'
 import { endState } from '../support/fuzz/end-state.ts'
 import { describeSoundness } from '../support/fuzz/soundness.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const LANES = Array.from({ length: 5 }, (_, lane) => lane)
 const LONGEST = isLong ? 20 : 6
@@ -29,7 +29,7 @@ async function endsAsFresh(edits: readonly Edit[]): Promise<void> {
   const made = await fresh(cluster, other, spec)
   expect(made.status).toMatchObject({ phase: 'Succeeded' })
   expect(root.status, JSON.stringify(root.status)).toMatchObject({ phase: 'Succeeded' })
-  await Promise.all([pawl.settled(root), pawl.settled(made)])
+  await Promise.all([pawl.waitUntilSettled(root), pawl.waitUntilSettled(made)])
   expect(await endState(cluster, name)).toEqual(await endState(cluster, other))
 }
 

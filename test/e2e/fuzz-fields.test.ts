@@ -13,7 +13,7 @@ import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { targetKind } from '../../workflows/landscaper/target/kind.ts'
-import { API, type LsObject } from '../support/cluster.ts'
+import { API, type LsObject } from '../support/cluster/cluster.ts'
 import { forEach, holds } from '../support/fuzz/course.ts'
 import { isLong } from '../support/matrix/form.ts'
 import { BASES, PLANTED, plant, plantedComponents } from '../support/fuzz/bases.ts'
@@ -21,9 +21,9 @@ import { expectLocated } from '../support/fuzz/located.ts'
 import { describeSoundness } from '../support/fuzz/soundness.ts'
 import { fieldsOf, type FieldPath, type JsonObject, pathText, withValue } from '../support/fuzz/schema-fields.ts'
 import { validValue } from '../support/fuzz/valid-values.ts'
-import { createTarget } from '../support/manifests.ts'
+import { createTarget } from '../support/landscaper/manifests.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const RUNS = isLong ? 25 : 1
 const AT_ONCE = 10
@@ -51,7 +51,7 @@ async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsOb
   const written = hasSpec(kind) ? { spec: fuzzed } : fuzzed
   await cluster.create({ apiVersion: API, kind: kind.kind, metadata: { name }, ...written }, kind.plural)
   const [plural, subject] = await run(cluster, name)
-  return await cluster.finished(subject, undefined, plural, JOB_MS)
+  return await cluster.waitUntilFinished(subject, undefined, plural, JOB_MS)
 }
 
 const hasSpec = ({ schema }: Kind) => Object.hasOwn(schema, 'spec')
@@ -114,18 +114,18 @@ describe.concurrent('an object whose status somebody has written by hand', () =>
           const { spec, run } = BASES[kind as keyof typeof BASES]
           await cluster.create({ apiVersion: API, kind, metadata: { name }, spec: spec(name) }, plural)
           await run(cluster, name)
-          const { status: first } = await cluster.finished(name, undefined, plural, JOB_MS)
+          const { status: first } = await cluster.waitUntilFinished(name, undefined, plural, JOB_MS)
           expect(first).toMatchObject({ phase: 'Succeeded' })
           await cluster.patch(plural, name, { status: value }, 'status')
           // What was written may ask for a job of its own, in a phase that there is not; it ends, well or not.
           await run(cluster, name, randomUUID())
-          await cluster.finished(name, undefined, plural, JOB_MS)
+          await cluster.waitUntilFinished(name, undefined, plural, JOB_MS)
           await run(cluster, name, randomUUID())
           const isWell = (object?: LsObject) =>
             object?.status?.phase === 'Succeeded' &&
             object.status.jobID === object.status.jobIDFinished &&
             object.status.lastError === undefined
-          const last = await cluster.until(plural, name, isWell, JOB_MS)
+          const last = await cluster.waitUntil(plural, name, isWell, JOB_MS)
           expect(last.status?.observedGeneration).toBe(last.metadata.generation)
         })
       })

@@ -11,9 +11,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type LsObject, OPERATION } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
-import { subsOf } from '../support/sub-installations.ts'
+import { type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { subsOf } from '../support/landscaper/sub-installations.ts'
 
 const FOLDER = 'test/support/guided-tour'
 const stage = useStage('guided-tour', () =>
@@ -36,7 +36,7 @@ const apply = async (chapter: string) => await kubectl('apply', '-f', `${FOLDER}
 /** Applies a chapter's manifests and waits for the end of the job; `after` is the object as it was before it. */
 async function end(chapter: string, name: string, after?: LsObject): Promise<LsObject> {
   await apply(chapter)
-  return await stage.cluster.finished(name, after?.status?.jobID, 'installations', PATIENCE_MS)
+  return await stage.cluster.waitUntilFinished(name, after?.status?.jobID, 'installations', PATIENCE_MS)
 }
 
 /** The same for one that succeeds. */
@@ -49,12 +49,12 @@ async function success(chapter: string, name: string, after?: LsObject): Promise
 
 async function again(before: LsObject): Promise<LsObject> {
   await kubectl('annotate', '--overwrite', 'inst', before.metadata.name, `${OPERATION}=reconcile`)
-  return await stage.cluster.finished(before.metadata.name, before.status?.jobID, 'installations', PATIENCE_MS)
+  return await stage.cluster.waitUntilFinished(before.metadata.name, before.status?.jobID, 'installations', PATIENCE_MS)
 }
 
 async function gone(name: string): Promise<void> {
   await kubectl('delete', '--wait=false', 'inst', name)
-  await stage.cluster.gone(name, 'installations', PATIENCE_MS)
+  await stage.cluster.waitUntilGone(name, 'installations', PATIENCE_MS)
 }
 
 /** What a ConfigMap holds; undefined: there is none. */
@@ -90,10 +90,10 @@ describe.concurrent('the basics', { timeout: LIMIT_MS }, () => {
     const { cluster } = stage
     await apply('standalone')
     await cluster.patch('executions', 'standalone', { status: { jobID: 'by-hand' } }, 'status')
-    const done = await cluster.finished('standalone', undefined, 'executions')
+    const done = await cluster.waitUntilFinished('standalone', undefined, 'executions')
     expect(done.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'by-hand' })
     await cluster.deleteByHand('executions', 'standalone')
-    await cluster.gone('standalone', 'executions')
+    await cluster.waitUntilGone('standalone', 'executions')
   })
 
   it('take a Context by name, an inline component, and promises about siblings', async () => {
@@ -122,9 +122,9 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
 
   it('that may pass is interrupted, and mended', async () => {
     await apply('interrupted')
-    await stage.cluster.untilItems('haste', ['waits'], (item) => item?.status?.phase === 'Progressing')
+    await stage.cluster.waitUntilItems('haste', ['waits'], (item) => item?.status?.phase === 'Progressing')
     await kubectl('annotate', '--overwrite', 'inst', 'haste', `${OPERATION}=interrupt`)
-    const failed = await stage.cluster.finished('haste')
+    const failed = await stage.cluster.waitUntilFinished('haste')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     await success('interrupted-mended', 'haste', failed)
   })
@@ -136,11 +136,11 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
     await kubectl('delete', '--wait=false', 'target', 'island')
     await kubectl('patch', 'target', 'island', '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
     await kubectl('delete', '--wait=false', 'inst', 'castaway')
-    await cluster.until('installations', 'castaway', (one) => one?.status?.phase === 'DeleteFailed', PATIENCE_MS)
+    await cluster.waitUntil('installations', 'castaway', (one) => one?.status?.phase === 'DeleteFailed', PATIENCE_MS)
     expect(await deployed('castaway')).toEqual({ message: 'help' })
     // Applied whole, as the tour says: the Target comes anew, and the annotation of the Installation with it.
     await apply('lost-target')
-    await cluster.gone('castaway')
+    await cluster.waitUntilGone('castaway')
     expect(await deployed('castaway')).toBeUndefined()
   })
 })
@@ -192,7 +192,7 @@ describe.concurrent('imports and exports', { timeout: LIMIT_MS }, () => {
 describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
   it('are exported by two, and imported as a list by a third', async () => {
     await apply('target-exports')
-    await stage.cluster.until('installations', 'on-made', (one) => one?.status?.phase === 'Succeeded', PATIENCE_MS)
+    await stage.cluster.waitUntil('installations', 'on-made', (one) => one?.status?.phase === 'Succeeded', PATIENCE_MS)
     expect(await deployed('made-0')).toEqual({ cluster: 'made-east', side: 'east' })
     expect(await deployed('made-1')).toEqual({ cluster: 'made-far', side: 'far' })
   })

@@ -2,18 +2,18 @@
 // of an Execution is in interrupt.test.ts. Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
 
 import { describe, expect, it, vi } from 'vitest'
-import { installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type Item, type LsObject, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('hosted-by-hand')
 
-const WITH_ONE_AFTER: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
+const WITH_ONE_AFTER: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }]
 
 /** Starts a job and waits until its host waits for the item `slow`. */
 async function start(name: string, items = WITH_ONE_AFTER): Promise<LsObject> {
   await stage.cluster.create(installation(name, items), 'installations')
-  await stage.cluster.until('installations', name, (root) => root?.status?.phase === 'Progressing')
+  await stage.cluster.waitUntil('installations', name, (root) => root?.status?.phase === 'Progressing')
   return await slow(name)
 }
 
@@ -21,13 +21,13 @@ async function start(name: string, items = WITH_ONE_AFTER): Promise<LsObject> {
 async function slow(name: string, is: (jobID: string | undefined) => boolean = () => true): Promise<LsObject> {
   const isWaiting = ({ status }: LsObject) =>
     status?.phase === 'Progressing' && status.jobID !== status.jobIDFinished && is(status.jobID)
-  const items = await stage.cluster.untilItems(name, ['slow'], (one) => one !== undefined && isWaiting(one))
+  const items = await stage.cluster.waitUntilItems(name, ['slow'], (one) => one !== undefined && isWaiting(one))
   return items.get('slow')!
 }
 
 /** What runs there were of an object's jobs: `controller: outcome`. */
 async function runsOf(object: LsObject): Promise<readonly string[]> {
-  await stage.pawl.settled(object)
+  await stage.pawl.waitUntilSettled(object)
   const jobs = await stage.pawl.db
     .selectFrom('job')
     .select(['controller', 'outcome'])
@@ -51,9 +51,9 @@ describe.concurrent('a hosted execution that is deleted by hand', () => {
     const running = await start('exec-deleted')
     const before = await execution('exec-deleted')
     await cluster.delete('executions', 'exec-deleted')
-    await stage.pawl.passed(running)
+    await stage.pawl.waitForHostPass(running)
     await cluster.finishItem(running, 'Succeeded')
-    const first = await cluster.finished('exec-deleted')
+    const first = await cluster.waitUntilFinished('exec-deleted')
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
     const left = await execution('exec-deleted')
     expect(left.metadata).toMatchObject({ uid: before.metadata.uid, deletionTimestamp: expect.any(String) as string })
@@ -63,7 +63,7 @@ describe.concurrent('a hosted execution that is deleted by hand', () => {
     const again = await slow('exec-deleted', (jobID) => jobID !== first.status?.jobID)
     expect(again.metadata.uid).not.toBe(running.metadata.uid)
     await cluster.finishItem(again, 'Succeeded')
-    const second = await cluster.finished('exec-deleted', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('exec-deleted', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     const after = await execution('exec-deleted')
     expect(after.metadata.uid).not.toBe(before.metadata.uid)
@@ -79,8 +79,8 @@ describe.concurrent('a hosted item that is deleted by hand', () => {
     const { cluster } = stage
     const running = await start('item-deleted')
     await cluster.delete('deployitems', running.metadata.name)
-    await cluster.untilItems('item-deleted', ['slow'], (one) => one === undefined)
-    const failed = await cluster.finished('item-deleted')
+    await cluster.waitUntilItems('item-deleted', ['slow'], (one) => one === undefined)
+    const failed = await cluster.waitUntilFinished('item-deleted')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await execution('item-deleted')).status?.lastError).toMatchObject({
       reason: 'DeployItemsFailed',
@@ -90,7 +90,7 @@ describe.concurrent('a hosted item that is deleted by hand', () => {
 
     await cluster.trigger('item-deleted')
     await cluster.finishItem(await slow('item-deleted'), 'Succeeded')
-    const second = await cluster.finished('item-deleted', failed.status?.jobID)
+    const second = await cluster.waitUntilFinished('item-deleted', failed.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(await runsOf(second)).toEqual(['installation: Failed', 'installation: Succeeded'])
     expect(await runsOf(running)).toEqual([])
@@ -100,18 +100,18 @@ describe.concurrent('a hosted item that is deleted by hand', () => {
     const { cluster } = stage
     const type = 'example.org/by-hand'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait', uninstall: () => 'wait' })
-    const running = await start('foreign-deleted', [waiting('slow'), { name: 'foreign', type }])
+    const running = await start('foreign-deleted', [waitingItem('slow'), { name: 'foreign', type }])
     const isTaken = (one?: LsObject) => one?.status?.phase === 'Progressing'
-    const foreign = (await cluster.untilItems('foreign-deleted', ['foreign'], isTaken)).get('foreign')!
+    const foreign = (await cluster.waitUntilItems('foreign-deleted', ['foreign'], isTaken)).get('foreign')!
     await cluster.delete('deployitems', foreign.metadata.name)
-    await cluster.until('deployitems', foreign.metadata.name, (one) => one?.status?.phase === 'Deleting')
+    await cluster.waitUntil('deployitems', foreign.metadata.name, (one) => one?.status?.phase === 'Deleting')
     // What runs is left to finish, and what goes is waited for.
     await cluster.finishItem(running, 'Succeeded')
-    await stage.pawl.passed((await cluster.items('foreign-deleted')).get('slow')!)
+    await stage.pawl.waitForHostPass((await cluster.items('foreign-deleted')).get('slow')!)
     const root = await cluster.get('installations', 'foreign-deleted')
     expect(root?.status).toMatchObject({ phase: 'Progressing' })
     deployer.uninstall = () => 'done'
-    const failed = await cluster.finished('foreign-deleted')
+    const failed = await cluster.waitUntilFinished('foreign-deleted')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await execution('foreign-deleted')).status?.lastError?.message).toBe(
       'has failed or missing deploy items: foreign',
@@ -126,9 +126,9 @@ describe.concurrent('an interrupt that is put on a hosted item', () => {
     const running = await start('item-interrupt')
     const annotations = { [OPERATION]: 'interrupt' }
     const asked = await cluster.patch('deployitems', running.metadata.name, { metadata: { annotations } })
-    await stage.pawl.journaled(asked)
+    await stage.pawl.waitUntilJournaled(asked)
     await cluster.finishItem(asked, 'Succeeded')
-    const root = await cluster.finished('item-interrupt')
+    const root = await cluster.waitUntilFinished('item-interrupt')
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     const left = (await cluster.items('item-interrupt')).get('slow')
     expect(left?.metadata.annotations).toMatchObject(annotations)
@@ -153,7 +153,7 @@ describe.concurrent('a second job ID that is set by hand', () => {
     expect((await execution('exec-second')).status).not.toMatchObject({ jobIDFinished: jobID })
     await cluster.finishItem(ofHost, 'Succeeded')
 
-    const root = await cluster.finished('exec-second')
+    const root = await cluster.waitUntilFinished('exec-second')
     expect(root.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
     expect((await execution('exec-second')).status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
     expect(await cluster.phases('exec-second')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
@@ -171,7 +171,7 @@ describe.concurrent('a second job ID that is set by hand', () => {
     const ofHost = await slow('item-second', (id) => id === jobID)
     await cluster.finishItem(ofHost, 'Succeeded')
 
-    const root = await cluster.finished('item-second')
+    const root = await cluster.waitUntilFinished('item-second')
     expect(root.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
     expect(await cluster.phases('item-second')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
     expect(await runsOf(root)).toEqual(['installation: Succeeded'])

@@ -2,11 +2,19 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataObjectName, installationContext, stateSecretName } from '../../activities/landscaper/render/names.ts'
-import { auditedWrites, auditMark } from '../support/audit.ts'
-import { API, item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { dataObject, importing, mockItems, rendered, secret, target, TARGET_TYPE } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
+import { auditedWrites, auditMark } from '../support/cluster/audit-log.ts'
+import { API, item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import {
+  dataObject,
+  importingInstallation,
+  mockItems,
+  renderedConfig,
+  secret,
+  target,
+  TARGET_TYPE,
+} from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('import-edits')
 const HELD_TYPE = 'example.org/held'
@@ -31,7 +39,7 @@ const copyOf = async (installation: string, name: string, plural = 'dataobjects'
 /** Imports the data `<name>-size` and the target `<name>-cluster`, whose configuration is in the Secret `<name>-access`. */
 function holding(name: string) {
   const deployItems = [item({ name: 'held', type: HELD_TYPE, config: { size: '{{ .imports.size }}' } })]
-  return importing(name, {
+  return importingInstallation(name, {
     imports: [{ name: 'size', dataRef: `${name}-size` }],
     targets: [{ name: 'cluster', target: `${name}-cluster` }],
     blueprint: {
@@ -50,18 +58,18 @@ async function start(name: string): Promise<void> {
   const access = { type: TARGET_TYPE, secretRef: { name: `${name}-access` } }
   await cluster.create(target(`${name}-cluster`, access), 'targets')
   await cluster.create(holding(name), 'installations')
-  await cluster.untilItems(name, ['held'], (one) => one?.status?.phase === 'Progressing')
-  await cluster.until('installations', name, (object) => object?.status?.phase === 'Progressing')
+  await cluster.waitUntilItems(name, ['held'], (one) => one?.status?.phase === 'Progressing')
+  await cluster.waitUntil('installations', name, (object) => object?.status?.phase === 'Progressing')
 }
 
 async function end(name: string): Promise<LsObject> {
   held.delete(name)
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 async function again(name: string, before: LsObject): Promise<LsObject> {
   await stage.cluster.trigger(name)
-  return await stage.cluster.finished(name, before.status?.jobID)
+  return await stage.cluster.waitUntilFinished(name, before.status?.jobID)
 }
 
 describe.concurrent('a job that runs while', () => {
@@ -128,15 +136,15 @@ describe.concurrent('an installation that runs again', () => {
     const blueprint = { imports: [anything('a', optional), anything('b', optional), there] }
     const both = ['a', 'b'].map((name) => ({ name, dataRef: `gone-${name}` }))
     const targets = [{ name: 't', target: 'gone-t' }]
-    await cluster.create(importing('gone', { imports: both, targets, blueprint }), 'installations')
-    const first = await cluster.finished('gone')
+    await cluster.create(importingInstallation('gone', { imports: both, targets, blueprint }), 'installations')
+    const first = await cluster.waitUntilFinished('gone')
     const kept = await copyOf('gone', 'a')
     expect([kept?.['data'], (await copyOf('gone', 'b'))?.['data']]).toEqual(['gone-a', 'gone-b'])
     expect(await copyOf('gone', 't', 'targets')).toMatchObject({ spec: target('gone-t').spec })
 
     await cluster.patch('installations', 'gone', { spec: { imports: { data: both.slice(0, 1), targets: null } } })
     const second = await again('gone', first)
-    expect(await rendered(cluster, 'gone', 'show')).toEqual({ a: 'gone-a' })
+    expect(await renderedConfig(cluster, 'gone', 'show')).toEqual({ a: 'gone-a' })
     expect(await copyOf('gone', 'b')).toBeUndefined()
     expect(await copyOf('gone', 't', 'targets')).toBeUndefined()
     expect(await copyOf('gone', 'a')).toEqual(kept)
@@ -155,10 +163,10 @@ describe.concurrent('an installation that runs again', () => {
 state: { password: {{ $password }} }
 deployItems: ${JSON.stringify(mockItems({ password: '{{ $password }}' }))}`
     const blueprint = { deployExecutions: [{ name: 'items', type: 'GoTemplate', template }] }
-    await cluster.create(importing('stateful', { blueprint }), 'installations')
-    const first = await cluster.finished('stateful')
+    await cluster.create(importingInstallation('stateful', { blueprint }), 'installations')
+    const first = await cluster.waitUntilFinished('stateful')
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
-    const password = (await rendered(cluster, 'stateful', 'show')) as { password: string }
+    const password = (await renderedConfig(cluster, 'stateful', 'show')) as { password: string }
     expect(password.password).toMatch(/^[A-Za-z0-9]{20}$/)
 
     const name = stateSecretName('stateful', 'deploy', 'items')
@@ -168,12 +176,12 @@ deployItems: ${JSON.stringify(mockItems({ password: '{{ $password }}' }))}`
     expect(kept?.metadata.ownerReferences).toMatchObject([{ kind: 'Installation', name: 'stateful', controller: true }])
 
     const second = await again('stateful', first)
-    expect(await rendered(cluster, 'stateful', 'show')).toEqual(password)
+    expect(await renderedConfig(cluster, 'stateful', 'show')).toEqual(password)
     expect((await cluster.get('secrets', name, 'v1'))?.metadata.resourceVersion).toBe(kept?.metadata.resourceVersion)
 
     await cluster.kube.request('DELETE', `/api/v1/namespaces/${cluster.namespace}/secrets/${name}`)
     await again('stateful', second)
-    expect(await rendered(cluster, 'stateful', 'show')).not.toEqual(password)
+    expect(await renderedConfig(cluster, 'stateful', 'show')).not.toEqual(password)
   })
 
   it('keeps the state of a Spiff template', async () => {
@@ -185,13 +193,13 @@ deployItems: ${JSON.stringify(mockItems({ password: '{{ $password }}' }))}`
       `deployItems: ${JSON.stringify(mockItems({ password: '(( state.password ))' }))}`,
     ].join('\n')
     const blueprint = { deployExecutions: [{ name: 'items', type: 'Spiff', template }] }
-    await cluster.create(importing('spiff-state', { blueprint }), 'installations')
-    const first = await cluster.finished('spiff-state')
+    await cluster.create(importingInstallation('spiff-state', { blueprint }), 'installations')
+    const first = await cluster.waitUntilFinished('spiff-state')
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
-    const password = (await rendered(cluster, 'spiff-state', 'show')) as { password: string }
+    const password = (await renderedConfig(cluster, 'spiff-state', 'show')) as { password: string }
     expect(password.password).toMatch(/^[A-Za-z0-9]{20}$/)
     await again('spiff-state', first)
-    expect(await rendered(cluster, 'spiff-state', 'show')).toEqual(password)
+    expect(await renderedConfig(cluster, 'spiff-state', 'show')).toEqual(password)
   })
 })
 
@@ -208,11 +216,14 @@ describe('the writes of an installation with imports', () => {
       return writes.filter(({ writer }) => writer === 'installation').length
     }
     const imports = names.map((name) => ({ name, dataRef: name }))
-    const root = importing('budget', { imports, blueprint: { imports: names.map((name) => anything(name)) } })
+    const root = importingInstallation('budget', {
+      imports,
+      blueprint: { imports: names.map((name) => anything(name)) },
+    })
     let last: LsObject = { apiVersion: API, metadata: { name: 'budget' } }
     const first = await written(async () => {
       await cluster.create(root, 'installations')
-      return (last = await cluster.finished('budget'))
+      return (last = await cluster.waitUntilFinished('budget'))
     })
     const same = await written(async () => (last = await again('budget', last)))
     await cluster.patch('dataobjects', 'budget-b', { data: 'changed' })

@@ -3,19 +3,19 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { dataObjectName, elementName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { type LsObject } from '../support/cluster.ts'
+import { type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   dataObject,
-  importing,
+  importingInstallation,
   mockItems,
-  rendered,
+  renderedConfig,
   secret,
   target,
   TARGET_TYPE,
-} from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
-import { conditionOf } from '../support/kstatus.ts'
+} from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('imports')
 
@@ -23,13 +23,13 @@ async function create(...objects: readonly (readonly [string, Parameters<typeof 
   for (const [plural, object] of objects) await stage.cluster.create(object, plural)
 }
 
-async function run(root: ReturnType<typeof importing>): Promise<LsObject> {
+async function run(root: ReturnType<typeof importingInstallation>): Promise<LsObject> {
   await stage.cluster.create(root, 'installations')
-  return await stage.cluster.finished(root.metadata.name)
+  return await stage.cluster.waitUntilFinished(root.metadata.name)
 }
 
 /** Returns the imports that the item `show` of an Installation received. */
-const shown = async (name: string) => await rendered(stage.cluster, name, 'show')
+const shown = async (name: string) => await renderedConfig(stage.cluster, name, 'show')
 
 const copy = async (plural: string, installation: string, name: string) =>
   await stage.cluster.get(plural, dataObjectName(installationContext(installation), name))
@@ -44,7 +44,7 @@ describe.concurrent('an installation that imports data', () => {
       ['configmaps', configMap('sources-config', { enabled: 'yes', list: '[1, 2]', text: 'plain' })],
     )
     const root = await run(
-      importing('sources', {
+      importingInstallation('sources', {
         imports: [
           { name: 'size', dataRef: 'sources-size' },
           { name: 'port', secretRef: { name: 'sources-secret', key: 'port' } },
@@ -93,7 +93,7 @@ describe.concurrent('an installation that imports data', () => {
     const text = { type: 'string' }
     const fallback = { required: false, default: { value: 'default' } }
     const root = await run(
-      importing('order', {
+      importingInstallation('order', {
         imports: [
           { name: 'mapped', dataRef: 'order-a' },
           { name: 'given', dataRef: 'order-b' },
@@ -122,7 +122,7 @@ describe.concurrent('an installation that imports data', () => {
     await create(...names.map((name, index) => ['dataobjects', dataObject(name, index)] as const))
     const imports = names.map((name) => ({ name, dataRef: name }))
     const blueprint = { imports: names.map((name) => data(name, { type: 'integer' })) }
-    const root = await run(importing('many', { imports, blueprint }))
+    const root = await run(importingInstallation('many', { imports, blueprint }))
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     expect(await shown('many')).toEqual(Object.fromEntries(names.map((name, index) => [name, index])))
     expect(await copy('dataobjects', 'many', 'many-199')).toMatchObject({ data: 199 })
@@ -141,7 +141,7 @@ describe.concurrent('an installation that imports targets', () => {
     ]
     const of = (name: string, type: string) => ({ name, type, targetType: TARGET_TYPE })
     const root = await run(
-      importing('targets', {
+      importingInstallation('targets', {
         targets: [
           { name: 'cluster', target: 'on-one' },
           { name: 'clusters', targets: ['on-two', '#on-three'] },
@@ -185,7 +185,7 @@ describe.concurrent('an installation that imports targets', () => {
 
 describe.concurrent('an import that cannot be used', () => {
   const one = (more: object) => ({ imports: [{ name: 'size', ...more }] })
-  const cases: readonly (readonly [string, Parameters<typeof importing>[1], string, string])[] = [
+  const cases: readonly (readonly [string, Parameters<typeof importingInstallation>[1], string, string])[] = [
     [
       'names a missing secret',
       one({ secretRef: { name: 'nowhere', key: 'k' } }),
@@ -217,7 +217,7 @@ describe.concurrent('an import that cannot be used', () => {
   it.each(cases)('fails the job when it %s', async (title, given, reason, message) => {
     const { cluster } = stage
     const name = `refused-${title.toLowerCase().replaceAll(' ', '-')}`
-    const failed = await run(importing(name, given))
+    const failed = await run(importingInstallation(name, given))
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: { operation: 'handlePhaseInit', reason },
@@ -239,7 +239,7 @@ describe.concurrent('an import that cannot be used', () => {
     const imports = [{ name: 'size', dataRef: 'checked' }]
     await create(['dataobjects', dataObject('checked', 1)])
     const failed = await run(
-      importing('checked', { imports, blueprint: { imports: [data('size')], importExecutions } }),
+      importingInstallation('checked', { imports, blueprint: { imports: [data('size')], importExecutions } }),
     )
     expect(failed.status).toMatchObject({
       phase: 'Failed',
@@ -253,9 +253,9 @@ describe.concurrent('an import that cannot be used', () => {
     expect(await cluster.get('executions', 'checked')).toBeUndefined()
     await cluster.patch('dataobjects', 'checked', { data: 4 })
     await cluster.trigger('checked')
-    const mended = await cluster.finished('checked', failed.status?.jobID)
+    const mended = await cluster.waitUntilFinished('checked', failed.status?.jobID)
     expect(mended.status).toMatchObject({ phase: 'Succeeded' })
     expect(conditionOf(mended, 'ValidateImports')).toMatchObject({ status: 'True' })
-    expect(await rendered(cluster, 'checked', 'show')).toEqual({ size: 4, double: 8 })
+    expect(await renderedConfig(cluster, 'checked', 'show')).toEqual({ size: 4, double: 8 })
   })
 })

@@ -9,15 +9,15 @@ import {
   installation,
   type LsObject,
   OPERATION,
-  waiting,
-} from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+  waitingItem,
+} from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('jobs')
 
 async function run(name: string, items: readonly Item[]) {
   await stage.cluster.create(installation(name, items), 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 describe.concurrent('an installation whose items all succeed', () => {
@@ -46,7 +46,7 @@ describe.concurrent('an installation whose items all succeed', () => {
 
   it('is one run in Temporal and one row in the journal, with the execution and the items in it', async () => {
     const root = await run('recorded', [{ name: 'only' }])
-    await stage.pawl.settled(root)
+    await stage.pawl.waitUntilSettled(root)
     const rows = await stage.pawl.db
       .selectFrom('job')
       .select(['controller', 'outcome'])
@@ -62,7 +62,7 @@ describe.concurrent('a finished installation', () => {
     const first = await run('again', CHAIN)
     const before = await stage.cluster.items('again')
     await stage.cluster.trigger('again')
-    const second = await stage.cluster.finished('again', first.status?.jobID)
+    const second = await stage.cluster.waitUntilFinished('again', first.status?.jobID)
 
     const after = await stage.cluster.items('again')
     expect(second.status?.phase).toBe('Succeeded')
@@ -81,7 +81,7 @@ describe.concurrent('a finished installation', () => {
     const before = await stage.cluster.items('changed')
     const items = [{ name: 'same' }, { name: 'other', config: { providerStatus: { apiVersion: 'v1', kind: 'New' } } }]
     await stage.cluster.patch('installations', 'changed', installation('changed', items))
-    await stage.cluster.finished('changed', first.status?.jobID)
+    await stage.cluster.waitUntilFinished('changed', first.status?.jobID)
 
     const after = await stage.cluster.items('changed')
     expect(generations(before)).toEqual({ same: 1, other: 1 })
@@ -92,7 +92,7 @@ describe.concurrent('a finished installation', () => {
   it('does nothing about a changed spec before it is told to', async () => {
     const first = await run('quiet', [{ name: 'only' }])
     const edited = await stage.cluster.patch('installations', 'quiet', edit([{ name: 'only' }, { name: 'new' }]))
-    await stage.pawl.settled(edited)
+    await stage.pawl.waitUntilSettled(edited)
     expect(await stage.pawl.jobs(first)).toHaveLength(1)
     expect((await stage.cluster.get('installations', 'quiet'))?.status).toEqual(first.status)
   })
@@ -104,15 +104,15 @@ describe.concurrent('an installation with reconcile-if-changed', () => {
   it('runs when it is new, and when its spec changed, but not when anything else did', async () => {
     const options = { triggered: false, annotations }
     await stage.cluster.create(installation('on-change', [{ name: 'only' }], options), 'installations')
-    const first = await stage.cluster.finished('on-change')
+    const first = await stage.cluster.waitUntilFinished('on-change')
     const labelled = await stage.cluster.patch('installations', 'on-change', { metadata: { labels: { team: 'a' } } })
-    await stage.pawl.settled(labelled)
+    await stage.pawl.waitUntilSettled(labelled)
     expect(await stage.pawl.jobs(first)).toHaveLength(1)
 
     await stage.cluster.patch('installations', 'on-change', edit([{ name: 'only' }, { name: 'new' }]))
-    const second = await stage.cluster.finished('on-change', first.status?.jobID)
+    const second = await stage.cluster.waitUntilFinished('on-change', first.status?.jobID)
     expect(await stage.cluster.phases('on-change')).toEqual({ only: 'Succeeded', new: 'Succeeded' })
-    await stage.pawl.settled(second)
+    await stage.pawl.waitUntilSettled(second)
     expect(await stage.pawl.jobs(first)).toEqual([
       { jobID: first.status?.jobID, cause: 'changed spec', outcome: 'Succeeded' },
       { jobID: second.status?.jobID, cause: 'changed spec', outcome: 'Succeeded' },
@@ -126,7 +126,7 @@ describe.concurrent('an installation without any annotation', () => {
       installation('untouched', [{ name: 'only' }], { triggered: false }),
       'installations',
     )
-    await stage.pawl.settled(created)
+    await stage.pawl.waitUntilSettled(created)
     expect(await stage.cluster.get('installations', 'untouched')).toEqual(created)
   })
 })
@@ -134,28 +134,28 @@ describe.concurrent('an installation without any annotation', () => {
 describe.concurrent('a job during which something happens to its installation', () => {
   it('fails at its end when the spec was edited, and leaves the edit to the next job', async () => {
     const { cluster, pawl } = stage
-    await cluster.create(installation('edited', [waiting('only')]), 'installations')
+    await cluster.create(installation('edited', [waitingItem('only')]), 'installations')
     const running = await runningItem('edited', 'only')
-    await cluster.patch('installations', 'edited', edit([waiting('only'), { name: 'new' }]))
+    await cluster.patch('installations', 'edited', edit([waitingItem('only'), { name: 'new' }]))
     await cluster.finishItem(running, 'Succeeded')
-    const failed = await cluster.finished('edited')
+    const failed = await cluster.waitUntilFinished('edited')
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: { operation: 'handlePhaseCompleting', reason: 'CheckObservedGeneration' },
     })
     expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded' })
-    await pawl.settled(failed)
+    await pawl.waitUntilSettled(failed)
 
     await cluster.trigger('edited')
     await cluster.finishItem(await runningItem('edited', 'only', failed.status?.jobID), 'Succeeded')
-    const succeeded = await cluster.finished('edited', failed.status?.jobID)
+    const succeeded = await cluster.waitUntilFinished('edited', failed.status?.jobID)
     expect(succeeded.status).toMatchObject({ phase: 'Succeeded', observedGeneration: succeeded.metadata.generation })
     expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded', new: 'Succeeded' })
   })
 
   it('is followed by exactly one further job when the annotation came meanwhile, twice', async () => {
     const { cluster, pawl } = stage
-    await cluster.create(installation('annotated', [waiting('only')]), 'installations')
+    await cluster.create(installation('annotated', [waitingItem('only')]), 'installations')
     const item = await runningItem('annotated', 'only')
     await cluster.trigger('annotated')
     await cluster.patch('installations', 'annotated', { metadata: { annotations: { [OPERATION]: null } } })
@@ -164,7 +164,7 @@ describe.concurrent('a job during which something happens to its installation', 
     const again = await runningItem('annotated', 'only', item.status?.jobID)
     await cluster.finishItem(again, 'Succeeded')
 
-    const second = await cluster.finished('annotated', item.status?.jobID)
+    const second = await cluster.waitUntilFinished('annotated', item.status?.jobID)
     expect(await pawl.jobs(second)).toEqual([
       { jobID: item.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
       { jobID: again.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
@@ -173,19 +173,19 @@ describe.concurrent('a job during which something happens to its installation', 
 
   it('finishes first when the installation is deleted, then the deletion has a job of its own', async () => {
     const { cluster, pawl } = stage
-    await cluster.create(installation('deleted', [waiting('only')]), 'installations')
+    await cluster.create(installation('deleted', [waitingItem('only')]), 'installations')
     const item = await runningItem('deleted', 'only')
     await cluster.delete('installations', 'deleted')
-    const deleting = await cluster.until(
+    const deleting = await cluster.waitUntil(
       'installations',
       'deleted',
       (it) => it?.metadata.deletionTimestamp !== undefined && it.status?.phase !== 'Init',
     )
-    await pawl.journaled(deleting)
+    await pawl.waitUntilJournaled(deleting)
     expect(deleting.status).toMatchObject({ phase: 'Progressing', jobID: item.status?.jobID })
 
     await cluster.finishItem(item, 'Succeeded')
-    await cluster.gone('deleted')
+    await cluster.waitUntilGone('deleted')
     expect(await pawl.jobs(deleting)).toEqual([
       { jobID: item.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
       { jobID: expect.not.stringMatching(item.status?.jobID ?? '') as string, cause: 'deletion', outcome: 'Deleted' },
@@ -196,7 +196,7 @@ describe.concurrent('a job during which something happens to its installation', 
 
 /** Waits until the item waits in Progressing, in another job than `after`. */
 async function runningItem(execution: string, name: string, after?: string) {
-  const items = await stage.cluster.untilItems(
+  const items = await stage.cluster.waitUntilItems(
     execution,
     [name],
     (item) => item?.status?.phase === 'Progressing' && item.status.jobID !== after,

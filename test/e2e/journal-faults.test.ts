@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
-import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
-import { readiness } from '../support/readiness.ts'
+import { waitUntilJournalIdle, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
+import { crowd, doubled, unevenJobs } from '../support/tenants/crowd.ts'
+import { readiness } from '../support/pawl/readiness.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { OwnPostgres } from '../support/own-postgres.ts'
-import { PATIENT } from '../support/stage.ts'
+import { OwnPostgres } from '../support/servers/own-postgres.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const run = promisify(execFile)
 const servers = inject('servers')
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await postgres.set('max_wal_size', '64MB')
   proxy = await TcpProxy.to(postgres.port)
   const databaseUrl = proxy.through(postgres.url)
-  lane = await openLane('journal-faults', { ...servers, databaseUrl }, { workerFlags: PATIENT })
+  lane = await openLane('journal-faults', { ...servers, databaseUrl }, { workerFlags: PRODUCTION_TIMEOUTS })
 }, LIMIT_MS)
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`open after "${task.name}": ${await lane.pawl.openState()}\n`)
@@ -159,7 +159,7 @@ async function during(name: string, happen: JournalFault['happen']): Promise<voi
     isOver = true
   })
   const [lives] = await Promise.all([crowd(cluster, options, onStep), happened])
-  await atRest(lane)
+  await waitUntilJournalIdle(lane)
   expect(done).toBe(lives * 3)
   expect(doubled(api.writes)).toEqual([])
   expect(await unevenJobs(pawl)).toEqual([])

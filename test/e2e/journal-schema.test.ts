@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { migrateUp, readSchema } from '../../activities/journal/migrate.ts'
 import { childEnvironment, processArgs } from '../../worker/server/config.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const servers = inject('servers')
 let test: TestDatabase

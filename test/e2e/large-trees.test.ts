@@ -2,13 +2,13 @@
 // its sub-installations need. `npm run test:long` has as many beside each other as issue 18 names. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { SeenWrite } from '../support/faults/api-proxy.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { atRest, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
-import { dataObject } from '../support/imports.ts'
+import type { RecordedWrite } from '../support/faults/api-proxy.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { waitUntilJournalIdle, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
 import { isLong } from '../support/matrix/form.ts'
-import { PATIENT } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const WIDE = isLong ? 200 : 30
 const DEEP = 5
@@ -16,7 +16,7 @@ const LIMIT_MS = isLong ? 1_800_000 : 600_000
 
 let lane: Lane
 beforeAll(async () => {
-  lane = await openLane('trees', inject('servers'), { workerFlags: PATIENT })
+  lane = await openLane('trees', inject('servers'), { workerFlags: PRODUCTION_TIMEOUTS })
   lane.proxy.arm()
 }, LIMIT_MS)
 afterAll(() => closeLane(lane))
@@ -95,7 +95,7 @@ type Writes = Readonly<Record<string, number>>
  * called at rest: the last answer may be on its way to the worker when others see what it wrote.
  */
 async function newWrites(): Promise<{ readonly all: Writes; readonly most: (names: readonly string[]) => Writes }> {
-  await atRest(lane)
+  await waitUntilJournalIdle(lane)
   const all = lane.proxy.writes.splice(0)
   const seen = all.filter(({ status, label }) => status < 300 && !label.endsWith(' events'))
   const most = (names: readonly string[]) => {
@@ -106,13 +106,13 @@ async function newWrites(): Promise<{ readonly all: Writes; readonly most: (name
   return { all: counted(seen), most }
 }
 
-function counted(writes: readonly SeenWrite[]): Writes {
+function counted(writes: readonly RecordedWrite[]): Writes {
   const counts: Record<string, number> = {}
   for (const { label } of writes) counts[label] = (counts[label] ?? 0) + 1
   return counts
 }
 
-function nameOf({ label, answer }: SeenWrite): string {
+function nameOf({ label, answer }: RecordedWrite): string {
   return label.includes(' installations') ? answer.metadata.name : ''
 }
 
@@ -132,7 +132,7 @@ describe('an installation of very many sub-installations', () => {
     async () => {
       const { cluster } = lane
       await cluster.create(wide('wide'), 'installations')
-      const first = await cluster.finished('wide', undefined, 'installations', LIMIT_MS)
+      const first = await cluster.waitUntilFinished('wide', undefined, 'installations', LIMIT_MS)
       expect(first.status).toMatchObject({ phase: 'Succeeded' })
       expect((await cluster.get('dataobjects', 'wide-sum'))?.['data']).toBe(WIDE - 2)
       const subs = [...(await subsOf(cluster, 'wide')).values()].map(({ metadata }) => metadata.name)
@@ -145,14 +145,14 @@ describe('an installation of very many sub-installations', () => {
       expect(made.all['POST dataobjects']).toBe(WIDE + 1 + 2 * (WIDE - 2))
 
       await cluster.trigger('wide')
-      const second = await cluster.finished('wide', first.status?.jobID, 'installations', LIMIT_MS)
+      const second = await cluster.waitUntilFinished('wide', first.status?.jobID, 'installations', LIMIT_MS)
       expect(second.status).toMatchObject({ phase: 'Succeeded' })
       const made2 = await newWrites()
       expect(made2.most(subs)).toEqual({ 'PATCH installations/status': 3 })
       expect(made2.all['PATCH dataobjects']).toBe(WIDE + 1)
 
       await cluster.delete('installations', 'wide')
-      await cluster.gone('wide', 'installations', LIMIT_MS)
+      await cluster.waitUntilGone('wide', 'installations', LIMIT_MS)
       expect((await subsOf(cluster, 'wide')).size).toBe(0)
       const gone = await newWrites()
       // Handed down, and waiting for a sibling; the finalizer.
@@ -172,7 +172,7 @@ describe('an installation of deeply nested sub-installations', () => {
       const { cluster } = lane
       await cluster.create(dataObject('deep-way', 'root'), 'dataobjects')
       await cluster.create(deep('deep'), 'installations')
-      const root = await cluster.finished('deep', undefined, 'installations', LIMIT_MS)
+      const root = await cluster.waitUntilFinished('deep', undefined, 'installations', LIMIT_MS)
       expect(root.status).toMatchObject({ phase: 'Succeeded' })
       expect((await cluster.get('dataobjects', 'deep-back'))?.['data']).toBe('root+1+2+3+4+5-5-4-3-2-1')
       const levels: LsObject[] = []
@@ -188,7 +188,7 @@ describe('an installation of deeply nested sub-installations', () => {
       expect(made.most(names.slice(-1))).toEqual({ 'POST installations': 1, 'PATCH installations/status': 2 })
 
       await cluster.delete('installations', 'deep')
-      await cluster.gone('deep', 'installations', LIMIT_MS)
+      await cluster.waitUntilGone('deep', 'installations', LIMIT_MS)
       const gone = await newWrites()
       const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
       expect(gone.most(names)).toEqual(each)

@@ -12,8 +12,8 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { crateKind } from '../support/level/crate.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { administrators } from '../support/rights.ts'
-import { useStage } from '../support/stage.ts'
+import { administrators } from '../support/rights/accounts.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 // Four runs per crate on a busy machine.
 const WAIT = { timeout: 120_000, interval: 50 }

@@ -10,7 +10,7 @@ import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
 const SECRETS = { apiVersion: 'v1', plural: 'secrets' }

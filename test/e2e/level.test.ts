@@ -9,8 +9,8 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { widgetKind } from '../support/level/widget.ts'
 import { CONFIG_MAPS, managersOf, uidOf, WAIT, widgetsOf } from '../support/level/widgets.ts'
-import { administrators } from '../support/rights.ts'
-import { useStage } from '../support/stage.ts'
+import { administrators } from '../support/rights/accounts.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 // A worker that is killed is given up soon.
 const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']

@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { API, type LsObject, OPERATION } from '../support/cluster.ts'
-import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { API, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const NAMESPACE = 'manifest'
 const stage = useStage(NAMESPACE)
@@ -33,7 +33,7 @@ async function statusOf(executionName: string, item: string): Promise<ItemStatus
 
 async function deleteExecution(name: string): Promise<void> {
   await stage.cluster.deleteByHand('executions', name)
-  await stage.cluster.gone(name, 'executions')
+  await stage.cluster.waitUntilGone(name, 'executions')
 }
 
 describe('an item of manifests', () => {
@@ -51,7 +51,7 @@ describe('an item of manifests', () => {
     }
     const app = { name: 'app', dependsOn: ['db'], manifests: [deployment('shop-app', NAMESPACE)], config: { exports } }
     await start(cluster, 'shop', [db, app])
-    const first = await cluster.finished('shop', undefined, 'executions')
+    const first = await cluster.waitUntilFinished('shop', undefined, 'executions')
     expect(first.status?.phase, JSON.stringify(await statusOf('shop', 'db'))).toBe('Succeeded')
     const deployed = await cluster.get('deployments', 'shop-app', 'apps/v1')
     expect(deployed?.status).toMatchObject({ readyReplicas: 2, availableReplicas: 2 })
@@ -63,7 +63,7 @@ describe('an item of manifests', () => {
     const spec = { deployItems: edited.map(manifestItem) }
     await cluster.patch('executions', 'shop', { spec })
     await trigger(cluster, 'shop', 'shop-2')
-    expect((await cluster.finished('shop', 'shop-1', 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('shop', 'shop-1', 'executions')).status?.phase).toBe('Succeeded')
     expect((await cluster.get('deployments', 'shop-db', 'apps/v1'))?.status).toMatchObject({ readyReplicas: 3 })
     expect(await cluster.get('configmaps', 'shop-settings', 'v1')).toBeUndefined()
 
@@ -79,12 +79,12 @@ describe('an item of manifests', () => {
     ])
     const says = (item: LsObject | undefined, text: string) =>
       conditionOf(item, 'ResourcesReady')?.message.includes(text) === true
-    const waiting = await cluster.untilItems('never', ['web'], (item) =>
+    const waiting = await cluster.waitUntilItems('never', ['web'], (item) =>
       says(item, 'Deployment manifest/never: 0 of 2'),
     )
     expect(waiting.get('web')?.status).toMatchObject({ phase: 'Progressing' })
     expect(conditionOf(waiting.get('web'), 'ResourcesReady')).toMatchObject({ status: 'False' })
-    expect((await cluster.finished('never', undefined, 'executions')).status?.phase).toBe('Failed')
+    expect((await cluster.waitUntilFinished('never', undefined, 'executions')).status?.phase).toBe('Failed')
     expect((await statusOf('never', 'web')).lastError).toMatchObject({
       reason: 'ProgressingTimeout',
       codes: ['ERR_TIMEOUT'],
@@ -97,7 +97,7 @@ describe('an item of manifests', () => {
     const { cluster } = stage
     const other = 'manifest-later'
     await start(cluster, 'later', [{ name: 'one', manifests: [configMap('later', other)] }])
-    await cluster.untilItems('later', ['one'], (item) => item?.status?.lastError !== undefined)
+    await cluster.waitUntilItems('later', ['one'], (item) => item?.status?.lastError !== undefined)
     const failing = await statusOf('later', 'one')
     expect(failing.phase).toBe('Progressing')
     expect(failing.firstError).toEqual(failing.lastErrors?.[0])
@@ -110,7 +110,7 @@ describe('an item of manifests', () => {
         subjects: [{ kind: 'ServiceAccount', name: 'here', namespace: NAMESPACE }],
       },
     })
-    const done = await cluster.finished('later', undefined, 'executions')
+    const done = await cluster.waitUntilFinished('later', undefined, 'executions')
     expect(done.status?.phase).toBe('Succeeded')
     const { lastError, lastErrors } = await statusOf('later', 'one')
     expect(lastError).toBeUndefined()
@@ -129,20 +129,20 @@ describe('an item of manifests', () => {
       })),
     ])
     const quick = [1, 2, 3, 4, 5].map((index) => `quick-${index}`)
-    await cluster.untilItems('beside', quick, (item) => item?.status?.phase === 'Succeeded')
-    await cluster.untilItems('beside', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.waitUntilItems('beside', quick, (item) => item?.status?.phase === 'Succeeded')
+    await cluster.waitUntilItems('beside', ['slow'], (item) => item?.status?.phase === 'Progressing')
     await cluster.patch('executions', 'beside', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    await cluster.finished('beside', undefined, 'executions')
+    await cluster.waitUntilFinished('beside', undefined, 'executions')
     await deleteExecution('beside')
   })
 
   it('does nothing with updateOnChangeOnly and an unchanged spec', async () => {
     const { cluster } = stage
     await start(cluster, 'once', [{ name: 'one', updateOnChangeOnly: true, manifests: [configMap('once', NAMESPACE)] }])
-    await cluster.finished('once', undefined, 'executions')
+    await cluster.waitUntilFinished('once', undefined, 'executions')
     await cluster.kube.request('DELETE', `/api/v1/namespaces/${NAMESPACE}/configmaps/once`)
     await trigger(cluster, 'once', 'once-2')
-    expect((await cluster.finished('once', 'once-1', 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('once', 'once-1', 'executions')).status?.phase).toBe('Succeeded')
     expect(await cluster.get('configmaps', 'once', 'v1')).toBeUndefined()
     await deleteExecution('once')
   })
@@ -150,7 +150,7 @@ describe('an item of manifests', () => {
   it('leaves its objects on the target when it is deleted without uninstallation', async () => {
     const { cluster } = stage
     await start(cluster, 'kept', [{ name: 'one', manifests: [configMap('kept', NAMESPACE)] }])
-    await cluster.finished('kept', undefined, 'executions')
+    await cluster.waitUntilFinished('kept', undefined, 'executions')
     const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
     await cluster.patch('executions', 'kept', { metadata: { annotations } })
     await deleteExecution('kept')
@@ -163,16 +163,16 @@ describe('an item of manifests', () => {
     const bare = { apiVersion: API, kind: 'DeployItem', metadata: { name: 'bare' }, spec: { type, target } }
     await cluster.create(bare, 'deployitems')
     await cluster.patch('deployitems', 'bare', { status: { jobID: 'one' } }, 'status')
-    const failed = await cluster.finished('bare', undefined, 'deployitems')
+    const failed = await cluster.waitUntilFinished('bare', undefined, 'deployitems')
     expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'InvalidConfiguration' } })
     await cluster.deleteByHand('deployitems', 'bare')
-    await cluster.gone('bare', 'deployitems')
+    await cluster.waitUntilGone('bare', 'deployitems')
   })
 
   it('fails at once when its target is missing, and can be deleted', async () => {
     const { cluster } = stage
     await start(cluster, 'lost', [{ name: 'one', target: 'nowhere', manifests: [configMap('lost', NAMESPACE)] }])
-    expect((await cluster.finished('lost', undefined, 'executions')).status?.phase).toBe('Failed')
+    expect((await cluster.waitUntilFinished('lost', undefined, 'executions')).status?.phase).toBe('Failed')
     expect((await statusOf('lost', 'one')).lastError).toMatchObject({
       reason: 'NoTargetFound',
       message: expect.stringContaining('manifest/nowhere') as string,

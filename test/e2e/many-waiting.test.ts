@@ -13,12 +13,12 @@ import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { choosePorts } from '../../worker/dev/ports.ts'
 import type { Part } from '../../worker/dev/part.ts'
 import { startTemporal } from '../../worker/dev/temporal.ts'
-import { blueprintOf, installation, item, type LsObject, waiting } from '../support/cluster.ts'
+import { blueprintOf, installation, item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
-import { createTarget, manifestItem } from '../support/manifests.ts'
+import { createTarget, manifestItem } from '../support/landscaper/manifests.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
-import { PATIENT } from '../support/stage.ts'
+import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const run = promisify(execFile)
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const flags = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=40']
   temporal = await startTemporal({ binary: servers.temporalBinary, dir, logDir: dir, ports, ephemeral: true, flags })
   const own = { ...servers, temporalAddress: temporal.spec.address ?? '' }
-  lane = await openLane('many', own, { workerFlags: PATIENT })
+  lane = await openLane('many', own, { workerFlags: PRODUCTION_TIMEOUTS })
   await createTarget(lane.cluster)
 }, LIMIT_MS)
 afterAll(async () => {
@@ -95,9 +95,9 @@ async function continued(root: LsObject, from: string): Promise<string> {
 /** A blueprint whose items wait: those of the mock deployer in their phase, the others for their Deployments. */
 function manyItems() {
   const deployItems = [
-    ...quick.map((name) => item(waiting(name))),
+    ...quick.map((name) => item(waitingItem(name))),
     ...long.map((name) => ({
-      ...manifestItem({ name, manifests: [withoutPlace(name, lane.cluster.namespace)] }),
+      ...manifestItem({ name, manifests: [unschedulableDeployment(name, lane.cluster.namespace)] }),
       target: { import: 'here' },
     })),
   ]
@@ -131,8 +131,8 @@ describe('a job with very many items that wait', () => {
       proxy.arm()
       await cluster.create(manyItems(), 'installations')
       const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
-      await cluster.untilItems('many', [...quick, ...long], isWaiting, PATIENT_MS)
-      const root = await cluster.until('installations', 'many', isWaiting, PATIENT_MS)
+      await cluster.waitUntilItems('many', [...quick, ...long], isWaiting, PATIENT_MS)
+      const root = await cluster.waitUntil('installations', 'many', isWaiting, PATIENT_MS)
       const tracks = async () => (await course(root)).tracks
       await expect.poll(tracks, { timeout: PATIENT_MS }).toBe(LONG)
 
@@ -142,11 +142,11 @@ describe('a job with very many items that wait', () => {
         await expect.poll(tracks, { timeout: PATIENT_MS }).toBe(LONG)
       }
 
-      await givePlaces(cluster, long)
+      await bindPods(cluster, long)
       const items = await cluster.items('many')
       for (const name of quick) await cluster.finishItem(items.get(name)!, 'Succeeded')
       const finished = await cluster
-        .finished('many', undefined, 'installations', PATIENT_MS)
+        .waitUntilFinished('many', undefined, 'installations', PATIENT_MS)
         .catch(async (error: unknown) => {
           throw new Error(await stateOf(root), { cause: error })
         })

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import { MOST_ITEMS } from '../../activities/landscaper/item-rules.ts'
-import { installation, item, type LsObject } from '../support/cluster.ts'
+import { installation, item, type LsObject } from '../support/cluster/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { isLong } from '../support/matrix/form.ts'
-import { PATIENT } from '../support/stage.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const ITEMS = isLong ? MOST_ITEMS : 800
 const LIMIT_MS = isLong ? 3_600_000 : 600_000
@@ -17,7 +17,7 @@ const MOST_SIGNALS = 50
 
 let lane: Lane
 beforeAll(async () => {
-  lane = await openLane('most', inject('servers'), { workerFlags: PATIENT })
+  lane = await openLane('most', inject('servers'), { workerFlags: PRODUCTION_TIMEOUTS })
 }, LIMIT_MS)
 afterAll(() => closeLane(lane))
 
@@ -52,13 +52,13 @@ describe('an installation of very many items', () => {
       const { cluster, proxy } = lane
       proxy.arm()
       await cluster.create(manyItems('most'), 'installations')
-      const root = await cluster.finished('most', undefined, 'installations', LIMIT_MS)
+      const root = await cluster.waitUntilFinished('most', undefined, 'installations', LIMIT_MS)
       expect(root.status).toMatchObject({ phase: 'Succeeded' })
       expect(await cluster.list('deployitems')).toHaveLength(ITEMS)
       expect(newWrites()).toBe(2 * ITEMS + 5)
 
       await cluster.delete('installations', 'most')
-      await cluster.gone('most', 'installations', LIMIT_MS)
+      await cluster.waitUntilGone('most', 'installations', LIMIT_MS)
       expect(await cluster.list('deployitems')).toEqual([])
       expect(newWrites()).toBe(2 * ITEMS + 4)
 

@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { IN_USE_FINALIZER, PAUSED_ANNOTATION } from '../../workflows/landscaper/contract.ts'
-import { API, type Cluster, installation, type LsObject } from '../support/cluster.ts'
+import { API, type Cluster, installation, type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   createTarget,
@@ -15,10 +15,10 @@ import {
   type ManifestItem,
   manifestItem,
   TARGET_TYPE,
-} from '../support/manifests.ts'
-import { Deployer } from '../support/deployer.ts'
-import { deploying as deployingItems, sub, subsOf } from '../support/sub-installations.ts'
-import { useTenants } from '../support/tenants.ts'
+} from '../support/landscaper/manifests.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { deploying as deployingItems, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 const OUTSIDE = 'outside'
 const NAMESPACES = [
@@ -32,7 +32,7 @@ const NAMESPACES = [
   'bridge-killed',
   'external',
   'own',
-  'own-elsewhere',
+  'elsewhere',
 ] as const
 type Namespace = (typeof NAMESPACES)[number]
 const tenants = useTenants('namespace-deletion', [...NAMESPACES, OUTSIDE])
@@ -70,7 +70,7 @@ async function install(namespace: Namespace, object: ReturnType<typeof root>): P
   const cluster = tenants.of(namespace)
   await makeTarget(cluster, await adminAccess())
   await cluster.create(object, 'installations')
-  expect((await cluster.finished(object.metadata.name)).status).toMatchObject({ phase: 'Succeeded' })
+  expect((await cluster.waitUntilFinished(object.metadata.name)).status).toMatchObject({ phase: 'Succeeded' })
   return cluster
 }
 
@@ -136,7 +136,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
   it('is gone when two roots share a Target that a user deletes; an Event names its users, and it stays until the second root is uninstalled', async () => {
     const cluster = await install('siblings', root('one', mapping('siblings', 'one')))
     await cluster.create(root('two', mapping('siblings', 'two')), 'installations')
-    expect((await cluster.finished('two')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('two')).status).toMatchObject({ phase: 'Succeeded' })
     await cluster.delete('targets', 'theirs')
     const users = (await cluster.list('deployitems')).map(({ metadata }) => metadata.name).sort()
     await vi.waitFor(async () => {
@@ -145,7 +145,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
       expect(message).toMatch(new RegExp(`until these deploy items are uninstalled: ${users.join(', ')}$`))
     }, SOON)
     await cluster.delete('installations', 'one')
-    await cluster.gone('one')
+    await cluster.waitUntilGone('one')
     expect(await heldIn(cluster)).toContain('access')
     await removeNamespace('siblings')
     await gone('siblings')
@@ -157,8 +157,8 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
       cluster.patch('installations', 'app', { metadata: { annotations: { [PAUSED_ANNOTATION]: value } } })
     await pause('inspection')
     await removeNamespace('paused')
-    await cluster.until('targets', 'theirs', (it) => it?.metadata.deletionTimestamp !== undefined)
-    await cluster.until('executions', 'app', (it) => it?.metadata.deletionTimestamp !== undefined)
+    await cluster.waitUntil('targets', 'theirs', (it) => it?.metadata.deletionTimestamp !== undefined)
+    await cluster.waitUntil('executions', 'app', (it) => it?.metadata.deletionTimestamp !== undefined)
     expect(await heldIn(cluster)).toHaveLength(2)
     await pause(null)
     await gone('paused')
@@ -188,7 +188,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
       contentType: 'application/merge-patch+json',
     })
     await removeNamespace('unreachable')
-    await cluster.until('installations', 'app', (it) => it?.status?.phase === 'Deleting')
+    await cluster.waitUntil('installations', 'app', (it) => it?.status?.phase === 'Deleting')
     await vi.waitFor(async () => {
       const [item] = (await cluster.items('app')).values()
       expect(item?.status?.lastError).toBeDefined()
@@ -199,7 +199,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
       'landscaper.gardener.cloud/operation': 'interrupt',
     }
     await cluster.patch('installations', 'app', { metadata: { annotations } })
-    await cluster.until('installations', 'app', (it) => it === undefined || it.status?.phase === 'DeleteFailed')
+    await cluster.waitUntil('installations', 'app', (it) => it === undefined || it.status?.phase === 'DeleteFailed')
     await cluster.trigger('app').catch((error: unknown) => {
       if (!isNotFound(error)) throw error
     })
@@ -212,36 +212,36 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     await createTarget(cluster, 'theirs')
     const blueprint = deploying([configMap('own-map', 'own')])
     await cluster.create(root('app', blueprint), 'installations')
-    expect((await cluster.finished('app')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('app')).status).toMatchObject({ phase: 'Succeeded' })
     await removeAccount(cluster)
     await removeNamespace('own')
     await gone('own')
   })
 
   it('stays when the ServiceAccount of its Target goes with it, and names the objects elsewhere', async () => {
-    const cluster = tenants.of('own-elsewhere')
+    const cluster = tenants.of('elsewhere')
     const { kube } = cluster
     await createTarget(cluster, 'theirs')
-    const subjects = [{ kind: 'ServiceAccount', name: 'theirs', namespace: 'own-elsewhere' }]
+    const subjects = [{ kind: 'ServiceAccount', name: 'theirs', namespace: 'elsewhere' }]
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' }
     const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${OUTSIDE}/rolebindings`
-    await kube.request('POST', path, { body: { metadata: { name: 'own-elsewhere' }, roleRef, subjects } })
-    await cluster.create(root('app', mapping('own-elsewhere')), 'installations')
-    expect((await cluster.finished('app')).status).toMatchObject({ phase: 'Succeeded' })
+    await kube.request('POST', path, { body: { metadata: { name: 'elsewhere' }, roleRef, subjects } })
+    await cluster.create(root('app', mapping('elsewhere')), 'installations')
+    expect((await cluster.waitUntilFinished('app')).status).toMatchObject({ phase: 'Succeeded' })
     await removeAccount(cluster)
-    await removeNamespace('own-elsewhere')
-    const failed = await cluster.until('installations', 'app', (it) => it?.status?.phase === 'DeleteFailed')
+    await removeNamespace('elsewhere')
+    const failed = await cluster.waitUntil('installations', 'app', (it) => it?.status?.phase === 'DeleteFailed')
     const [item] = (await cluster.items('app')).values()
     expect(item?.status?.lastError).toMatchObject({ reason: 'NamespaceTerminating' })
-    expect(item?.status?.lastError?.message).toContain('ConfigMap outside/own-elsewhere-map')
-    expect(failed.status?.lastError?.message).toContain('own-elsewhere-map')
-    await kube.request('DELETE', `/api/v1/namespaces/${OUTSIDE}/configmaps/own-elsewhere-map`)
+    expect(item?.status?.lastError?.message).toContain('ConfigMap outside/elsewhere-map')
+    expect(failed.status?.lastError?.message).toContain('elsewhere-map')
+    await kube.request('DELETE', `/api/v1/namespaces/${OUTSIDE}/configmaps/elsewhere-map`)
     const annotations = {
       'landscaper.gardener.cloud/delete-without-uninstall': 'true',
       'landscaper.gardener.cloud/operation': 'reconcile',
     }
     await cluster.patch('installations', 'app', { metadata: { annotations } })
-    await gone('own-elsewhere')
+    await gone('elsewhere')
   })
 
   it('waits for an item of an external deployer, and is gone when that deployer has uninstalled it', async () => {
@@ -251,7 +251,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     await removeNamespace('external')
     const [item] = (await cluster.items('app')).keys()
     expect(item).toBe('only')
-    await cluster.untilItems('app', ['only'], (it) => it?.status?.phase === 'Deleting')
+    await cluster.waitUntilItems('app', ['only'], (it) => it?.status?.phase === 'Deleting')
     deployer.uninstall = () => 'done'
     await gone('external')
     await deployer.stop()
@@ -262,7 +262,7 @@ describe.concurrent('a namespace that is deleted with an installation', () => {
     const cluster = await install(namespace, root('app', mapping(namespace)))
     const { pawl } = tenants
     await removeNamespace(namespace)
-    await cluster.until('installations', 'app', (it) => it === undefined || it.status?.phase !== 'Succeeded')
+    await cluster.waitUntil('installations', 'app', (it) => it === undefined || it.status?.phase !== 'Succeeded')
     await pawl.kill(part)
     await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
     await gone(namespace)

@@ -5,13 +5,20 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Authority } from '../support/certificates.ts'
-import { API, installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { BLUEPRINT_TYPE, descriptorV2, descriptorV3, LAYER, reference, tarOf } from '../support/component-registry.ts'
-import { localBlobOf, pushComponent } from '../support/oci-components.ts'
-import { OciRegistry, READER } from '../support/oci-registry.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { API, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import {
+  BLUEPRINT_TYPE,
+  descriptorV2,
+  descriptorV3,
+  LAYER,
+  reference,
+  tarOf,
+} from '../support/registries/component-registry.ts'
+import { localBlobOf, pushComponent } from '../support/registries/oci-components.ts'
+import { OciRegistry, READER } from '../support/registries/oci-registry.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']
 const archive = (definition: object) => tarOf({ 'blueprint.yaml': JSON.stringify(definition) }, '--gzip')
@@ -95,7 +102,7 @@ async function finished(
   ...how: Parameters<typeof create> extends [string, ...infer Rest] ? Rest : never
 ) {
   await create(name, ...how)
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 const failed = (reason: string, message: string) => ({
@@ -115,7 +122,7 @@ describe.concurrent('an installation of a component in a registry', () => {
       componentDescriptor: { ref: { componentName: DB, version: '2.0.0' } },
     })
     await stage.cluster.delete('installations', 'open')
-    await stage.cluster.gone('open')
+    await stage.cluster.waitUntilGone('open')
   })
 
   it('is let in by a pull secret of its context, and told when that does not do', async () => {
@@ -133,7 +140,9 @@ describe.concurrent('an installation of a component in a registry', () => {
       body: { data: { '.dockerconfigjson': mended } },
     })
     await cluster.trigger('basic')
-    expect((await cluster.finished('basic', refused.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('basic', refused.status?.jobID)).status).toMatchObject({
+      phase: 'Succeeded',
+    })
     // What one may read is not kept for who may not.
     await putContext('nobody', { repositoryContext: repository(registries.basic) })
     const nobody = await finished('nobody', { context: 'nobody' })
@@ -181,7 +190,7 @@ describe.concurrent('an installation of a component in a registry', () => {
     const isTold = (object: LsObject | undefined) => object?.status?.lastError?.reason === 'RegistryUnavailable'
     await expect.poll(async () => isTold(await cluster.get('installations', 'silent')), { timeout: 60_000 }).toBe(true)
     await cluster.patch('installations', 'silent', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    expect((await cluster.finished('silent')).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.waitUntilFinished('silent')).status).toMatchObject({ phase: 'Failed' })
     silent.closeAllConnections()
     silent.close()
   })

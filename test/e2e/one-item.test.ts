@@ -3,10 +3,10 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
-import { failing, installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
+import { failingItem, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const stage = useStage('one-item')
@@ -38,9 +38,9 @@ describe.concurrent('an item that is left out', () => {
       { name: 'behind', dependsOn: ['never'] },
     ]
     await cluster.create(installation('under-way', items), 'installations')
-    await cluster.untilItems('under-way', ['never'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.waitUntilItems('under-way', ['never'], (item) => item?.status?.phase === 'Progressing')
     await annotateItem('under-way', 'never', { [SKIP]: 'not here' })
-    expect((await cluster.finished('under-way')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('under-way')).status).toMatchObject({ phase: 'Succeeded' })
     expect(await cluster.phases('under-way')).toEqual({ never: 'Succeeded', behind: 'Succeeded' })
     await deployer.stop()
   })
@@ -48,15 +48,15 @@ describe.concurrent('an item that is left out', () => {
   it('counts as succeeded in the next job, says so, and is deployed again when its spec changes', async () => {
     const { cluster } = stage
     const items = (config?: object) => [
-      { ...failing('bad'), ...(config !== undefined && { config: { ...config } }) },
+      { ...failingItem('bad'), ...(config !== undefined && { config: { ...config } }) },
       { name: 'behind', dependsOn: ['bad'] },
     ]
     await cluster.create(installation('next', items()), 'installations')
-    const first = await cluster.finished('next')
+    const first = await cluster.waitUntilFinished('next')
     expect(first.status).toMatchObject({ phase: 'Failed' })
     await annotateItem('next', 'bad', { [SKIP]: 'known to be broken' })
     await cluster.trigger('next')
-    const second = await cluster.finished('next', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('next', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     const bad = await itemOf('next', 'bad')
     expect(bad.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: second.status?.jobID })
@@ -68,7 +68,7 @@ describe.concurrent('an item that is left out', () => {
     })
 
     await cluster.patch('installations', 'next', installation('next', items({ phase: 'Succeeded', other: true })))
-    const third = await cluster.finished('next', second.status?.jobID)
+    const third = await cluster.waitUntilFinished('next', second.status?.jobID)
     expect(third.status).toMatchObject({ phase: 'Succeeded' })
     const mended = await itemOf('next', 'bad')
     expect(mended.metadata.annotations?.[SKIP]).toBeUndefined()
@@ -78,16 +78,16 @@ describe.concurrent('an item that is left out', () => {
 
   it('was not deployed: with an unchanged spec, too, it is by the job after, when nobody leaves it out any more', async () => {
     const { cluster } = stage
-    await cluster.create(installation('again', [{ ...failing('bad'), updateOnChangeOnly: true }]), 'installations')
-    const first = await cluster.finished('again')
+    await cluster.create(installation('again', [{ ...failingItem('bad'), updateOnChangeOnly: true }]), 'installations')
+    const first = await cluster.waitUntilFinished('again')
     expect(first.status).toMatchObject({ phase: 'Failed' })
     await annotateItem('again', 'bad', { [SKIP]: 'not now' })
     await cluster.trigger('again')
-    const second = await cluster.finished('again', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('again', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     await annotateItem('again', 'bad', { [SKIP]: null })
     await cluster.trigger('again')
-    const third = await cluster.finished('again', second.status?.jobID)
+    const third = await cluster.waitUntilFinished('again', second.status?.jobID)
     expect(third.status).toMatchObject({ phase: 'Failed' })
     expect((await itemOf('again', 'bad')).status?.lastError?.message).toContain(
       'the configuration asks for phase Failed',
@@ -100,10 +100,10 @@ describe.concurrent('an item that is left out', () => {
     const gone: string[] = []
     const deployer = Deployer.start(cluster, type, { uninstall: ({ metadata }) => (gone.push(metadata.name), 'done') })
     await cluster.create(installation('leaves', [{ name: 'goes', type }]), 'installations')
-    await cluster.finished('leaves')
+    await cluster.waitUntilFinished('leaves')
     const { metadata } = await annotateItem('leaves', 'goes', { [SKIP]: 'true' })
     await cluster.delete('installations', 'leaves')
-    await cluster.gone('leaves')
+    await cluster.waitUntilGone('leaves')
     expect(gone).toContain(metadata.name)
     await deployer.stop()
   })
@@ -116,14 +116,14 @@ describe.concurrent('an item that is tried again', () => {
     const deployer = Deployer.start(cluster, type, { install: () => 'failed' })
     const items = [{ name: 'ours' }, { name: 'theirs', type }]
     await cluster.create(installation('alone', items), 'installations')
-    const failed = await cluster.finished('alone')
+    const failed = await cluster.waitUntilFinished('alone')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
-    await pawl.settled(failed)
+    await pawl.waitUntilSettled(failed)
     deployer.install = () => 'done'
     for (const item of ['theirs', 'ours']) {
       await annotateItem('alone', item, { [OPERATION]: 'retry' })
       // The run takes the annotation off behind the beginning; who deploys may be through before.
-      await cluster.untilItems('alone', [item], (one) => {
+      await cluster.waitUntilItems('alone', [item], (one) => {
         const { jobID, jobIDFinished, phase } = one?.status ?? {}
         const isOver = jobID !== failed.status?.jobID && jobIDFinished === jobID && phase === 'Succeeded'
         return isOver && one?.metadata.annotations?.[OPERATION] === undefined
@@ -136,7 +136,9 @@ describe.concurrent('an item that is tried again', () => {
 
     await cluster.trigger('alone')
     const again = Deployer.start(cluster, type)
-    expect((await cluster.finished('alone', failed.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('alone', failed.status?.jobID)).status).toMatchObject({
+      phase: 'Succeeded',
+    })
     await again.stop()
   })
 
@@ -144,14 +146,14 @@ describe.concurrent('an item that is tried again', () => {
     const { cluster } = stage
     const type = 'example.org/beside'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
-    await cluster.create(installation('waits', [failing('bad'), { name: 'slow', type }]), 'installations')
-    await cluster.untilItems('waits', ['slow'], (item) => item?.status?.phase === 'Progressing')
-    await cluster.untilItems('waits', ['bad'], (item) => item?.status?.phase === 'Failed')
+    await cluster.create(installation('waits', [failingItem('bad'), { name: 'slow', type }]), 'installations')
+    await cluster.waitUntilItems('waits', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.waitUntilItems('waits', ['bad'], (item) => item?.status?.phase === 'Failed')
     const before = await annotateItem('waits', 'bad', { [OPERATION]: 'retry' })
     deployer.install = () => 'done'
-    const failed = await cluster.finished('waits')
+    const failed = await cluster.waitUntilFinished('waits')
     expect(before.status?.jobID).toBe(failed.status?.jobID)
-    await cluster.untilItems('waits', ['bad'], (item) => {
+    await cluster.waitUntilItems('waits', ['bad'], (item) => {
       const { jobID, jobIDFinished } = item?.status ?? {}
       return jobID !== failed.status?.jobID && jobID === jobIDFinished
     })
@@ -162,12 +164,12 @@ describe.concurrent('an item that is tried again', () => {
 describe.concurrent('an item that is meant by its name in the blueprint', () => {
   it('is left out and tried again, with its root told, whose next job is green', { timeout: 300_000 }, async () => {
     const { cluster } = stage
-    const subinstallations = [sub('part', { blueprint: deploying(failing('db')) })]
-    const items = [failing('bad'), { name: 'good' }]
+    const subinstallations = [sub('part', { blueprint: deploying(failingItem('db')) })]
+    const items = [failingItem('bad'), { name: 'good' }]
     await cluster.create(installation('named', items, { blueprint: { subinstallations } }), 'installations')
-    const failed = await cluster.finished('named')
+    const failed = await cluster.waitUntilFinished('named')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
-    await stage.pawl.settled(failed)
+    await stage.pawl.waitUntilSettled(failed)
 
     expect(await person('skip', 'inst/named')).toMatchObject({
       code: 2,
@@ -198,7 +200,7 @@ describe.concurrent('an item that is meant by its name in the blueprint', () => 
       /^a job of DeployItem one-item\/named-good-\w+ alone was asked for by \S+; it begins /,
     )
     expect(retried.stdout).toMatch(/ pawl reconcile installation\/named -n one-item\n$/)
-    await cluster.untilItems('named', ['good'], (one) => {
+    await cluster.waitUntilItems('named', ['good'], (one) => {
       const { jobID, jobIDFinished, phase } = one?.status ?? {}
       return jobID !== failed.status?.jobID && jobIDFinished === jobID && phase === 'Succeeded'
     })
@@ -210,7 +212,7 @@ describe.concurrent('an item that is meant by its name in the blueprint', () => 
       { kind: 'DeployItem.landscaper.gardener.cloud', asked: 'asked', name },
     ])
     expect((await person('reconcile', 'installation/named')).code).toBe(0)
-    const second = await cluster.finished('named', failed.status?.jobID)
+    const second = await cluster.waitUntilFinished('named', failed.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
   })
 })

@@ -12,7 +12,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { errandKind } from '../support/level/errand.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'own-activities'
 const moduleOf = (path: string) => new URL(`../support/${path}.ts`, import.meta.url).pathname

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
 import { createProject, type Project } from '../package/project.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const PAWL = 'pawl/worker/pawl.js'
 const KIND = 'timetables.example.com'

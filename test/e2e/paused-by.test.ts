@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { failing, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { kubectlAs } from '../support/kubectl-as.ts'
-import { Pawl } from '../support/pawl.ts'
-import { PATIENT } from '../support/stage.ts'
-import { createSlowTree, subsOf } from '../support/sub-installations.ts'
-import { WebhookStage } from '../support/webhook.ts'
+import { failingItem, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { kubectlAs } from '../support/cluster/kubectl-as.ts'
+import { Pawl } from '../support/pawl/pawl.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
+import { createSlowTree, subsOf } from '../support/landscaper/sub-installations.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 
 const NAME = 'paused-by'
 const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const servers = inject('servers')
   stage = await WebhookStage.open(servers, NAME)
   await stage.start('one', ['--record-policy', 'Fail'])
-  const workerFlags = [...PATIENT, '--webhook-vouches', 'yes']
+  const workerFlags = [...PRODUCTION_TIMEOUTS, '--webhook-vouches', 'yes']
   pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags })
   await stage.cluster.create(installation('probe', [], { triggered: false }), 'installations')
   // API servers hear of a configuration by their watch.
@@ -56,7 +56,7 @@ describe('an installation that somebody has paused', () => {
 
     deployer.install = () => 'done'
     await mallory('annotate', 'installation', 'tree', `${PAUSED}-`)
-    expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('tree')).status).toMatchObject({ phase: 'Succeeded' })
     const all = [await cluster.get('installations', 'tree'), ...(await subsOf(cluster, 'tree')).values()]
     for (const one of all)
       expect([one?.metadata.annotations?.[PAUSED], one?.metadata.annotations?.[RECORD]]).toEqual([undefined, undefined])
@@ -65,7 +65,7 @@ describe('an installation that somebody has paused', () => {
 
   it('says it while it is idle, too', async () => {
     await stage.cluster.create(installation('idle', [{ name: 'only' }]), 'installations')
-    await stage.cluster.finished('idle')
+    await stage.cluster.waitUntilFinished('idle')
     await mallory('annotate', 'installation', 'idle', `${PAUSED}=why`)
     expect(pausedOf(await told('idle'))).toMatchObject({ by: 'mallory', reason: 'why' })
     expect(messageOf(await told('idle'), 'Paused')).toMatch(/^paused by mallory since .*: why$/)
@@ -75,19 +75,22 @@ describe('an installation that somebody has paused', () => {
 describe('an item that somebody has left out', () => {
   it('says who, until its spec changes and nothing of it is left', async () => {
     const { cluster } = stage
-    await cluster.create(installation('part', [waiting('bad'), { name: 'next', dependsOn: ['bad'] }]), 'installations')
-    const items = await cluster.untilItems('part', ['bad'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.create(
+      installation('part', [waitingItem('bad'), { name: 'next', dependsOn: ['bad'] }]),
+      'installations',
+    )
+    const items = await cluster.waitUntilItems('part', ['bad'], (item) => item?.status?.phase === 'Progressing')
     const name = items.get('bad')?.metadata.name ?? ''
     await alice('annotate', 'deployitem', name, `${SKIP}=not here`)
-    const { status, metadata } = await cluster.finished('part')
+    const { status, metadata } = await cluster.waitUntilFinished('part')
     expect(status).toMatchObject({ phase: 'Succeeded' })
     const skipped = await cluster.get('deployitems', name)
     expect(messageOf(skipped, 'Skipped')).toMatch(/^not deployed: skipped by alice@example\.com since .*: not here$/)
 
-    const { spec } = installation('part', [failing('bad'), { name: 'next', dependsOn: ['bad'] }])
+    const { spec } = installation('part', [failingItem('bad'), { name: 'next', dependsOn: ['bad'] }])
     await cluster.patch('installations', metadata.name, { spec })
     await cluster.trigger('part')
-    expect((await cluster.finished('part', status?.jobID)).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.waitUntilFinished('part', status?.jobID)).status).toMatchObject({ phase: 'Failed' })
     const anew = (await cluster.get('deployitems', name))?.metadata.annotations
     expect([anew?.[SKIP], anew?.[RECORD]]).toEqual([undefined, undefined])
   })
@@ -97,11 +100,11 @@ describe('an item that somebody has had tried again', () => {
   it('says who, until its next job', async () => {
     const { cluster } = stage
     await cluster.create(installation('anew', [{ name: 'one' }]), 'installations')
-    const first = await cluster.finished('anew')
+    const first = await cluster.waitUntilFinished('anew')
     const before = (await cluster.items('anew')).get('one')
     const name = before?.metadata.name ?? ''
     await alice('annotate', 'deployitem', name, 'landscaper.gardener.cloud/operation=retry')
-    const items = await cluster.untilItems('anew', ['one'], (one) => {
+    const items = await cluster.waitUntilItems('anew', ['one'], (one) => {
       const { jobID, jobIDFinished } = one?.status ?? {}
       return jobID !== first.status?.jobID && jobID === jobIDFinished
     })
@@ -111,13 +114,13 @@ describe('an item that somebody has had tried again', () => {
     expect(retried?.metadata.annotations?.[RECORD]).toBeUndefined()
 
     await cluster.trigger('anew')
-    await cluster.finished('anew', first.status?.jobID)
+    await cluster.waitUntilFinished('anew', first.status?.jobID)
     expect(messageOf(await cluster.get('deployitems', name), 'Retried')).toBeUndefined()
   })
 })
 
 async function told(name: string): Promise<LsObject> {
-  return await stage.cluster.until('installations', name, (one) => pausedOf(one) !== undefined)
+  return await stage.cluster.waitUntil('installations', name, (one) => pausedOf(one) !== undefined)
 }
 
 function pausedOf(object: LsObject | undefined) {

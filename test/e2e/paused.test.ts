@@ -2,10 +2,17 @@
 // Source: spec/engine.md 5 ("pause"), docs/adr/0049.
 
 import { describe, expect, it } from 'vitest'
-import { execution, failing, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { createSlowTree, subsOf } from '../support/sub-installations.ts'
+import {
+  execution,
+  failingItem,
+  installation,
+  type LsObject,
+  OPERATION,
+  waitingItem,
+} from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { createSlowTree, subsOf } from '../support/landscaper/sub-installations.ts'
 
 const stage = useStage('paused')
 
@@ -16,11 +23,11 @@ async function pause(name: string, value: string | null, plural = 'installations
 }
 
 async function told(name: string, plural = 'installations'): Promise<LsObject> {
-  return await stage.cluster.until(plural, name, (one) => pausedOf(one) !== undefined)
+  return await stage.cluster.waitUntil(plural, name, (one) => pausedOf(one) !== undefined)
 }
 
 async function untold(name: string, plural = 'installations'): Promise<LsObject> {
-  return await stage.cluster.until(plural, name, (one) => one !== undefined && pausedOf(one) === undefined)
+  return await stage.cluster.waitUntil(plural, name, (one) => one !== undefined && pausedOf(one) === undefined)
 }
 
 function pausedOf(object: LsObject | undefined) {
@@ -36,7 +43,7 @@ describe.concurrent('a root that is paused', () => {
   it('reports the pause while it is idle, and runs the requested job after the pause', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('idle', [{ name: 'only' }]), 'installations')
-    const first = await cluster.finished('idle')
+    const first = await cluster.waitUntilFinished('idle')
     await pause('idle', 'a freeze')
     const said = await told('idle')
     expect(pausedOf(said)).toMatchObject({
@@ -46,12 +53,12 @@ describe.concurrent('a root that is paused', () => {
     expect(conditionOf(said)).toMatchObject({ status: 'True', message: expect.stringMatching(/: a freeze$/) as string })
     expect(said.status).toMatchObject({ phase: 'Succeeded', jobID: first.status?.jobID })
     await cluster.trigger('idle')
-    await pawl.looked((await cluster.get('installations', 'idle'))!)
+    await pawl.waitUntilIdle((await cluster.get('installations', 'idle'))!)
     expect((await cluster.get('installations', 'idle'))?.status?.jobID).toBe(first.status?.jobID)
     expect((await cluster.get('installations', 'idle'))?.metadata.annotations?.[OPERATION]).toBe('reconcile')
 
     await pause('idle', null)
-    const second = await cluster.finished('idle', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('idle', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(pausedOf(second)).toBeUndefined()
     await pause('idle', 'true')
@@ -63,27 +70,27 @@ describe.concurrent('a root that is paused', () => {
   it('is not deleted before the pause ends', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('kept', [{ name: 'only' }]), 'installations')
-    await cluster.finished('kept')
+    await cluster.waitUntilFinished('kept')
     await pause('kept', 'true')
     await told('kept')
     await cluster.delete('installations', 'kept')
-    await pawl.looked((await cluster.get('installations', 'kept'))!)
+    await pawl.waitUntilIdle((await cluster.get('installations', 'kept'))!)
     expect((await cluster.items('kept')).get('only')?.metadata.deletionTimestamp).toBeUndefined()
     await pause('kept', null)
-    await cluster.gone('kept')
+    await cluster.waitUntilGone('kept')
   })
 
   it('can be interrupted', async () => {
     const { cluster } = stage
     await cluster.create(
-      installation('ended', [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]),
+      installation('ended', [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]),
       'installations',
     )
-    await cluster.untilItems('ended', ['slow'], (item) => item?.status?.jobID !== undefined)
+    await cluster.waitUntilItems('ended', ['slow'], (item) => item?.status?.jobID !== undefined)
     await pause('ended', 'true')
     await told('ended')
     await cluster.patch('installations', 'ended', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    expect((await cluster.finished('ended')).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.waitUntilFinished('ended')).status).toMatchObject({ phase: 'Failed' })
     expect(await cluster.phases('ended')).toEqual({ slow: 'Failed', next: 'Failed' })
     expect(pausedOf(await cluster.get('installations', 'ended'))).toBeDefined()
   })
@@ -96,12 +103,12 @@ describe.concurrent('a root that is paused', () => {
     await pause('tree', 'true')
     expect(pausedOf(await told(inner))?.by).toBe(pausedOf(await told('tree'))?.by)
     deployer.install = () => 'done'
-    await cluster.untilItems(inner, ['begun'], (item) => item?.status?.phase === 'Succeeded')
-    await pawl.passed((await cluster.items(inner)).get('begun')!)
+    await cluster.waitUntilItems(inner, ['begun'], (item) => item?.status?.phase === 'Succeeded')
+    await pawl.waitForHostPass((await cluster.items(inner)).get('begun')!)
     expect((await cluster.items(inner)).get('held')?.status?.jobID).toBeUndefined()
 
     await pause('tree', null)
-    expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('tree')).status).toMatchObject({ phase: 'Succeeded' })
     for (const one of (await subsOf(cluster, 'tree')).values())
       expect(one.metadata.annotations?.[PAUSED]).toBeUndefined()
     await deployer.stop()
@@ -115,25 +122,27 @@ describe.concurrent('an execution that is paused', () => {
     await pause('alone', 'true', 'executions')
     await told('alone', 'executions')
     const begun = await cluster.patch('executions', 'alone', { status: { jobID: 'by-hand' } }, 'status')
-    await pawl.looked(begun)
+    await pawl.waitUntilIdle(begun)
     expect((await cluster.items('alone')).size).toBe(0)
     await pause('alone', null, 'executions')
-    expect((await cluster.finished('alone', undefined, 'executions')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('alone', undefined, 'executions')).status).toMatchObject({
+      phase: 'Succeeded',
+    })
   })
 
   it('delays the job of its installation', async () => {
     const { cluster, pawl } = stage
-    await cluster.create(installation('host', [{ name: 'a' }, failing('b')]), 'installations')
-    const first = await cluster.finished('host')
+    await cluster.create(installation('host', [{ name: 'a' }, failingItem('b')]), 'installations')
+    const first = await cluster.waitUntilFinished('host')
     expect(first.status).toMatchObject({ phase: 'Failed' })
     await pause('host', 'true', 'executions')
     await told('host', 'executions')
     await cluster.trigger('host')
-    const held = await cluster.until('executions', 'host', (one) => one?.status?.phase === 'Init')
-    await pawl.looked((await cluster.get('installations', 'host'))!)
+    const held = await cluster.waitUntil('executions', 'host', (one) => one?.status?.phase === 'Init')
+    await pawl.waitUntilIdle((await cluster.get('installations', 'host'))!)
     expect(held.status?.jobID).not.toBe(first.status?.jobID)
     expect((await cluster.items('host')).get('a')?.status?.jobID).toBe(first.status?.jobID)
     await pause('host', null, 'executions')
-    expect((await cluster.finished('host', first.status?.jobID)).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.waitUntilFinished('host', first.status?.jobID)).status).toMatchObject({ phase: 'Failed' })
   })
 })

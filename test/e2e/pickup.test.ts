@@ -1,9 +1,9 @@
 // Items that no deployer takes up. Source: spec/landscaper.md 2.10.
 
 import { describe, expect, it, vi } from 'vitest'
-import { installation, type LsObject, waiting } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 // Long enough for the test's own deployers on a machine that others share: they are held to it as well.
 const PICKUP_S = 10
@@ -49,20 +49,20 @@ describe.concurrent('an item that no deployer takes up', () => {
     const { cluster, pawl } = stage
     const type = 'example.org/absent'
     await cluster.create(
-      installation('absent', [{ name: 'alone', type }, waiting('own'), { name: 'next', dependsOn: ['alone'] }]),
+      installation('absent', [{ name: 'alone', type }, waitingItem('own'), { name: 'next', dependsOn: ['alone'] }]),
       'installations',
     )
-    const items = await cluster.untilItems('absent', ['alone'], (item) => item?.status?.phase === 'Failed')
+    const items = await cluster.waitUntilItems('absent', ['alone'], (item) => item?.status?.phase === 'Failed')
     const waitedMs = lateness(items.get('alone')!, type)
     expect(waitedMs).toBeGreaterThanOrEqual(PICKUP_MS)
     expect(waitedMs).toBeLessThan(PICKUP_MS + 60_000)
 
-    const siblings = await cluster.untilItems('absent', ['own'], (item) => item?.status?.phase === 'Progressing')
+    const siblings = await cluster.waitUntilItems('absent', ['own'], (item) => item?.status?.phase === 'Progressing')
     await cluster.finishItem(siblings.get('own')!, 'Succeeded')
-    const failed = await cluster.finished('absent')
+    const failed = await cluster.waitUntilFinished('absent')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(await cluster.phases('absent')).toEqual({ alone: 'Failed', own: 'Succeeded', next: undefined })
-    await pawl.settled(failed)
+    await pawl.waitUntilSettled(failed)
   })
 
   it('fails a deletion, which goes on without uninstalling when it is told to', async () => {
@@ -70,19 +70,19 @@ describe.concurrent('an item that no deployer takes up', () => {
     const type = 'example.org/vanished'
     const deployer = Deployer.start(cluster, type)
     await cluster.create(installation('vanished', [{ name: 'only', type }]), 'installations')
-    expect((await cluster.finished('vanished')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('vanished')).status?.phase).toBe('Succeeded')
     await deployer.stop()
     await cluster.delete('installations', 'vanished')
-    const failed = await cluster.until('installations', 'vanished', (it) => it?.status?.phase === 'DeleteFailed')
+    const failed = await cluster.waitUntil('installations', 'vanished', (it) => it?.status?.phase === 'DeleteFailed')
     const item = (await cluster.items('vanished')).get('only')!
     expect(item.status?.phase).toBe('DeleteFailed')
     lateness(item, type)
-    await pawl.settled(failed)
+    await pawl.waitUntilSettled(failed)
 
     const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
     await cluster.patch('installations', 'vanished', { metadata: { annotations } })
     await cluster.trigger('vanished')
-    await cluster.gone('vanished')
+    await cluster.waitUntilGone('vanished')
   })
 
   it('fails the clean-up of an orphan', async () => {
@@ -90,11 +90,11 @@ describe.concurrent('an item that no deployer takes up', () => {
     const type = 'example.org/orphan'
     const deployer = Deployer.start(cluster, type)
     await cluster.create(installation('orphan', [{ name: 'keep' }, { name: 'drop', type }]), 'installations')
-    const first = await cluster.finished('orphan')
+    const first = await cluster.waitUntilFinished('orphan')
     expect(first.status?.phase).toBe('Succeeded')
     await deployer.stop()
     await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
-    const failed = await cluster.finished('orphan', first.status?.jobID)
+    const failed = await cluster.waitUntilFinished('orphan', first.status?.jobID)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     lateness((await cluster.items('orphan')).get('drop')!, type)
   })
@@ -103,16 +103,16 @@ describe.concurrent('an item that no deployer takes up', () => {
     const { cluster } = stage
     const misspelt = { name: 'misspelt', type: 'landscaper.gardener.cloud/mok' }
     for (const name of ['misspelt', 'given-up']) await cluster.create(installation(name, [misspelt]), 'installations')
-    const failed = await cluster.finished('misspelt')
+    const failed = await cluster.waitUntilFinished('misspelt')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     await cluster.patch('installations', 'misspelt', installation('misspelt', [{ name: 'right' }]))
-    const mended = await cluster.finished('misspelt', failed.status?.jobID)
+    const mended = await cluster.waitUntilFinished('misspelt', failed.status?.jobID)
     expect(mended.status).toMatchObject({ phase: 'Succeeded' })
     expect(await cluster.phases('misspelt')).toEqual({ right: 'Succeeded' })
 
-    await cluster.finished('given-up')
+    await cluster.waitUntilFinished('given-up')
     await cluster.delete('installations', 'given-up')
-    await cluster.gone('given-up')
+    await cluster.waitUntilGone('given-up')
   })
 })
 
@@ -122,10 +122,10 @@ describe.concurrent('an item that a deployer has taken up', () => {
     const type = 'example.org/slow'
     await cluster.create(installation('slow', [{ name: 'only', type }]), 'installations')
     const triggered = (
-      await cluster.untilItems('slow', ['only'], (item) => item?.status?.['jobIDGenerationTime'] !== undefined)
+      await cluster.waitUntilItems('slow', ['only'], (item) => item?.status?.['jobIDGenerationTime'] !== undefined)
     ).get('only')!
     // The pass that triggered it has ended, and waits for the pickup: one that still goes on sees it taken up, and has nothing to wait for.
-    await cluster.until('installations', 'slow', (it) => it?.status?.phase === 'Progressing')
+    await cluster.waitUntil('installations', 'slow', (it) => it?.status?.phase === 'Progressing')
     // Whole seconds, as Go's metav1.Time: earlier than the trigger that it answers.
     const lastReconcileTime = `${String(triggered.status?.['jobIDGenerationTime']).slice(0, 19)}Z`
     const status = { phase: 'Progressing', lastReconcileTime }
@@ -134,8 +134,8 @@ describe.concurrent('an item that a deployer has taken up', () => {
     const after = (await cluster.items('slow')).get('only')!
     expect(after).toEqual(taken)
     await cluster.finishItem(after, 'Succeeded')
-    const finished = await cluster.finished('slow')
+    const finished = await cluster.waitUntilFinished('slow')
     expect(finished.status).toMatchObject({ phase: 'Succeeded' })
-    await pawl.settled(finished)
+    await pawl.waitUntilSettled(finished)
   })
 })

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, it } from 'vitest'
 
-import { installation } from '../support/cluster.ts'
-import { dataObject } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub } from '../support/sub-installations.ts'
+import { installation } from '../support/cluster/cluster.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const stage = useStage('plan-files-e2e')
@@ -47,7 +47,7 @@ it('a plan of what is there is empty, and that of an edit tells what it changes'
   await cluster.create(dataObject('size', 3), 'dataobjects')
   const asked = { 'landscaper.gardener.cloud/operation': 'reconcile' }
   await cluster.create({ kind, metadata: { ...metadata, annotations: asked }, ...content }, 'installations')
-  await pawl.settled(await cluster.finished('shop'))
+  await pawl.waitUntilSettled(await cluster.waitUntilFinished('shop'))
 
   const same = await plan(shop('small'))
   expect(same.told.writes.filter(({ state }) => state !== 'unchanged')).toEqual([])

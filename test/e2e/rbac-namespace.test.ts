@@ -8,11 +8,11 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
-import { makeAccount } from '../support/account.ts'
-import { API, blueprintOf, installation, item } from '../support/cluster.ts'
-import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
-import { deniedTo } from '../support/rights-audit.ts'
-import { useStage } from '../support/stage.ts'
+import { makeAccount } from '../support/rights/make-account.ts'
+import { API, blueprintOf, installation, item } from '../support/cluster/cluster.ts'
+import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
+import { deniedTo } from '../support/rights/rights-audit.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'rbac-namespace'
 const run = promisify(execFile)
@@ -41,11 +41,11 @@ describe('Pawl in one namespace, with Roles of that alone', () => {
       'dataobjects',
     )
     await cluster.create(course(), 'installations')
-    expect((await cluster.finished('course')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('course')).status?.phase).toBe('Succeeded')
     expect(await cluster.get('configmaps', 'made', 'v1')).toMatchObject({ data: { key: 'value' } })
     expect(await cluster.get('dataobjects', 'said')).toMatchObject({ data: 'bye' })
     await cluster.delete('installations', 'course')
-    await cluster.gone('course', 'installations')
+    await cluster.waitUntilGone('course', 'installations')
     expect(await cluster.get('configmaps', 'made', 'v1')).toBeUndefined()
     expect(await deniedTo(servers.auditLogPath, `system:serviceaccount:${NAMESPACE}:pawl-`)).toEqual([])
   })

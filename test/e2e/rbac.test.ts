@@ -9,8 +9,8 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
-import { makeAccount } from '../support/account.ts'
-import { useStage } from '../support/stage.ts'
+import { makeAccount } from '../support/rights/make-account.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname
 const CONTROLLERS = ['cronjob', 'app'].map((example) => `${EXAMPLES}${example}/controllers.ts`)

@@ -7,10 +7,10 @@ import { json } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { Authority } from '../support/certificates.ts'
-import { installation } from '../support/cluster.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { installation } from '../support/cluster/cluster.ts'
 import { byForm, isLong, sampleOf } from '../support/matrix/form.ts'
-import { useTenants } from '../support/tenants.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 // A worker has ten slots for workflow tasks.
 const MANY = byForm(15, 30)
@@ -130,7 +130,7 @@ async function startMany(prefix: string, count: number, begun = rendered): Promi
 
 async function usualEnds(name: string, withinMs: number): Promise<void> {
   await usual().create(installation(name, [{ name: 'a' }]), 'installations')
-  const good = await usual().finished(name, undefined, 'installations', withinMs)
+  const good = await usual().waitUntilFinished(name, undefined, 'installations', withinMs)
   expect(good.status).toMatchObject({ phase: 'Succeeded' })
 }
 
@@ -152,7 +152,7 @@ async function areOpen(names: readonly string[], reason: string): Promise<void> 
 
 async function allEnd(names: readonly string[]): Promise<void> {
   for (const name of names)
-    expect((await strict().finished(name, undefined, 'installations', 200_000)).status).toMatchObject({
+    expect((await strict().waitUntilFinished(name, undefined, 'installations', 200_000)).status).toMatchObject({
       phase: 'Succeeded',
     })
 }

@@ -10,8 +10,8 @@ import { describe, expect, it } from 'vitest'
 
 import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
-import { CHAIN, execution, failing, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { CHAIN, execution, failingItem, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAME = 'replay-jobs'
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
@@ -27,7 +27,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
   it('steps through a job that succeeded: what it saw, decided, called and wrote', async () => {
     const { cluster } = stage
     await cluster.create(installation('well', CHAIN), 'installations')
-    await cluster.finished('well')
+    await cluster.waitUntilFinished('well')
     const replayed = await whenItIs('Succeeded', 'inst/well')
     const [first] = replayed.passes
     expect(first?.wokenBy[0]).toMatch(
@@ -48,10 +48,10 @@ describe('pawl replay', { timeout: 300_000 }, () => {
 
   it('steps through a job that failed, up to the pass that is asked for', async () => {
     const { cluster } = stage
-    await cluster.create(installation('ill', [failing('db'), waiting('slow')]), 'installations')
+    await cluster.create(installation('ill', [failingItem('db'), waitingItem('slow')]), 'installations')
     const slow = await itemAtWork('ill', 'slow')
     await cluster.finishItem(slow, 'Succeeded')
-    await cluster.finished('ill')
+    await cluster.waitUntilFinished('ill')
     const replayed = await whenItIs('Failed', 'inst/ill')
     expect(replayed.passes.length).toBeGreaterThan(1)
     // The item may have ended before the pass that triggered it has: then its settle tells of the event.
@@ -68,7 +68,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
 
   it('steps through a job that goes on', async () => {
     const { cluster } = stage
-    await cluster.create(installation('open', [waiting('slow')]), 'installations')
+    await cluster.create(installation('open', [waitingItem('slow')]), 'installations')
     await itemAtWork('open', 'slow')
     await expect.poll(async () => (await replayOf('inst/open')).passes.length, told).toBeGreaterThan(0)
     const replayed = await replayOf('inst/open')
@@ -79,9 +79,13 @@ describe('pawl replay', { timeout: 300_000 }, () => {
 
   it('steps through a job that another one took over', async () => {
     const { cluster } = stage
-    await cluster.create(installation('taken', [waiting('slow')]), 'installations')
+    await cluster.create(installation('taken', [waitingItem('slow')]), 'installations')
     const slow = await itemAtWork('taken', 'slow')
-    const { status } = await cluster.until('installations', 'taken', (object) => object?.status?.jobID !== undefined)
+    const { status } = await cluster.waitUntil(
+      'installations',
+      'taken',
+      (object) => object?.status?.jobID !== undefined,
+    )
     await cluster.patch('installations', 'taken', { status: { jobID: 'other' } }, 'status')
     await cluster.patch('executions', 'taken', { status: { jobID: 'other' } }, 'status')
     await cluster.finishItem(slow, 'Succeeded')
@@ -131,12 +135,12 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
   it('names what another build would write otherwise, with what was written then', async () => {
     const { cluster } = stage
     // An Execution of its own, for it is in those that the build differs.
-    await cluster.create(execution('alone', [failing('db')]), 'executions')
+    await cluster.create(execution('alone', [failingItem('db')]), 'executions')
     let jobs = 0
     // Of a worker that stands still for longer than its task may take Temporal has nothing: what goes on finds the job ended. So each try has a job of its own.
     const afterAnotherJob = async () => {
       await cluster.patch('executions', 'alone', { status: { jobID: `alone-${++jobs}` } }, 'status')
-      await cluster.finished('alone', undefined, 'executions')
+      await cluster.waitUntilFinished('alone', undefined, 'executions')
       return (await pawl('replay', '--against', HASTY, '--since', '1d')).stdout
     }
     await expect
@@ -153,7 +157,7 @@ function fileOf(name: string): string {
 }
 
 async function itemAtWork(execution: string, name: string): Promise<LsObject> {
-  const items = await stage.cluster.untilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
+  const items = await stage.cluster.waitUntilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
   const item = items.get(name)
   if (item === undefined) throw new Error(`${execution} has no item ${name}`)
   return item

@@ -2,9 +2,9 @@
 // Source: spec/engine.md 5 ("pause"), spec/landscaper.md 2.12, docs/adr/0049.
 
 import { expect, it } from 'vitest'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('restarts')
 const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
@@ -24,17 +24,17 @@ it('a paused job stays paused over a restart of the worker, and an automatic rec
   const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
   const items = [{ name: 'first', type }, { name: 'independent' }, { name: 'next', dependsOn: ['first'] }]
   await cluster.create(installation('paused', items), 'installations')
-  await cluster.untilItems('paused', ['first'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.waitUntilItems('paused', ['first'], (item) => item?.status?.phase === 'Progressing')
   await pause('true')
-  await cluster.until('installations', 'paused', (one) => one?.status?.['paused'] !== undefined)
+  await cluster.waitUntil('installations', 'paused', (one) => one?.status?.['paused'] !== undefined)
   const spec = { automaticReconcile: { succeededReconcile: { interval: `${INTERVAL_MS / 1000}s` } } }
   await cluster.create(installation('automatic', [{ name: 'good' }], { spec }), 'installations')
-  const first = await cluster.finished('automatic')
+  const first = await cluster.waitUntilFinished('automatic')
 
   await pawl.kill('worker')
   await pawl.startWorker()
 
-  const second = await cluster.finished('automatic', first.status?.jobID)
+  const second = await cluster.waitUntilFinished('automatic', first.status?.jobID)
   expect(second.status).toMatchObject({
     phase: 'Succeeded',
     automaticReconcileStatus: { generation: first.metadata.generation, numberOfReconciles: 0, onFailed: false },
@@ -43,17 +43,17 @@ it('a paused job stays paused over a restart of the worker, and an automatic rec
   expect(startOf(second) - ended).toBeGreaterThanOrEqual(INTERVAL_MS)
 
   deployer.install = () => 'done'
-  const finished = await cluster.untilItems('paused', ['first'], (item) => item?.status?.phase === 'Succeeded')
-  await pawl.passed(finished.get('first') as LsObject)
+  const finished = await cluster.waitUntilItems('paused', ['first'], (item) => item?.status?.phase === 'Succeeded')
+  await pawl.waitForHostPass(finished.get('first') as LsObject)
   expect((await cluster.items('paused')).get('next')?.status?.jobID).toBeUndefined()
   expect((await cluster.get('installations', 'paused'))?.status).toMatchObject({ phase: 'Progressing' })
   await pause(null)
-  expect((await cluster.finished('paused')).status).toMatchObject({ phase: 'Succeeded' })
+  expect((await cluster.waitUntilFinished('paused')).status).toMatchObject({ phase: 'Succeeded' })
   expect(await cluster.phases('paused')).toEqual({ first: 'Succeeded', independent: 'Succeeded', next: 'Succeeded' })
 
-  const third = await cluster.finished('automatic', second.status?.jobID)
+  const third = await cluster.waitUntilFinished('automatic', second.status?.jobID)
   expect(startOf(third) - startOf(second)).toBeGreaterThanOrEqual(INTERVAL_MS)
   await cluster.delete('installations', 'automatic')
-  await cluster.gone('automatic')
+  await cluster.waitUntilGone('automatic')
   await deployer.stop()
 }, 180_000)

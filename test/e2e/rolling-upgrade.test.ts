@@ -11,13 +11,13 @@ import { DefaultLogger } from '@temporalio/worker'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import type { SeenWrite } from '../support/faults/api-proxy.ts'
-import { bundleEntry } from '../../worker/reconciler/bundle.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { atRest, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
-import { createTarget } from '../support/manifests.ts'
+import type { RecordedWrite } from '../support/faults/api-proxy.ts'
+import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { waitUntilJournalIdle, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
+import { createTarget } from '../support/landscaper/manifests.ts'
 import { isLong } from '../support/matrix/form.ts'
-import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
+import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
 import {
   doubled,
   edit,
@@ -31,8 +31,8 @@ import {
   QUICK,
   STEPS,
   withManifest,
-} from '../support/rolling.ts'
-import { PATIENT } from '../support/stage.ts'
+} from '../support/code-changes/rolling-upgrade.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
@@ -77,7 +77,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
 
   beforeAll(async () => {
     const { checkout, flags } = from
-    lane = await openLane(`rolling-${name}`, servers, { workerFlags: [...PATIENT, ...flags], checkout })
+    lane = await openLane(`rolling-${name}`, servers, { workerFlags: [...PRODUCTION_TIMEOUTS, ...flags], checkout })
     await createTarget(lane.cluster)
     await lane.pawl.startWorker('worker-2')
     lane.proxy.arm()
@@ -92,7 +92,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     await cluster.create(installation('calm', QUICK), 'installations')
     await cluster.create(installation('calm-steps', STEPS), 'installations')
     for (const step of ['one', 'two']) await end(cluster, 'calm-steps', step)
-    for (const one of ['calm', 'calm-steps']) await cluster.finished(one)
+    for (const one of ['calm', 'calm-steps']) await cluster.waitUntilFinished(one)
   }
 
   async function begin(): Promise<void> {
@@ -101,21 +101,23 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     const create = async (object: ReturnType<typeof installation>) => await cluster.create(object, 'installations')
     await Promise.all([
       ...[...leaving, ...tracked].map((one) =>
-        create(withManifest(one, leaving.includes(one) ? held(one, namespace) : withoutPlace(one, namespace))),
+        create(
+          withManifest(one, leaving.includes(one) ? held(one, namespace) : unschedulableDeployment(one, namespace)),
+        ),
       ),
       ...edited.map((one) => create(installation(one, QUICK))),
     ])
-    await Promise.all(leaving.map((one) => cluster.finished(one, undefined, 'installations', PATIENT_MS)))
+    await Promise.all(leaving.map((one) => cluster.waitUntilFinished(one, undefined, 'installations', PATIENT_MS)))
     await Promise.all(leaving.map((one) => cluster.delete('installations', one)))
     await Promise.all(stepping.map((one) => create(installation(one, STEPS))))
     const phase = (wanted: string) => (one?: LsObject) => one?.status?.phase === wanted
     const item = (one: string) => (leaving.includes(one) || tracked.includes(one) ? 'only' : 'one')
     for (const one of open) {
       const waits = phase(leaving.includes(one) ? 'Deleting' : 'Progressing')
-      await cluster.untilItems(one, [item(one)], waits, PATIENT_MS)
-      await cluster.until('installations', one, waits, PATIENT_MS)
+      await cluster.waitUntilItems(one, [item(one)], waits, PATIENT_MS)
+      await cluster.waitUntil('installations', one, waits, PATIENT_MS)
     }
-    for (const one of edited) await cluster.finished(one)
+    for (const one of edited) await cluster.waitUntilFinished(one)
     const found = await cluster.list('installations')
     jobIDs = new Map(found.map(({ metadata, status }) => [metadata.name, status?.jobID]))
   }
@@ -124,7 +126,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
   const letEnd = async (part: number) => {
     await Promise.all([
       ...some(stepping, part).map((one) => end(lane.cluster, one, 'one')),
-      givePlaces(lane.cluster, some(tracked, part)),
+      bindPods(lane.cluster, some(tracked, part)),
       ...some(leaving, part).map((one) => letGo(lane.cluster, one)),
       ...some(edited, part).map((one) => edit(lane.cluster, one)),
     ])
@@ -136,7 +138,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     const stopCreating = keepCreating(cluster, 'load')
     const own = to.flags
     if (from.checkout !== to.checkout) {
-      pawl.become(to.checkout)
+      pawl.useCheckout(to.checkout)
       await pawl.kill('bridge', 'SIGTERM')
       await pawl.startBridge()
     }
@@ -148,7 +150,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     await Promise.all(stepping.map((one) => end(cluster, one, 'two')))
 
     const ends = async (one: string, after?: string) =>
-      (await cluster.finished(one, after, 'installations', PATIENT_MS)).status
+      (await cluster.waitUntilFinished(one, after, 'installations', PATIENT_MS)).status
     for (const one of [...stepping, ...tracked]) {
       const status = await ends(one)
       const { phase, jobIDFinished, lastError } = status ?? {}
@@ -161,13 +163,13 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     }
     for (const one of created) expect(await ends(one), one).toMatchObject({ phase: 'Succeeded' })
     for (const one of edited) expect(await ends(one, jobIDs.get(one)), one).toMatchObject({ phase: 'Succeeded' })
-    for (const one of leaving) await cluster.gone(one, 'installations', PATIENT_MS)
+    for (const one of leaving) await cluster.waitUntilGone(one, 'installations', PATIENT_MS)
     expect((await cluster.phases('steps-0'))['three']).toBe('Succeeded')
     expect(created.length).toBeGreaterThan(5)
   })
 
   it('leave nothing open, and are quiet', { timeout: LIMIT_MS }, async () => {
-    await atRest(lane)
+    await waitUntilJournalIdle(lane)
     const stuck = async () => (await sql`select * from stuck_run`.execute(lane.pawl.db)).rows
     await vi.waitFor(async () => expect(await stuck()).toEqual([]), { timeout: 30_000, interval: 200 })
     const before = lane.proxy.writes.length
@@ -222,6 +224,6 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
   }
 })
 
-function statusOf(body: SeenWrite['body']): Readonly<Record<string, unknown>> {
+function statusOf(body: RecordedWrite['body']): Readonly<Record<string, unknown>> {
   return (body['status'] ?? {}) as Readonly<Record<string, unknown>>
 }

@@ -2,10 +2,10 @@
 // Source: spec/landscaper.md 2.2 trigger 5, 2.3, 2.4, 2.6, 2.14, appendix B 4, 7, 8, 30.
 
 import { describe, expect, it, vi } from 'vitest'
-import { type LsObject, failing, OPERATION, waiting } from '../support/cluster.ts'
-import { importing, target } from '../support/imports.ts'
-import { root } from '../support/roots.ts'
-import { useStage } from '../support/stage.ts'
+import { type LsObject, failingItem, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
+import { importingInstallation, target } from '../support/landscaper/imports.ts'
+import { root } from '../support/landscaper/roots.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('root-order')
 const IGNORE_SUCCESSORS = 'landscaper.gardener.cloud/delete-ignore-successors'
@@ -14,10 +14,10 @@ const make = async (object: ReturnType<typeof root>) => await stage.cluster.crea
 const jobOf = (one: LsObject | undefined) => one?.status?.jobID
 const runs = (one: LsObject | undefined) => jobOf(one) !== undefined && jobOf(one) !== one?.status?.jobIDFinished
 const until = async (name: string, isSo: (one: LsObject | undefined) => boolean) =>
-  await stage.cluster.until('installations', name, isSo)
+  await stage.cluster.waitUntil('installations', name, isSo)
 /** Ends the item that keeps a job open. */
 async function release(name: string, phase: 'Succeeded' | 'Failed' = 'Succeeded') {
-  const items = await stage.cluster.untilItems(name, ['hold'], (one) => one?.status?.phase === 'Progressing')
+  const items = await stage.cluster.waitUntilItems(name, ['hold'], (one) => one?.status?.phase === 'Progressing')
   const item = items.get('hold')
   if (item === undefined) throw new Error(`${name} has no item that holds it`)
   await stage.cluster.finishItem(item, phase)
@@ -43,7 +43,7 @@ const valueOf = async (name: string) => (await stage.cluster.get('dataobjects', 
 
 describe.concurrent('a root that imports what another exports', () => {
   it('waits in Init while that one runs, and goes on by itself', async () => {
-    await make(root('w-db', { gives: 'w-address', items: [waiting('hold')] }))
+    await make(root('w-db', { gives: 'w-address', items: [waitingItem('hold')] }))
     await until('w-db', runs)
     await make(root('w-app', { takes: ['w-address'], gives: 'w-link' }))
     const told = await until('w-app', (one) => conditionOf(one) !== undefined)
@@ -51,7 +51,7 @@ describe.concurrent('a root that imports what another exports', () => {
       status: 'True',
       message: 'waiting for siblings whose exports are imported: w-db',
     })
-    await stage.cluster.untilItems('w-db', ['hold'], (one) => one?.status?.phase === 'Progressing')
+    await stage.cluster.waitUntilItems('w-db', ['hold'], (one) => one?.status?.phase === 'Progressing')
     expect((await stage.cluster.get('installations', 'w-app'))?.status).toMatchObject({ phase: 'Init' })
     await release('w-db')
     const ended = await until('w-app', (one) => one?.status?.phase === 'Succeeded')
@@ -63,31 +63,31 @@ describe.concurrent('a root that imports what another exports', () => {
   it('fails at once where that one never ran, and is started by its end', async () => {
     await make(root('n-db', { gives: 'n-address', triggered: false }))
     await make(root('n-app', { takes: ['n-address'], gives: 'n-link' }))
-    const first = await stage.cluster.finished('n-app')
+    const first = await stage.cluster.waitUntilFinished('n-app')
     expect(first.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'NotCompletedDependents' } })
     expect(first.status?.lastError?.message).toContain('n-db has never run')
     await stage.cluster.trigger('n-db')
-    const second = await stage.cluster.finished('n-app', jobOf(first))
+    const second = await stage.cluster.waitUntilFinished('n-app', jobOf(first))
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(await valueOf('n-link')).toBe('n-app n-db')
-    const db = await stage.cluster.finished('n-db')
+    const db = await stage.cluster.waitUntilFinished('n-db')
     expect(db.status?.['dependentsToTrigger']).toBeUndefined()
   })
 
   it('fails with that one, which starts it all the same', async () => {
-    await make(root('f-db', { gives: 'f-address', items: [failing('bad')], triggered: false }))
+    await make(root('f-db', { gives: 'f-address', items: [failingItem('bad')], triggered: false }))
     await make(root('f-app', { takes: ['f-address'], triggered: false }))
     await stage.cluster.trigger('f-db')
-    const app = await stage.cluster.finished('f-app')
+    const app = await stage.cluster.waitUntilFinished('f-app')
     expect(app.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'NotCompletedDependents' } })
     expect(app.status?.lastError?.message).toContain('f-db is Failed')
   })
 
   it('that runs keeps the request for its next job', async () => {
     await make(root('k-db', { gives: 'k-address' }))
-    await stage.cluster.finished('k-db')
-    await make(root('k-app', { takes: ['k-address'], items: [waiting('hold')] }))
-    await stage.cluster.untilItems('k-app', ['hold'], (one) => one?.status?.phase === 'Progressing')
+    await stage.cluster.waitUntilFinished('k-db')
+    await make(root('k-app', { takes: ['k-address'], items: [waitingItem('hold')] }))
+    await stage.cluster.waitUntilItems('k-app', ['hold'], (one) => one?.status?.phase === 'Progressing')
     const first = jobOf(await stage.cluster.get('installations', 'k-app'))
     await stage.cluster.trigger('k-db')
     const asked = await until('k-app', (one) => one?.metadata.annotations?.[OPERATION] === 'reconcile')
@@ -95,7 +95,7 @@ describe.concurrent('a root that imports what another exports', () => {
     await release('k-app')
     await until('k-app', (one) => jobOf(one) !== first && one?.metadata.annotations?.[OPERATION] === undefined)
     await release('k-app')
-    expect((await stage.cluster.finished('k-app', first)).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await stage.cluster.waitUntilFinished('k-app', first)).status).toMatchObject({ phase: 'Succeeded' })
   })
 
   // The original leaves maps out here (appendix B 8).
@@ -113,23 +113,23 @@ describe.concurrent('a root that imports what another exports', () => {
         },
       ],
     }
-    await make(importing('m-maker', { spec: exporter, blueprint }))
-    await stage.cluster.finished('m-maker')
+    await make(importingInstallation('m-maker', { spec: exporter, blueprint }))
+    await stage.cluster.waitUntilFinished('m-maker')
     await stage.cluster.create(target('m-other'), 'targets')
     const targets = [{ name: 'clusters', targetMap: { one: 'm-cluster', other: 'm-other' } }]
     const imports = [{ name: 'clusters', type: 'targetMap', targetType: 'example.org/cluster' }]
-    await make(importing('m-user', { targets, blueprint: { imports } }))
-    const first = await stage.cluster.finished('m-user')
+    await make(importingInstallation('m-user', { targets, blueprint: { imports } }))
+    const first = await stage.cluster.waitUntilFinished('m-user')
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
     await stage.cluster.trigger('m-maker')
-    expect((await stage.cluster.finished('m-user', jobOf(first))).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await stage.cluster.waitUntilFinished('m-user', jobOf(first))).status).toMatchObject({ phase: 'Succeeded' })
   })
 
   it('and over others from itself is told of the ring, and nobody runs for ever', async () => {
     await make(root('r-a', { takes: ['r-c'], gives: 'r-a', triggered: false }))
     await make(root('r-b', { takes: ['r-a'], gives: 'r-b', triggered: false }))
     await make(root('r-c', { takes: ['r-b'], gives: 'r-c' }))
-    const ring = await stage.cluster.finished('r-c')
+    const ring = await stage.cluster.waitUntilFinished('r-c')
     expect(ring.status).toMatchObject({
       phase: 'Failed',
       lastError: { reason: 'ImportRing', codes: ['ERR_CYCLIC_DEPENDENCIES'] },
@@ -138,25 +138,25 @@ describe.concurrent('a root that imports what another exports', () => {
     for (const name of ['r-a', 'r-b'])
       expect((await stage.cluster.get('installations', name))?.status?.jobID).toBeUndefined()
     for (const name of ['r-a', 'r-b', 'r-c']) await stage.cluster.delete('installations', name)
-    for (const name of ['r-a', 'r-b', 'r-c']) await stage.cluster.gone(name)
+    for (const name of ['r-a', 'r-b', 'r-c']) await stage.cluster.waitUntilGone(name)
   })
 
   it('does not look, and starts nobody, where it is promised that nothing is shared', async () => {
     await make(root('p-db', { gives: 'p-address', optimization: { hasNoSiblingExports: true } }))
-    const db = await stage.cluster.finished('p-db')
+    const db = await stage.cluster.waitUntilFinished('p-db')
     const alone = { hasNoSiblingImports: true }
     await make(root('p-app', { takes: ['p-address'], gives: 'p-link', optimization: alone }))
-    const app = await stage.cluster.finished('p-app')
+    const app = await stage.cluster.waitUntilFinished('p-app')
     await make(root('p-end', { takes: ['p-link'] }))
-    const end = await stage.cluster.finished('p-end')
+    const end = await stage.cluster.waitUntilFinished('p-end')
     await stage.cluster.trigger('p-db')
     // Whoever is asked for a job is asked before this one ends.
-    await stage.pawl.settled(await stage.cluster.finished('p-db', jobOf(db)))
+    await stage.pawl.waitUntilSettled(await stage.cluster.waitUntilFinished('p-db', jobOf(db)))
     const untouched = await stage.cluster.get('installations', 'p-app')
     expect([jobOf(untouched), untouched?.metadata.annotations?.[OPERATION]]).toEqual([jobOf(app), undefined])
     await stage.cluster.trigger('p-app')
     // Started by that one, after it.
-    await stage.cluster.finished('p-end', jobOf(end))
+    await stage.cluster.waitUntilFinished('p-end', jobOf(end))
   })
 })
 
@@ -164,16 +164,16 @@ describe.concurrent('roots under deletion', () => {
   it('go importers first, all at once', async () => {
     // One after the other, so that the end of none starts another one.
     await make(root('d-db', { gives: 'd-address' }))
-    await stage.cluster.finished('d-db')
+    await stage.cluster.waitUntilFinished('d-db')
     await make(root('d-app', { takes: ['d-address'], gives: 'd-link' }))
-    await stage.cluster.finished('d-app')
+    await stage.cluster.waitUntilFinished('d-app')
     await make(root('d-web', { takes: ['d-link'] }))
-    await stage.cluster.finished('d-web')
+    await stage.cluster.waitUntilFinished('d-web')
     for (const name of ['d-db', 'd-app']) await stage.cluster.delete('installations', name)
     await until('d-db', (one) => one?.status?.phase === 'InitDelete')
     await until('d-app', (one) => one?.status?.phase === 'InitDelete')
     await stage.cluster.delete('installations', 'd-web')
-    for (const name of ['d-web', 'd-app', 'd-db']) await stage.cluster.gone(name)
+    for (const name of ['d-web', 'd-app', 'd-db']) await stage.cluster.waitUntilGone(name)
     // The journal may be a moment behind the API server.
     await vi.waitFor(async () => expect(await deleted('d-')).toHaveLength(3), { timeout: 60_000, interval: 100 })
     expect(await deleted('d-')).toEqual(['d-web', 'd-app', 'd-db'])
@@ -181,23 +181,23 @@ describe.concurrent('roots under deletion', () => {
 
   it('do not wait for importers where they are told not to', async () => {
     await make(root('i-db', { gives: 'i-address' }))
-    await stage.cluster.finished('i-db')
+    await stage.cluster.waitUntilFinished('i-db')
     await make(root('i-app', { takes: ['i-address'] }))
-    await stage.cluster.finished('i-app')
+    await stage.cluster.waitUntilFinished('i-app')
     await stage.cluster.delete('installations', 'i-db')
     await until('i-db', (one) => one?.status?.phase === 'InitDelete')
     await stage.cluster.patch('installations', 'i-db', { metadata: { annotations: { [IGNORE_SUCCESSORS]: 'true' } } })
-    await stage.cluster.gone('i-db')
+    await stage.cluster.waitUntilGone('i-db')
     expect((await stage.cluster.get('installations', 'i-app'))?.metadata.deletionTimestamp).toBeUndefined()
   })
 
   it('go while one of them waits for another’s job', async () => {
-    await make(root('e-db', { gives: 'e-address', items: [waiting('hold')] }))
+    await make(root('e-db', { gives: 'e-address', items: [waitingItem('hold')] }))
     await until('e-db', runs)
     await make(root('e-app', { takes: ['e-address'] }))
     await until('e-app', (one) => one?.status?.phase === 'Init')
     for (const name of ['e-db', 'e-app']) await stage.cluster.delete('installations', name)
     await release('e-db')
-    for (const name of ['e-db', 'e-app']) await stage.cluster.gone(name)
+    for (const name of ['e-db', 'e-app']) await stage.cluster.waitUntilGone(name)
   })
 })

@@ -8,15 +8,15 @@ import {
   API,
   CHAIN,
   execution,
-  failing,
+  failingItem,
   FINALIZER,
   type Item,
   item,
   type LsObject,
-  waiting,
-} from '../support/cluster.ts'
-import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+  waitingItem,
+} from '../support/cluster/cluster.ts'
+import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('roots')
 
@@ -79,21 +79,21 @@ describe.concurrent('a deploy item without an execution', () => {
       (await cluster.list('configmaps', 'v1')).some(({ metadata }) => metadata.name === 'of-lonely')
     const manifests = [configMap('of-lonely', cluster.namespace)]
     const created = await createItem('lonely', manifestItem({ name: 'lonely', manifests }))
-    const seen = await cluster.until('deployitems', 'lonely', isGuarded)
-    await pawl.settled(seen)
+    const seen = await cluster.waitUntil('deployitems', 'lonely', isGuarded)
+    await pawl.waitUntilSettled(seen)
     expect(await cluster.get('deployitems', 'lonely')).toEqual(seen)
     expect(seen.status).toBeUndefined()
 
     await giveJob('deployitems', 'lonely', 'job-1')
-    const finished = await cluster.finished('lonely', undefined, 'deployitems')
+    const finished = await cluster.waitUntilFinished('lonely', undefined, 'deployitems')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job-1' })
     expect(await found()).toBe(true)
-    await pawl.settled(finished)
+    await pawl.waitUntilSettled(finished)
     await cluster.delete('deployitems', 'lonely')
     expect(await warningOf(finished)).toContain('its deletion begins when status.jobID is set to a new ID')
     expect(await found()).toBe(true)
     await giveJob('deployitems', 'lonely', 'job-2')
-    await cluster.gone('lonely', 'deployitems')
+    await cluster.waitUntilGone('lonely', 'deployitems')
     expect(await found()).toBe(false)
     await endsAs(
       () => runsOf(created),
@@ -108,28 +108,28 @@ describe.concurrent('a deploy item without an execution', () => {
   it('goes in a job of its own when it had none before', async () => {
     const { cluster, pawl } = stage
     await createMock('untouched')
-    const seen = await cluster.until('deployitems', 'untouched', isGuarded)
-    await pawl.settled(seen)
+    const seen = await cluster.waitUntil('deployitems', 'untouched', isGuarded)
+    await pawl.waitUntilSettled(seen)
     await cluster.delete('deployitems', 'untouched')
-    await cluster.gone('untouched', 'deployitems')
+    await cluster.waitUntilGone('untouched', 'deployitems')
     expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
   })
 
   it('has a run that failed when its job did', async () => {
     const { cluster, pawl } = stage
-    const created = await createMock('bad', failing('bad'))
-    await pawl.settled(created)
+    const created = await createMock('bad', failingItem('bad'))
+    await pawl.waitUntilSettled(created)
     await giveJob('deployitems', 'bad', 'job-1')
-    await cluster.finished('bad', undefined, 'deployitems')
+    await cluster.waitUntilFinished('bad', undefined, 'deployitems')
     const last = async () => (await runsOf(created)).at(-1)
     await endsAs(last, 'job ID in its status: Failed, FAILED')
   })
 
   it('ends its job when another hand does, and takes the next one', async () => {
     const { cluster } = stage
-    const created = await createMock('ended', waiting('ended'))
+    const created = await createMock('ended', waitingItem('ended'))
     await giveJob('deployitems', 'ended', 'job-1')
-    await cluster.until('deployitems', 'ended', (one) => one?.status?.phase === 'Progressing')
+    await cluster.waitUntil('deployitems', 'ended', (one) => one?.status?.phase === 'Progressing')
     await giveJob('deployitems', 'ended', 'job-2')
     const runs = async () => (await runsOf(created)).slice(-2)
     const first = 'job ID in its status: Superseded, FAILED'
@@ -141,7 +141,7 @@ describe.concurrent('a deploy item without an execution', () => {
   it('gets no finalizer when another deployer serves its type', async () => {
     const { cluster, pawl } = stage
     const created = await createMock('theirs', { name: 'theirs', type: 'example.org/theirs' })
-    await pawl.settled(created)
+    await pawl.waitUntilSettled(created)
     expect(await cluster.get('deployitems', 'theirs')).toEqual(created)
   })
 })
@@ -151,17 +151,17 @@ describe.concurrent('a deploy item whose execution is at rest', () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('rests', [{ name: 'one' }]), 'executions')
     await giveJob('executions', 'rests', 'job-1')
-    await cluster.finished('rests', undefined, 'executions')
+    await cluster.waitUntilFinished('rests', undefined, 'executions')
     const one = (await cluster.items('rests')).get('one')!
     expect(one.status).toMatchObject({ jobIDFinished: 'job-1' })
 
     await giveJob('deployitems', one.metadata.name, 'by-hand')
-    const alone = await cluster.finished(one.metadata.name, 'job-1', 'deployitems')
+    const alone = await cluster.waitUntilFinished(one.metadata.name, 'job-1', 'deployitems')
     expect(alone.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'by-hand' })
     expect(await pawl.jobs(one)).toMatchObject([{ jobID: 'by-hand', outcome: 'Succeeded' }])
 
     await giveJob('executions', 'rests', 'job-2')
-    await cluster.finished('rests', 'job-1', 'executions')
+    await cluster.waitUntilFinished('rests', 'job-1', 'executions')
     expect((await cluster.items('rests')).get('one')?.status).toMatchObject({ jobIDFinished: 'job-2' })
     expect(await pawl.jobs(one)).toHaveLength(1)
   })
@@ -171,18 +171,18 @@ describe.concurrent('an execution without an installation', () => {
   it('has its finalizer from when it is seen on, and takes its items with it', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(execution('plain', CHAIN), 'executions')
-    const seen = await cluster.until('executions', 'plain', isGuarded)
-    await pawl.settled(seen)
+    const seen = await cluster.waitUntil('executions', 'plain', isGuarded)
+    await pawl.waitUntilSettled(seen)
     expect(await cluster.get('executions', 'plain')).toEqual(seen)
     await giveJob('executions', 'plain', 'job-1')
-    await cluster.finished('plain', undefined, 'executions')
+    await cluster.waitUntilFinished('plain', undefined, 'executions')
     expect((await cluster.items('plain')).size).toBe(3)
-    await pawl.settled(seen)
+    await pawl.waitUntilSettled(seen)
     await cluster.delete('executions', 'plain')
     expect(await warningOf(seen)).toContain('its deletion begins when status.jobID is set to a new ID')
     expect((await cluster.items('plain')).size).toBe(3)
     await giveJob('executions', 'plain', 'job-2')
-    await cluster.gone('plain', 'executions')
+    await cluster.waitUntilGone('plain', 'executions')
     expect((await cluster.items('plain')).size).toBe(0)
     await endsAs(
       () => runsOf(created),
@@ -197,12 +197,12 @@ describe.concurrent('an execution without an installation', () => {
   it('goes in a job of its own when it had none before', async () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('unused', CHAIN), 'executions')
-    const seen = await cluster.until('executions', 'unused', isGuarded)
+    const seen = await cluster.waitUntil('executions', 'unused', isGuarded)
     // Else the run that has guarded it may still be there, and is who deletes it.
-    await pawl.settled(seen)
+    await pawl.waitUntilSettled(seen)
     await cluster.delete('executions', 'unused')
-    await cluster.gone('unused', 'executions')
-    await pawl.settled(seen)
+    await cluster.waitUntilGone('unused', 'executions')
+    await pawl.waitUntilSettled(seen)
     expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
   })
 })

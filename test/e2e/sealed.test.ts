@@ -14,12 +14,12 @@ import type { temporal } from '@temporalio/proto'
 import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 
 import { addAttributes } from '../../worker/migrate.ts'
-import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/payload-codec.ts'
+import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/temporal/payload-codec.ts'
 import { connectionOptions } from '../../worker/server/temporal.ts'
-import { Authority } from '../support/certificates.ts'
-import { CHAIN, installation } from '../support/cluster.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { CHAIN, installation } from '../support/cluster/cluster.ts'
 import { KeyedProxy } from '../support/faults/keyed-proxy.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
@@ -125,7 +125,7 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
   it('runs jobs, and holds nothing readable of their objects', async () => {
     const before = proxy.calls
     await stage.cluster.create(installation('shop', CHAIN), 'installations')
-    expect((await stage.cluster.finished('shop')).status?.phase).toBe('Succeeded')
+    expect((await stage.cluster.waitUntilFinished('shop')).status?.phase).toBe('Succeeded')
     // What a task did is in the history when the task has ended, after the row was closed.
     await expect.poll(async () => (await historyOf('shop')).payloads.length).toBeGreaterThan(3)
     const { payloads, text } = await historyOf('shop')

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 
-import { installation, type LsObject } from '../support/cluster.ts'
-import { createTarget } from '../support/manifests.ts'
-import { givePlaces, withoutPlace } from '../support/placed-pods.ts'
-import { end, PATIENT_MS, STEPS, withManifest } from '../support/rolling.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { createTarget } from '../support/landscaper/manifests.ts'
+import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
+import { end, PATIENT_MS, STEPS, withManifest } from '../support/code-changes/rolling-upgrade.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-sealing-'))
 const file = (name: string, text: string): string => {
@@ -36,8 +36,8 @@ async function begin(prefix: string): Promise<readonly string[]> {
   const stepping = [`${prefix}-0`, `${prefix}-1`, `${prefix}-2`]
   const tracked = `${prefix}-track`
   for (const one of stepping) await cluster.create(installation(one, STEPS), 'installations')
-  await cluster.create(withManifest(tracked, withoutPlace(tracked, cluster.namespace)), 'installations')
-  const waits = async (one: string) => await cluster.until('installations', one, phase('Progressing'), PATIENT_MS)
+  await cluster.create(withManifest(tracked, unschedulableDeployment(tracked, cluster.namespace)), 'installations')
+  const waits = async (one: string) => await cluster.waitUntil('installations', one, phase('Progressing'), PATIENT_MS)
   await Promise.all([...stepping, tracked].map(waits))
   return [...stepping, tracked]
 }
@@ -47,13 +47,13 @@ const isTracked = (name: string) => name.endsWith('-track')
 async function step(names: readonly string[], which: 'one' | 'two'): Promise<void> {
   const { cluster } = stage
   await Promise.all(names.filter((name) => !isTracked(name)).map(async (name) => await end(cluster, name, which)))
-  if (which === 'two') await givePlaces(cluster, names.filter(isTracked))
+  if (which === 'two') await bindPods(cluster, names.filter(isTracked))
 }
 
 async function finished(names: readonly string[]): Promise<void> {
   const { cluster, pawl } = stage
   for (const name of names) {
-    const { status } = await cluster.finished(name, undefined, 'installations', PATIENT_MS)
+    const { status } = await cluster.waitUntilFinished(name, undefined, 'installations', PATIENT_MS)
     expect({ name, phase: status?.phase }).toEqual({ name, phase: 'Succeeded' })
   }
   const wakes = pawl.db.selectFrom('wake').select(['name', 'cause']).where('name', 'in', names)

@@ -4,18 +4,18 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { execution, installation, type Item, type LsObject } from '../support/cluster.ts'
+import { execution, installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
 import {
   configMap,
   dataObject,
-  importing,
+  importingInstallation,
   mockItems,
-  rendered,
+  renderedConfig,
   secret,
   target as targetObject,
-} from '../support/imports.ts'
-import { eventsOf, historiesOf, journalOf, leaks, unpacked } from '../support/planted-secret.ts'
-import { useStage } from '../support/stage.ts'
+} from '../support/landscaper/imports.ts'
+import { eventsOf, historiesOf, journalOf, findLeaks, decodedTexts } from '../support/tenants/planted-secret.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const CANARY = 'canary-9f27b6e04d'
 // A blueprint computes it: words that its author wrote are shown in the lines around a fault (render/redact.ts R1).
@@ -45,7 +45,7 @@ function rendering(name: string, template: string, { type = 'string', spec = {} 
 
 /** An Installation that imports the secret from everywhere. */
 function meeting(name: string, blueprint: object, spec: object = {}) {
-  return importing(name, {
+  return importingInstallation(name, {
     imports: [
       { name: 'password', secretRef: { name: 'given', key: 'password' } },
       { name: 'entries', secretRef: { name: 'given' } },
@@ -117,7 +117,7 @@ const INSTALLATIONS: Readonly<Record<string, readonly [object, string]>> = {
     'Failed',
   ],
   'import-of-text': [
-    importing('import-of-text', { imports: [{ name: 'a', secretRef: { name: 'given-broken' } }] }),
+    importingInstallation('import-of-text', { imports: [{ name: 'a', secretRef: { name: 'given-broken' } }] }),
     'Failed',
   ],
   'in-mapping': [
@@ -168,16 +168,20 @@ describe('a planted secret', () => {
   it('is where users put it, and the jobs meet it', async () => {
     const { cluster } = stage
     const ends = await Promise.all(
-      Object.keys(INSTALLATIONS).map(async (name) => [name, (await cluster.finished(name)).status?.phase]),
+      Object.keys(INSTALLATIONS).map(async (name) => [name, (await cluster.waitUntilFinished(name)).status?.phase]),
     )
     expect(Object.fromEntries(ends)).toEqual(
       Object.fromEntries(Object.entries(INSTALLATIONS).map(([name, [, phase]]) => [name, phase])),
     )
-    const packed = await cluster.until('executions', 'packed', (object) => object?.status?.jobIDFinished === 'by-hand')
+    const packed = await cluster.waitUntil(
+      'executions',
+      'packed',
+      (object) => object?.status?.jobIDFinished === 'by-hand',
+    )
     expect(packed.status?.lastError?.message).toBe(
       'spec.deployItemsCompressed holds no JSON; expected a gzipped JSON list of deploy items with name and type',
     )
-    expect(await rendered(cluster, 'imported', 'show')).toMatchObject({ password: CANARY, object: CANARY })
+    expect(await renderedConfig(cluster, 'imported', 'show')).toMatchObject({ password: CANARY, object: CANARY })
     expect((await cluster.get('dataobjects', 'published-password'))?.['data']).toBe(CANARY)
     expect((await cluster.get('targets', 'published'))?.spec).toEqual({
       type: TARGET_TYPE,
@@ -188,7 +192,7 @@ describe('a planted secret', () => {
   it('is in no row of the journal', async () => {
     const dump = await journalOf(stage.pawl)
     expect(dump).toContain('in-message')
-    expect(leaks(dump, CANARY)).toEqual([])
+    expect(findLeaks(dump, CANARY)).toEqual([])
   })
 
   it('is in no history and no details of a run', async () => {
@@ -199,13 +203,13 @@ describe('a planted secret', () => {
     const dump = await historiesOf(pawl, cluster, installations + 1)
     expect(dump).toContain('in-message')
     expect(dump).toContain('TemplatingFailed')
-    expect(leaks(dump, CANARY)).toEqual([])
+    expect(findLeaks(dump, CANARY)).toEqual([])
   })
 
   it.each(['bridge', 'worker'])('is in no line that the %s logs', (part) => {
     const log = stage.pawl.log(part)
     expect(log).toContain('"level":30')
-    expect(leaks(log, CANARY)).toEqual([])
+    expect(findLeaks(log, CANARY)).toEqual([])
   })
 
   it('is in no status and no Event', async () => {
@@ -215,8 +219,8 @@ describe('a planted secret', () => {
     )
     const statuses = JSON.stringify(objects.flat().map(({ metadata, status }: LsObject) => [metadata.name, status]))
     expect(statuses).toContain('TemplatingFailed')
-    expect(unpacked(statuses).join()).toContain('"password":"[string]"')
-    expect(leaks(statuses, CANARY)).toEqual([])
-    expect(leaks(JSON.stringify(await eventsOf(cluster)), CANARY)).toEqual([])
+    expect(decodedTexts(statuses).join()).toContain('"password":"[string]"')
+    expect(findLeaks(statuses, CANARY)).toEqual([])
+    expect(findLeaks(JSON.stringify(await eventsOf(cluster)), CANARY)).toEqual([])
   })
 })

@@ -4,9 +4,9 @@
 import { once } from 'node:events'
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { installation, waiting } from '../support/cluster.ts'
-import { readiness } from '../support/readiness.ts'
-import { useStage } from '../support/stage.ts'
+import { installation, waitingItem } from '../support/cluster/cluster.ts'
+import { readiness } from '../support/pawl/readiness.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const GRACE_MS = 30_000
 const stage = useStage('shutdown', () => Promise.resolve({ workerFlags: ['--drain-ms', '5000'] }))
@@ -17,9 +17,11 @@ beforeAll(async () => {
 describe('a worker that is told to stop in the middle of jobs', () => {
   it('is not ready from the first moment, ends within the grace period, and its jobs go on', async () => {
     const names = Array.from({ length: 6 }, (_, index) => `shop-${index}`)
-    await Promise.all(names.map((name) => stage.cluster.create(installation(name, [waiting('slow')]), 'installations')))
+    await Promise.all(
+      names.map((name) => stage.cluster.create(installation(name, [waitingItem('slow')]), 'installations')),
+    )
     const items = await Promise.all(
-      names.map((name) => stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')),
+      names.map((name) => stage.cluster.waitUntilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')),
     )
     const ready = async () => await readiness(stage.pawl.log('leaving'))
     expect(await ready()).toBe(200)
@@ -34,9 +36,9 @@ describe('a worker that is told to stop in the middle of jobs', () => {
     expect(performance.now() - told).toBeLessThan(GRACE_MS)
     for (const found of items) await stage.cluster.finishItem(found.get('slow')!, 'Succeeded')
     for (const name of names) {
-      const root = await stage.cluster.finished(name)
+      const root = await stage.cluster.waitUntilFinished(name)
       expect(root.status?.phase).toBe('Succeeded')
-      await stage.pawl.settled(root)
+      await stage.pawl.waitUntilSettled(root)
       expect(await stage.pawl.jobs(root)).toMatchObject([{ outcome: 'Succeeded' }])
     }
   })

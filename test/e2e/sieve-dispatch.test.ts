@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { type Course, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
-import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
+import { closeLane, type Lane, openLane, RESTART_MS, runUndisturbed } from '../support/faults/lane.ts'
 import { sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
@@ -19,7 +19,7 @@ let lane: Lane
 let expected: readonly Course[]
 
 beforeAll(async () => {
-  expected = await undisturbedOn('dispatch', servers, (own) => runBoth(own, 'undisturbed'))
+  expected = await runUndisturbed('dispatch', servers, (own) => runBoth(own, 'undisturbed'))
   lane = await openLane('dispatch', servers)
   await sql`create function wait_for_test() returns trigger language plpgsql as $$ begin
     perform pg_advisory_xact_lock(${sql.lit(LOCK)});

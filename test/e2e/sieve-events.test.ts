@@ -3,13 +3,13 @@
 // less often (S9), and afterwards nothing waits and nothing is open (S10). Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { FINALIZER, installation, type LsObject, waiting } from '../support/cluster.ts'
+import { FINALIZER, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { type Course, install, runBoth, uninstall } from '../support/faults/course.ts'
-import { atRest, closeLane, type Lane, openLane, undisturbedOn } from '../support/faults/lane.ts'
-import { Gate } from '../support/gate.ts'
+import { waitUntilJournalIdle, closeLane, type Lane, openLane, runUndisturbed } from '../support/faults/lane.ts'
+import { Gate } from '../support/faults/gate.ts'
 import { bookmarkOf, eventIn, type ReadFaults } from '../support/faults/read-faults.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
-import { PATIENT_TASKS } from '../support/stage.ts'
+import { PRODUCTION_TASK_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 
@@ -23,8 +23,8 @@ let lane: Lane
 let expected: readonly Course[]
 
 beforeAll(async () => {
-  expected = await undisturbedOn('sieve', servers, (own) => runBoth(own, 'undisturbed'))
-  lane = await openLane('sieve', servers, { workerFlags: PATIENT_TASKS })
+  expected = await runUndisturbed('sieve', servers, (own) => runBoth(own, 'undisturbed'))
+  lane = await openLane('sieve', servers, { workerFlags: PRODUCTION_TASK_TIMEOUTS })
 }, LIMIT_MS)
 afterEach(() => {
   lane.bridgeProxy.reads = {}
@@ -56,7 +56,7 @@ describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => 
       async lines(read, line) {
         if (read.plural !== plural || eventIn(line).type === 'BOOKMARK') return [line]
         late++
-        await gate.passed
+        await gate.opened
         return [line]
       },
     })
@@ -98,8 +98,8 @@ describe('S4: an installation that is taken away and made anew while nobody look
     await cluster.create(installation('unseen', [{ name: 'a' }]), 'installations')
     bridgeProxy.expireWatches()
     gate.open()
-    const second = await cluster.finished('unseen')
-    await atRest(lane)
+    const second = await cluster.waitUntilFinished('unseen')
+    await waitUntilJournalIdle(lane)
     expect(second.status?.phase).toBe('Succeeded')
     expect(await rowsOf(first)).toEqual({ jobs: [], events: [] })
     expect(await pawl.jobs(second)).toMatchObject([{ jobID: second.status?.jobID, outcome: 'Succeeded' }])
@@ -108,10 +108,10 @@ describe('S4: an installation that is taken away and made anew while nobody look
   it('in the middle of its job ends that, and has another; no deletion was to be seen', async () => {
     const { cluster, bridgeProxy, pawl } = lane
     const name = 'replaced'
-    const first = await cluster.create(installation(name, [waiting('slow')]), 'installations')
+    const first = await cluster.create(installation(name, [waitingItem('slow')]), 'installations')
     const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
-    const items = await cluster.untilItems(name, ['slow'], isWaiting)
-    await cluster.until('installations', name, isWaiting)
+    const items = await cluster.waitUntilItems(name, ['slow'], isWaiting)
+    await cluster.waitUntil('installations', name, isWaiting)
     const gate = holdAll()
     const former = [
       ['installations', name],
@@ -119,15 +119,15 @@ describe('S4: an installation that is taken away and made anew while nobody look
       ['deployitems', items.get('slow')!.metadata.name],
     ] as const
     for (const [plural, one] of former) await goneByHand(plural, one)
-    await cluster.create(installation(name, [waiting('slow')]), 'installations')
+    await cluster.create(installation(name, [waitingItem('slow')]), 'installations')
     bridgeProxy.expireWatches()
     gate.open()
 
     const isNew = (one?: LsObject) => isWaiting(one) && one?.metadata.uid !== items.get('slow')!.metadata.uid
-    const again = await cluster.untilItems(name, ['slow'], isNew)
+    const again = await cluster.waitUntilItems(name, ['slow'], isNew)
     await cluster.finishItem(again.get('slow')!, 'Succeeded')
-    const second = await cluster.finished(name)
-    await atRest(lane)
+    const second = await cluster.waitUntilFinished(name)
+    await waitUntilJournalIdle(lane)
     expect(second.status?.phase).toBe('Succeeded')
     expect(second.metadata.uid).not.toBe(first.metadata.uid)
     expect(await pawl.jobs(second)).toMatchObject([{ jobID: second.status?.jobID, outcome: 'Succeeded' }])
@@ -149,7 +149,7 @@ describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
       // Of the kinds whose objects there are.
       await vi.waitFor(async () => expect(await epochSum()).toBeGreaterThanOrEqual(epochs + 3), { timeout: 60_000 })
       await signalOpenRuns()
-      await atRest(lane)
+      await waitUntilJournalIdle(lane)
     }
     expect(proxy.writes.slice(before)).toEqual([])
   })
@@ -157,7 +157,7 @@ describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
 
 describe('S4: an installation whose watches tell nothing at all', { timeout: LIMIT_MS }, () => {
   it('goes on by the lists that are due, and ends like any other', async () => {
-    const flags = { workerFlags: PATIENT_TASKS, bridgeFlags: ['--relist-ms', '1500'] }
+    const flags = { workerFlags: PRODUCTION_TASK_TIMEOUTS, bridgeFlags: ['--relist-ms', '1500'] }
     const own = await openLane('unheard', servers, flags)
     try {
       let lost = 0
@@ -187,7 +187,7 @@ function holdAll(): Gate {
   const gate = new Gate()
   lane.bridgeProxy.reads = {
     async lines(_read, line) {
-      await gate.passed
+      await gate.opened
       return [line]
     },
   }
@@ -201,7 +201,7 @@ async function goneByHand(plural: string, name: string): Promise<void> {
   const found = await cluster.get(plural, name)
   if (found?.metadata.finalizers?.includes(FINALIZER) === true)
     await cluster.patch(plural, name, { metadata: { finalizers: null } })
-  await cluster.gone(name, plural)
+  await cluster.waitUntilGone(name, plural)
 }
 
 /** Twice each. @returns how many signals. */

@@ -4,15 +4,15 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { WritePoint } from '../support/faults/api-proxy.ts'
-import { API, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { API, type Item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { type Course, courseOf, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
 import { withCrash } from '../support/faults/crash.ts'
-import { closeLane, type Lane, openLane, RESTART_MS, undisturbedOn } from '../support/faults/lane.ts'
-import { Gate } from '../support/gate.ts'
-import { type Instead, type ReadFaults, refused, type SeenRead } from '../support/faults/read-faults.ts'
+import { closeLane, type Lane, openLane, RESTART_MS, runUndisturbed } from '../support/faults/lane.ts'
+import { Gate } from '../support/faults/gate.ts'
+import { type CannedAnswer, type ReadFaults, refused, type ReadRequest } from '../support/faults/read-faults.ts'
 import { asOldAsAllowed, frozenAt } from '../support/faults/stale-reads.ts'
 import { sampleOf } from '../support/matrix/form.ts'
-import { VersionWatch } from '../support/version-watch.ts'
+import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const servers = inject('servers')
 
@@ -31,7 +31,7 @@ let many: readonly Course[]
 let waited: Course
 
 beforeAll(async () => {
-  await undisturbedOn('stale', servers, async (own) => {
+  await runUndisturbed('stale', servers, async (own) => {
     both = await runBoth(own, 'undisturbed')
     own.proxy.arm()
     const job = await install(own, 'many', MANY)
@@ -87,7 +87,7 @@ describe('S5: an installation whose next worker gets single objects from before 
     const isBehind = () => stale++ < STALE_READS || lists.some((list) => !reads.includes(list))
     // What the next worker looks at first is the job that waits: it has seen nothing of that itself, and nothing is left to be done again.
     const job = await waitAndEnd(lane, 'gets', async ({ uid, item }) => {
-      await pawl.journaled(item)
+      await pawl.waitUntilJournaled(item)
       await vi.waitFor(async () => expect(await underWay(uid)).toEqual([]), { timeout: RESTART_MS, interval: 50 })
       await pawl.kill('worker')
       const before = frozenAt(history, createdAt(uid), isBehind)
@@ -160,7 +160,7 @@ async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Cour
   let frozenReads: ReadFaults['instead']
   // Asked again and again: the version is known when the write is.
   proxy.reads = {
-    instead: (read: SeenRead): Instead | undefined | Promise<Instead | undefined> => {
+    instead: (read: ReadRequest): CannedAnswer | undefined | Promise<CannedAnswer | undefined> => {
       const last = proxy.writes.findLast(({ status }) => status < 300)
       if (proxy.isArmed || last === undefined) return undefined
       frozenReads ??= frozenAt(history, Number(last.answer.metadata.resourceVersion) - 1, () => stale++ < STALE_READS)
@@ -188,7 +188,7 @@ async function backInTime(version: number): Promise<void> {
       return refused({ status: 410, reason: 'Expired' })
     },
     async lines(_read, line) {
-      await gate.passed
+      await gate.opened
       return [line]
     },
   }
@@ -220,9 +220,9 @@ async function waitAndEnd(on: Lane, name: string, meanwhile: (found: Found) => P
   const { cluster, proxy } = on
   proxy.arm()
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
-  const root = install(on, name, [waiting('slow')])
-  const { metadata } = await cluster.until('installations', name, isWaiting, RESTART_MS)
-  const items = await cluster.untilItems(name, ['slow'], isWaiting, RESTART_MS)
+  const root = install(on, name, [waitingItem('slow')])
+  const { metadata } = await cluster.waitUntil('installations', name, isWaiting, RESTART_MS)
+  const items = await cluster.waitUntilItems(name, ['slow'], isWaiting, RESTART_MS)
   const created = proxy.writes.find(({ label }) => label === 'POST executions')
   const item = items.get('slow')!
   await meanwhile({ uid: metadata.uid ?? '', execution: Number(created?.answer.metadata.resourceVersion), item })

@@ -1,7 +1,7 @@
 // Random faults of everything that Pawl depends on, and of its own processes, all at once: the short form of `npm run bench -- faults`.
 
 import { describe, expect, inject, it } from 'vitest'
-import { storm } from '../support/storm.ts'
+import { storm } from '../support/storm/storm.ts'
 
 const LIMIT_MS = 400_000
 const SEED = 17

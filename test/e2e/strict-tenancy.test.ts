@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { configMap, createTarget, start, trigger } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+import { configMap, createTarget, start, trigger } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'strict-tenancy-e2e'
 const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags: ['--strict-tenancy', 'yes'] }))
@@ -13,7 +13,7 @@ describe('a Target with selfConfig, with --strict-tenancy', () => {
     const { cluster } = stage
     await createTarget(cluster)
     await start(cluster, 'careful', [{ name: 'manifest', manifests: [configMap('made', NAMESPACE)] }])
-    const failed = await cluster.finished('careful', undefined, 'executions')
+    const failed = await cluster.waitUntilFinished('careful', undefined, 'executions')
     expect(failed.status?.phase).toBe('Failed')
     expect(JSON.stringify((await cluster.items('careful')).get('manifest')?.status)).toContain(
       'without the annotation pawl.dev/allow-targets',
@@ -23,7 +23,9 @@ describe('a Target with selfConfig, with --strict-tenancy', () => {
       contentType: 'application/merge-patch+json',
     })
     await trigger(cluster, 'careful', 'careful-2')
-    expect((await cluster.finished('careful', failed.status?.jobID, 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('careful', failed.status?.jobID, 'executions')).status?.phase).toBe(
+      'Succeeded',
+    )
     expect(await cluster.get('configmaps', 'made', 'v1')).toMatchObject({ data: { key: 'value' } })
   })
 })

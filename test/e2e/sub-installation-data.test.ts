@@ -2,11 +2,11 @@
 // render sub-installations, valid or not. Source: spec/landscaper.md 2.5, 3.5, 3.6, 3.9.
 
 import { describe, expect, it } from 'vitest'
-import { installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { dataObject, mockItems, rendered, target, TARGET_TYPE } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
-import { exportingData, sub, subsOf } from '../support/sub-installations.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { dataObject, mockItems, renderedConfig, target, TARGET_TYPE } from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('sub-data')
 
@@ -18,7 +18,7 @@ const SHOWING = { deployExecutions: [{ name: 'items', type: 'GoTemplate', templa
 
 async function run(root: ReturnType<typeof installation>): Promise<LsObject> {
   await stage.cluster.create(root, 'installations')
-  return await stage.cluster.finished(root.metadata.name)
+  return await stage.cluster.waitUntilFinished(root.metadata.name)
 }
 
 async function runAgain(before: LsObject, patch: object = {}): Promise<LsObject> {
@@ -27,14 +27,14 @@ async function runAgain(before: LsObject, patch: object = {}): Promise<LsObject>
     metadata: { annotations: { [OPERATION]: 'reconcile' } },
     ...patch,
   })
-  return await stage.cluster.finished(name, before.status?.jobID)
+  return await stage.cluster.waitUntilFinished(name, before.status?.jobID)
 }
 
 /** What the item `show` of a sub-installation of a sub-installation ... got. */
 async function shown(root: string, ...templates: readonly string[]): Promise<unknown> {
   let name = root
   for (const one of templates) name = (await subsOf(stage.cluster, name)).get(one)?.metadata.name ?? ''
-  return await rendered(stage.cluster, name, 'show')
+  return await renderedConfig(stage.cluster, name, 'show')
 }
 
 describe.concurrent('data of a sub-installation', () => {
@@ -180,7 +180,7 @@ describe.concurrent('targets of a sub-installation', () => {
     expect(failed?.status?.lastError).toMatchObject({ reason: 'ImportNotFound' })
 
     await cluster.delete('installations', 'lists')
-    await cluster.gone('lists')
+    await cluster.waitUntilGone('lists')
     expect(await subsOf(cluster, 'lists')).toEqual(new Map())
   })
 })

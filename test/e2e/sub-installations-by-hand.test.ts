@@ -2,11 +2,11 @@
 // Source: spec/landscaper.md 2.3 "CleanupOrphaned", 2.4, 2.5; docs/sub-installations.md "Order".
 
 import { describe, expect, it, vi } from 'vitest'
-import { FINALIZER, installation, type LsObject, OPERATION } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf, untilSub } from '../support/sub-installations.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { FINALIZER, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/landscaper/sub-installations.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('subs-by-hand')
 const MOCK = 'landscaper.gardener.cloud/mock'
@@ -43,7 +43,7 @@ const deleteSub = async ({ metadata }: LsObject) => await stage.cluster.delete('
 
 async function runAgain(name: string, before: LsObject): Promise<LsObject> {
   await stage.cluster.trigger(name)
-  return await stage.cluster.finished(name, before.status?.jobID)
+  return await stage.cluster.waitUntilFinished(name, before.status?.jobID)
 }
 
 /** With a deployer of an item type of its own. */
@@ -71,7 +71,7 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
       const one = await untilSub(stage.cluster, name, deleted, isIn(phase))
       await deleteSub(one)
       deployer.install = () => 'done'
-      const first = await cluster.finished(name)
+      const first = await cluster.waitUntilFinished(name)
       expect(first.status).toMatchObject({ phase: 'Succeeded' })
       const second = await runAgain(name, first)
       expect(second.status).toMatchObject({ phase: 'Succeeded' })
@@ -85,17 +85,17 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
     await withDeployer('before', async (type, deployer) => {
       const orphan = sub('orphan', { blueprint: deploying({ name: 'slow', type }) })
       await cluster.create(rootOf('before', [...pair(MOCK), orphan]), 'installations')
-      const first = await cluster.finished('before')
+      const first = await cluster.waitUntilFinished('before')
       expect(first.status).toMatchObject({ phase: 'Succeeded' })
       deployer.uninstall = () => 'wait'
       await cluster.patch('installations', 'before', { spec: rootOf('before', pair(MOCK)).spec })
       await cluster.trigger('before')
-      await cluster.until('installations', 'before', (one) => one?.status?.phase === 'CleanupOrphaned')
+      await cluster.waitUntil('installations', 'before', (one) => one?.status?.phase === 'CleanupOrphaned')
       const db = await untilSub(stage.cluster, 'before', 'db', () => true)
       await deleteSub(db)
-      await cluster.gone(db.metadata.name)
+      await cluster.waitUntilGone(db.metadata.name)
       deployer.uninstall = () => 'done'
-      const second = await cluster.finished('before', first.status?.jobID)
+      const second = await cluster.waitUntilFinished('before', first.status?.jobID)
       const missed = `installation ${db.metadata.name} is gone; expected Succeeded`
       expect(second.status).toMatchObject({
         phase: 'Failed',
@@ -113,7 +113,7 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
     const { cluster, pawl } = stage
     await withDeployer('idle', async (type) => {
       await cluster.create(rootOf('between', pair(type)), 'installations')
-      const first = await cluster.finished('between')
+      const first = await cluster.waitUntilFinished('between')
       expect(first.status).toMatchObject({ phase: 'Succeeded' })
       const before = await subsOf(cluster, 'between')
       for (const one of before.values()) await deleteSub(one)
@@ -123,8 +123,8 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
         'app',
         ({ metadata }) => metadata.deletionTimestamp !== undefined,
       )
-      await pawl.journaled(asked)
-      await pawl.settled(asked)
+      await pawl.waitUntilJournaled(asked)
+      await pawl.waitUntilSettled(asked)
       expect((await untilSub(stage.cluster, 'between', 'app', () => true)).status).toMatchObject({
         jobID: first.status?.jobID,
       })
@@ -143,7 +143,7 @@ describe.concurrent('sub-installations whose parent is gone', () => {
     await withDeployer('stuck', async (type, deployer) => {
       deployer.uninstall = () => 'failed'
       await cluster.create(rootOf('orphans', pair(MOCK, type)), 'installations')
-      await cluster.finished('orphans')
+      await cluster.waitUntilFinished('orphans')
       const app = await untilSub(stage.cluster, 'orphans', 'app', isIn('Succeeded'))
       await cluster.patch('installations', 'orphans', { metadata: { finalizers: null } })
       await cluster.delete('installations', 'orphans')
@@ -159,7 +159,7 @@ describe.concurrent('sub-installations whose parent is gone', () => {
       expect(stuck.metadata.uid).toBe(app.metadata.uid)
       deployer.uninstall = () => 'done'
       await cluster.trigger(app.metadata.name)
-      await cluster.gone(app.metadata.name)
+      await cluster.waitUntilGone(app.metadata.name)
     })
   }, 300_000)
 
@@ -168,7 +168,7 @@ describe.concurrent('sub-installations whose parent is gone', () => {
     await withDeployer('slow', async (type, deployer) => {
       deployer.uninstall = () => 'wait'
       await cluster.create(rootOf('left', pair(type)), 'installations')
-      await cluster.finished('left')
+      await cluster.waitUntilFinished('left')
       await cluster.delete('installations', 'left')
       await untilSub(stage.cluster, 'left', 'app', isIn('Deleting'))
       await untilSub(stage.cluster, 'left', 'db', isIn('InitDelete'))
@@ -180,7 +180,7 @@ describe.concurrent('sub-installations whose parent is gone', () => {
       await vi.waitFor(async () => {
         expect((await subsOf(cluster, 'left')).size).toBe(0)
       }, PATIENT)
-      await cluster.gone('left')
+      await cluster.waitUntilGone('left')
     })
   })
 })

@@ -2,12 +2,12 @@
 // Source: spec/landscaper.md 2.3 to 2.6, 2.11, 3.5.
 
 import { describe, expect, it, vi } from 'vitest'
-import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
-import { dataObject } from '../support/imports.ts'
-import { manifestItem } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
-import { conditionOf } from '../support/kstatus.ts'
+import { API, installation, type LsObject, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
+import { manifestItem } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 
 const stage = useStage('sub-installations')
 const PATIENT = { timeout: 60_000, interval: 100 }
@@ -50,7 +50,7 @@ function shop(name: string) {
 async function runShop(name: string): Promise<LsObject> {
   await stage.cluster.create(dataObject(`${name}-port`, 5432), 'dataobjects')
   await stage.cluster.create(shop(name), 'installations')
-  return await stage.cluster.finished(name)
+  return await stage.cluster.waitUntilFinished(name)
 }
 
 describe.concurrent('an installation with sub-installations', () => {
@@ -87,7 +87,7 @@ describe.concurrent('an installation with sub-installations', () => {
     const { cluster } = stage
     await runShop('bygone')
     await cluster.delete('installations', 'bygone')
-    await cluster.until('installations', 'bygone', (one) => one === undefined)
+    await cluster.waitUntil('installations', 'bygone', (one) => one === undefined)
     expect((await subsOf(cluster, 'bygone')).size).toBe(0)
     expect((await cluster.items('bygone')).size).toBe(0)
   })
@@ -98,12 +98,12 @@ describe.concurrent('an installation with sub-installations', () => {
       blueprint: { subinstallations: names.map((name) => sub(name, { blueprint: deploying({ name: 'a' }) })) },
     })
     await cluster.create(installation('shrinking', [], two('one', 'two')), 'installations')
-    const first = await cluster.finished('shrinking')
+    const first = await cluster.waitUntilFinished('shrinking')
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
     const before = await subsOf(cluster, 'shrinking')
     const { spec } = installation('shrinking', [], two('two', 'three')) as LsObject
     await cluster.patch('installations', 'shrinking', { spec, metadata: { annotations: { [OPERATION]: 'reconcile' } } })
-    const second = await cluster.finished('shrinking', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('shrinking', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     const after = await subsOf(cluster, 'shrinking')
     expect([...after.keys()].sort()).toEqual(['three', 'two'])
@@ -124,7 +124,7 @@ describe.concurrent('an installation with sub-installations', () => {
     const beside = sub('beside', { blueprint: deploying({ name: 'a' }) })
     const blueprint = { subinstallations: [failing, after, beside] }
     await cluster.create(installation('broken', [], { blueprint }), 'installations')
-    const root = await cluster.finished('broken')
+    const root = await cluster.waitUntilFinished('broken')
     expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
     const subs = await subsOf(cluster, 'broken')
     const phases = [...subs].map(([name, { status }]) => [name, status?.phase]).sort()
@@ -151,7 +151,7 @@ describe.concurrent('an installation with sub-installations', () => {
       'installations',
     )
     for (const name of ['coded', 'coded-too'])
-      expect((await cluster.finished(name)).status).toMatchObject({
+      expect((await cluster.waitUntilFinished(name)).status).toMatchObject({
         phase: 'Failed',
         lastError: { reason: 'children failed', codes },
       })
@@ -163,10 +163,10 @@ describe.concurrent('an installation with sub-installations', () => {
 describe('an installation with sub-installations and no items', () => {
   it('continues after its workflow is terminated', async () => {
     const { cluster, pawl } = stage
-    const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waiting('slow')) })] }
+    const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waitingItem('slow')) })] }
     const without = { blueprint: { ...blueprint, deployExecutions: [] } }
     await cluster.create(installation('lost', [], without), 'installations')
-    const root = await cluster.until('installations', 'lost', (one) => one?.status?.phase === 'Progressing')
+    const root = await cluster.waitUntil('installations', 'lost', (one) => one?.status?.phase === 'Progressing')
     const one = await vi.waitFor(async () => {
       const found = (await subsOf(cluster, 'lost')).get('one')
       expect(found?.status?.phase).toBe('Progressing')
@@ -181,7 +181,7 @@ describe('an installation with sub-installations and no items', () => {
     for (const { workflow_id } of runs) await client.workflow.getHandle(workflow_id).terminate()
     const slow = (await cluster.items(one.metadata.name)).get('slow') as LsObject
     await cluster.finishItem(slow, 'Succeeded')
-    const done = await cluster.finished('lost')
+    const done = await cluster.waitUntilFinished('lost')
     expect(done.status).toMatchObject({ phase: 'Succeeded', jobID: root.status?.jobID })
     expect(done.status?.['executionRef']).toBeUndefined()
   })
@@ -196,7 +196,7 @@ describe('a tree of sub-installations', () => {
     const subinstallationExecutions = [{ name: 'itself', type: 'GoTemplate', template }]
     const blueprint = { subinstallationExecutions, deployExecutions: [] }
     await cluster.create(installation('endless', [], { blueprint }), 'installations')
-    const root = await cluster.finished('endless', undefined, 'installations', 120_000)
+    const root = await cluster.waitUntilFinished('endless', undefined, 'installations', 120_000)
     expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
     const all = (await cluster.list('installations')).filter(({ metadata }) => metadata.name.startsWith('again-'))
     expect(all).toHaveLength(20)
@@ -213,13 +213,13 @@ describe('a sub-installation', () => {
     const { cluster } = stage
     const blueprint = { subinstallations: [sub('one', { blueprint: deploying({ name: 'a' }) })] }
     await cluster.create(installation('asked', [], { blueprint }), 'installations')
-    const root = await cluster.finished('asked')
+    const root = await cluster.waitUntilFinished('asked')
     const [one] = [...(await subsOf(cluster, 'asked')).values()]
     const asked = await cluster.patch('installations', one?.metadata.name ?? '', {
       metadata: { annotations: { [OPERATION]: 'reconcile' } },
     })
-    await stage.pawl.journaled(asked)
-    await stage.pawl.settled(asked)
+    await stage.pawl.waitUntilJournaled(asked)
+    await stage.pawl.waitUntilSettled(asked)
     const now = await cluster.get('installations', asked.metadata.name)
     expect(now?.apiVersion).toBe(API)
     expect(now?.status).toMatchObject({ jobID: root.status?.jobID, jobIDFinished: root.status?.jobID })

@@ -1,14 +1,14 @@
-// Pawl takes the place of the real Landscaper: it starts beside the objects that version 0.127.0 has left (support/left-behind/landscaper-0.127.0.yaml has
+// Pawl takes the place of the real Landscaper: it starts beside the objects that version 0.127.0 has left (support/takeover/landscaper-0.127.0.yaml has
 // how). What that version does not show at any moment of one's own choosing is in takeover.test.ts. Source: docs/coming-from-landscaper.md.
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { FINALIZER, type LsObject } from '../support/cluster.ts'
-import { leaveBehind } from '../support/left-behind.ts'
-import { useStage } from '../support/stage.ts'
+import { FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { createPreviousObjects } from '../support/takeover/previous-objects.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
-const LEFT = new URL('../support/left-behind/landscaper-0.127.0.yaml', import.meta.url)
+const LEFT = new URL('../support/takeover/landscaper-0.127.0.yaml', import.meta.url)
 const IDLE = ['real-settled', 'real-manifests', 'real-failed']
 const ITEMS_OF = [...IDLE, 'inner-ssk4g']
 const [CORE, MAPS] = ['v1', 'configmaps']
@@ -21,7 +21,7 @@ const stage = useStage('takeover-left', async () => {
   const kubeconfig = await readFile(servers.kubeconfigPath, 'utf8')
   const metadata = { name: 'real-cluster' }
   await cluster.create({ apiVersion: CORE, kind: 'Secret', metadata, stringData: { kubeconfig } }, 'secrets')
-  await leaveBehind(cluster, LEFT)
+  await createPreviousObjects(cluster, LEFT)
   left = await idle()
   // The items for other deployers have waited since they were left; what is nobody's would be refused.
   return { workerFlags: ['--pickup-timeout', 'none', '--strict-tenancy', 'yes'] }
@@ -79,12 +79,12 @@ const NOT_WRITTEN = ['DeployItem status.conditions DeployItemValidation=True']
 
 describe('what Landscaper 0.127.0 left in the middle', () => {
   it('of a deletion goes away, with what was exported', async () => {
-    for (const name of ['real-going', 'inner-k4tfm']) await stage.cluster.gone(name)
-    await stage.cluster.gone('real-going-out', 'dataobjects')
+    for (const name of ['real-going', 'inner-k4tfm']) await stage.cluster.waitUntilGone(name)
+    await stage.cluster.waitUntilGone('real-going-out', 'dataobjects')
   })
 
   it('of a request, which it had not seen, gets its job', async () => {
-    const follower = await stage.cluster.finished('real-follower', 'c5564e4a-9221-476d-a2c8-5b876993fd4b')
+    const follower = await stage.cluster.waitUntilFinished('real-follower', 'c5564e4a-9221-476d-a2c8-5b876993fd4b')
     expect(follower.status).toMatchObject({ phase: 'Succeeded' })
   })
 
@@ -93,7 +93,7 @@ describe('what Landscaper 0.127.0 left in the middle', () => {
     const body = { data: { ready: 'yes' } }
     const path = resourcePath({ apiVersion: CORE, plural: MAPS }, stage.cluster.namespace, 'real-unready')
     await stage.cluster.kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
-    const unready = await stage.cluster.finished('real-unready')
+    const unready = await stage.cluster.waitUntilFinished('real-unready')
     expect(unready.status).toMatchObject({ phase: 'Succeeded', jobID: '4a800190-367c-4a5c-b22e-05ea2895d0ae' })
     expect((await there(MAPS, 'real-unready')).metadata.uid).toBe(before.metadata.uid)
   })
@@ -105,12 +105,12 @@ describe('what Landscaper 0.127.0 left in the middle', () => {
       if (foreign === undefined) throw new Error(`${owner} has no item foreign`)
       await stage.cluster.finishItem(foreign, 'Succeeded')
     }
-    const running = await stage.cluster.finished('real-running')
+    const running = await stage.cluster.waitUntilFinished('real-running')
     expect(running.status).toMatchObject({ phase: 'Succeeded', jobID, jobIDFinished: jobID })
     expect(await stage.pawl.jobs(running)).toMatchObject([{ jobID, outcome: 'Succeeded' }])
     expect((await there('dataobjects', 'real-running-out'))['data']).toBe(3)
     const isDone = (one: LsObject | undefined) => one?.status?.phase === 'Succeeded'
-    await stage.cluster.until('installations', 'real-waiting', isDone)
+    await stage.cluster.waitUntil('installations', 'real-waiting', isDone)
   })
 })
 
@@ -124,7 +124,7 @@ describe('what Landscaper 0.127.0 left idle', () => {
     for (const name of ['real-settled', 'real-manifests']) {
       const before = left.get(`installations/${name}`)
       await stage.cluster.trigger(name)
-      const after = await stage.cluster.finished(name, before?.status?.jobID)
+      const after = await stage.cluster.waitUntilFinished(name, before?.status?.jobID)
       expect(after.status).toMatchObject({ phase: 'Succeeded' })
     }
     expect(each(await idle(), 'uid')).toEqual(each(left, 'uid'))
@@ -141,7 +141,7 @@ describe('what Landscaper 0.127.0 left idle', () => {
   it('is deleted with all that is its, what is to be kept stays', async () => {
     for (const name of ['real-waiting', 'real-follower', 'real-failed', 'real-settled', 'real-manifests'])
       await stage.cluster.delete('installations', name)
-    for (const name of ['real-failed', 'real-settled', 'real-manifests']) await stage.cluster.gone(name)
+    for (const name of ['real-failed', 'real-settled', 'real-manifests']) await stage.cluster.waitUntilGone(name)
     expect(await stage.cluster.get(MAPS, 'real-managed', CORE)).toBeUndefined()
     expect((await there(MAPS, 'real-kept'))['data']).toEqual({ word: 'kept' })
   })

@@ -1,13 +1,13 @@
-// Pawl takes the place of Landscaper: it starts beside objects as that has left them (support/left-behind/landscaper.yaml), idle, in the middle of a job and
+// Pawl takes the place of Landscaper: it starts beside objects as that has left them (support/takeover/landscaper.yaml), idle, in the middle of a job and
 // in the middle of a deletion. Source: spec/landscaper.md 1.13-1.15, 2, appendix C; docs/coming-from-landscaper.md "Replacing a running Landscaper".
 
 import { describe, expect, it } from 'vitest'
-import { FINALIZER, type LsObject } from '../support/cluster.ts'
-import { leaveBehind } from '../support/left-behind.ts'
-import { PATIENT, useStage } from '../support/stage.ts'
-import { subsOf } from '../support/sub-installations.ts'
+import { FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { createPreviousObjects } from '../support/takeover/previous-objects.ts'
+import { PRODUCTION_TIMEOUTS, useStage } from '../support/pawl/stage.ts'
+import { subsOf } from '../support/landscaper/sub-installations.ts'
 
-const LEFT = new URL('../support/left-behind/landscaper.yaml', import.meta.url)
+const LEFT = new URL('../support/takeover/landscaper.yaml', import.meta.url)
 const EXPORT = 'settled-out'
 
 interface Before {
@@ -21,7 +21,7 @@ interface Before {
 let before: Before
 
 const stage = useStage('takeover', async () => {
-  await leaveBehind(stage.cluster, LEFT)
+  await createPreviousObjects(stage.cluster, LEFT)
   before = {
     settled: await there('installations', 'settled'),
     execution: await there('executions', 'settled'),
@@ -30,7 +30,7 @@ const stage = useStage('takeover', async () => {
     exported: await there('dataobjects', EXPORT),
     running: await there('installations', 'running'),
   }
-  return { workerFlags: PATIENT }
+  return { workerFlags: PRODUCTION_TIMEOUTS }
 })
 
 async function there(plural: string, name: string): Promise<LsObject> {
@@ -44,9 +44,9 @@ const uidsOf = (objects: ReadonlyMap<string, LsObject>) =>
 
 describe('what Landscaper has left idle', () => {
   it('is left alone, but for the dependents that it had still to ask: they get their job', async () => {
-    const follower = await stage.cluster.finished('follower')
+    const follower = await stage.cluster.waitUntilFinished('follower')
     expect(follower.status).toMatchObject({ phase: 'Succeeded' })
-    const settled = await stage.cluster.until(
+    const settled = await stage.cluster.waitUntil(
       'installations',
       'settled',
       (one) => one?.status?.['dependentsToTrigger'] === undefined,
@@ -60,7 +60,7 @@ describe('what Landscaper has left idle', () => {
 
   it('runs its next job on the same objects', async () => {
     await stage.cluster.trigger('settled')
-    const settled = await stage.cluster.finished('settled', before.settled.status?.jobID)
+    const settled = await stage.cluster.waitUntilFinished('settled', before.settled.status?.jobID)
     expect(settled.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: settled.status?.jobID })
     expect(uidOf(await stage.cluster.get('executions', 'settled'))).toBe(uidOf(before.execution))
     const items = await stage.cluster.items('settled')
@@ -77,7 +77,7 @@ describe('what Landscaper has left idle', () => {
   it('is deleted with all that is its', async () => {
     await stage.cluster.delete('installations', 'follower')
     await stage.cluster.delete('installations', 'settled')
-    await stage.cluster.until('installations', 'settled', (one) => one === undefined)
+    await stage.cluster.waitUntil('installations', 'settled', (one) => one === undefined)
     expect([...(await stage.cluster.items('settled')).keys()]).toEqual([])
     expect(await stage.cluster.get('executions', 'settled')).toBeUndefined()
     expect([...(await subsOf(stage.cluster, 'settled')).keys()]).toEqual([])
@@ -87,11 +87,15 @@ describe('what Landscaper has left idle', () => {
 describe('what Landscaper has left in the middle', () => {
   it('of a job goes on as the same job; a deployer of others ends the item that it has', async () => {
     const { jobID = '' } = before.running.status ?? {}
-    const items = await stage.cluster.untilItems('running', ['foreign'], (one) => one?.status?.jobID === jobID)
+    const items = await stage.cluster.waitUntilItems('running', ['foreign'], (one) => one?.status?.jobID === jobID)
     const foreign = items.get('foreign')
     if (foreign === undefined) throw new Error('running has no item foreign')
     await stage.cluster.finishItem(foreign, 'Succeeded')
-    const running = await stage.cluster.until('installations', 'running', (one) => one?.status?.jobIDFinished === jobID)
+    const running = await stage.cluster.waitUntil(
+      'installations',
+      'running',
+      (one) => one?.status?.jobIDFinished === jobID,
+    )
     expect(running.status).toMatchObject({ phase: 'Succeeded', jobID })
     expect(await stage.pawl.jobs(running)).toMatchObject([{ jobID, outcome: 'Succeeded' }])
     expect((await there('dataobjects', 'running-out'))['data']).toBe(3)
@@ -100,7 +104,7 @@ describe('what Landscaper has left in the middle', () => {
   })
 
   it('of a deletion goes away', async () => {
-    await stage.cluster.until('installations', 'going', (one) => one === undefined)
+    await stage.cluster.waitUntil('installations', 'going', (one) => one === undefined)
     expect([...(await stage.cluster.items('going')).keys()]).toEqual([])
     expect(await stage.cluster.get('executions', 'going')).toBeUndefined()
   })

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { shootResource } from '../../activities/landscaper/deploy/target/gardener.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { API, installation, item, OPERATION } from '../support/cluster.ts'
+import { API, installation, item, OPERATION } from '../support/cluster/cluster.ts'
 import { ApiProxy, type Trap } from '../support/faults/api-proxy.ts'
-import { Gate } from '../support/gate.ts'
-import { secret } from '../support/imports.ts'
-import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
-import { useStage } from '../support/stage.ts'
+import { Gate } from '../support/faults/gate.ts'
+import { secret } from '../support/landscaper/imports.ts'
+import { historiesOf, journalOf, findLeaks } from '../support/tenants/planted-secret.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const CANARY = 'canary-4be1f07a22'
 const folder = mkdtempSync(join(tmpdir(), 'pawl-target-sync-'))
@@ -84,7 +84,11 @@ describe('a TargetSync', () => {
     await cluster.create(secret('access', { kubeconfig: readFileSync(servers.kubeconfigPath, 'utf8') }), 'secrets')
     await cluster.create(source.sync, 'targetsyncs')
 
-    const synced = await cluster.until('targetsyncs', 'sync', (one) => one?.status?.['lastUpdateTime'] !== undefined)
+    const synced = await cluster.waitUntil(
+      'targetsyncs',
+      'sync',
+      (one) => one?.status?.['lastUpdateTime'] !== undefined,
+    )
     expect(synced.status).toMatchObject({ observedGeneration: 1 })
     expect(synced.status?.['lastErrors'] ?? []).toEqual([])
     expect(await names('targets')).toEqual(['berry.kubeconfig'])
@@ -92,16 +96,16 @@ describe('a TargetSync', () => {
     await source.withdraw('berry.kubeconfig')
     await source.offer('cherry.kubeconfig')
     await cluster.patch('targetsyncs', 'sync', { metadata: { annotations: { [OPERATION]: 'reconcile' } } })
-    await cluster.until('targetsyncs', 'sync', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
+    await cluster.waitUntil('targetsyncs', 'sync', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
     expect(await names('targets')).toEqual(['cherry.kubeconfig'])
 
     const dumps = await Promise.all([journalOf(pawl), historiesOf(pawl, cluster, 1)])
     for (const dump of dumps) {
       expect(dump).toContain('sync')
-      expect(leaks(dump, CANARY)).toEqual([])
+      expect(findLeaks(dump, CANARY)).toEqual([])
     }
     await cluster.delete('targetsyncs', 'sync')
-    await cluster.until('targetsyncs', 'sync', (one) => one === undefined)
+    await cluster.waitUntil('targetsyncs', 'sync', (one) => one === undefined)
     expect(await names('targets')).toEqual([])
     expect(await names('secrets', 'v1')).toEqual(['access'])
     await source.delete()
@@ -124,7 +128,11 @@ describe('a TargetSync', () => {
       Math.max(0, ...((await run.describe()).raw.pendingActivities ?? []).map(({ attempt }) => attempt ?? 0))
     await expect.poll(tries, { timeout: 60_000 }).toBeGreaterThan(1)
     await pawl.startWorker()
-    const synced = await cluster.until('targetsyncs', 'sync', (one) => one?.status?.['lastUpdateTime'] !== undefined)
+    const synced = await cluster.waitUntil(
+      'targetsyncs',
+      'sync',
+      (one) => one?.status?.['lastUpdateTime'] !== undefined,
+    )
     expect(synced.status?.['lastErrors'] ?? []).toEqual([])
     expect([await names('targets'), await names('secrets', 'v1')]).toEqual([
       ['berry.kubeconfig'],
@@ -137,7 +145,7 @@ describe('a TargetSync', () => {
     })
     expect(left).toEqual({ targets: ['berry.kubeconfig'], secrets: ['access'] })
     await pawl.startWorker()
-    await cluster.until('targetsyncs', 'sync', (one) => one === undefined)
+    await cluster.waitUntil('targetsyncs', 'sync', (one) => one === undefined)
     expect([await names('targets'), await names('secrets', 'v1')]).toEqual([[], ['access']])
     await source.delete()
   })
@@ -209,23 +217,23 @@ describe('a deletion of items whose Shoot is gone', () => {
     const spec = { sourceNamespace: project, secretRef: { name: 'garden' }, secretNameExpression: '*' }
     const sync = { apiVersion: API, kind: 'TargetSync', metadata: { name: 'garden' }, spec }
     await cluster.create(sync, 'targetsyncs')
-    await cluster.until('targetsyncs', 'garden', (one) => one?.status?.['lastUpdateTime'] !== undefined)
+    await cluster.waitUntil('targetsyncs', 'garden', (one) => one?.status?.['lastUpdateTime'] !== undefined)
 
     await cluster.create(onBoth('shop'), 'installations')
-    expect((await cluster.finished('shop')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('shop')).status).toMatchObject({ phase: 'Succeeded' })
     const items = await cluster.items('shop')
     const clusterOf = (name: string) => items.get(name)?.metadata.annotations?.['landscaper.gardener.cloud/clustername']
     expect([clusterOf(GONE), clusterOf(ALIVE)]).toEqual([GONE, ALIVE])
 
     await cluster.kube.request('DELETE', resourcePath(shootResource, project, GONE))
     await cluster.delete('targetsyncs', 'garden')
-    await cluster.gone('garden', 'targetsyncs')
+    await cluster.waitUntilGone('garden', 'targetsyncs')
     await cluster.delete('installations', 'shop')
-    await cluster.until('executions', 'shop', (one) => one?.status?.lastError?.reason === 'ClusterUnknown')
+    await cluster.waitUntil('executions', 'shop', (one) => one?.status?.lastError?.reason === 'ClusterUnknown')
     expect([...(await cluster.items('shop')).keys()].toSorted()).toEqual([GONE, ALIVE])
 
     await cluster.create(sync, 'targetsyncs')
-    await cluster.gone('shop')
+    await cluster.waitUntilGone('shop')
     const uids = [GONE, ALIVE].map((name) => items.get(name)?.metadata.uid)
     const events = (await cluster.list('events', 'v1')) as unknown as KubeEvent[]
     const told = events.filter(({ reason }) => reason === 'UninstallSkipped')
@@ -233,7 +241,7 @@ describe('a deletion of items whose Shoot is gone', () => {
     expect(told[0]?.message).toContain(`Shoot ${project}/${GONE} is not there, by targetsync`)
     const actions = pawl.db.selectFrom('action').select('object').where('step', '=', 'releaseItemsOfRemovedClusters')
     expect(await actions.execute()).toHaveLength(1)
-    expect(leaks(await journalOf(pawl), CANARY)).toEqual([])
+    expect(findLeaks(await journalOf(pawl), CANARY)).toEqual([])
     await cluster.kube.request('DELETE', `${DEFINITIONS}/${SHOOTS.metadata.name}`)
     await cluster.kube.request('DELETE', `/api/v1/namespaces/${project}`)
   })
@@ -249,6 +257,6 @@ async function killAt(at: Trap['at'], when: Trap['when'], begin: () => Promise<v
   }
   proxy?.arm({ at, when, act })
   await begin()
-  await died.passed
+  await died.opened
   return { targets: await names('targets'), secrets: await names('secrets', 'v1') }
 }

@@ -9,16 +9,16 @@ import { findCached } from '../../worker/dev/cache.ts'
 import type { Part } from '../../worker/dev/part.ts'
 import { readPins } from '../../worker/dev/pins.ts'
 import { readConfig } from '../../worker/server/config.ts'
-import { CHAIN, installation, waiting } from '../support/cluster.ts'
-import { crowd, doubled, unevenJobs } from '../support/crowd.ts'
+import { CHAIN, installation, waitingItem } from '../support/cluster/cluster.ts'
+import { crowd, doubled, unevenJobs } from '../support/tenants/crowd.ts'
 import { type Course, runBoth } from '../support/faults/course.ts'
 import { expectSameCourse } from '../support/faults/fault.ts'
 import { startFaultyTemporal } from '../support/faults/faulty-temporal.ts'
-import { atRest, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
+import { waitUntilJournalIdle, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
 import { OwnTemporal, temporalFaults } from '../support/faults/temporal-faults.ts'
 import { byForm, sampleOf, SEED } from '../support/matrix/form.ts'
-import { readiness } from '../support/readiness.ts'
-import { PATIENT, PATIENT_TASKS } from '../support/stage.ts'
+import { readiness } from '../support/pawl/readiness.ts'
+import { PRODUCTION_TIMEOUTS, PRODUCTION_TASK_TIMEOUTS } from '../support/pawl/stage.ts'
 
 // On a busy machine a process takes many seconds to start.
 const LIMIT_MS = byForm(240_000, 900_000)
@@ -30,7 +30,11 @@ describe('T2: an installation whose Temporal', { timeout: LIMIT_MS }, () => {
   beforeAll(async () => {
     const servers = inject('servers')
     temporal = await OwnTemporal.start(servers.temporalBinary)
-    lane = await openLane('temporal', { ...servers, temporalAddress: temporal.address }, { workerFlags: PATIENT_TASKS })
+    lane = await openLane(
+      'temporal',
+      { ...servers, temporalAddress: temporal.address },
+      { workerFlags: PRODUCTION_TASK_TIMEOUTS },
+    )
     expected = await runBoth(lane, 'undisturbed')
   }, LIMIT_MS)
   afterAll(async () => {
@@ -46,9 +50,9 @@ describe('T2: an installation whose Temporal', { timeout: LIMIT_MS }, () => {
   it('is away and comes back empty continues its job, and the job that was requested meanwhile starts', async () => {
     const { cluster, pawl } = lane
     lane.proxy.arm()
-    const items = [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]
+    const items = [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]
     await cluster.create(installation('before', items), 'installations')
-    const running = await cluster.untilItems('before', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    const running = await cluster.waitUntilItems('before', ['slow'], (item) => item?.status?.phase === 'Progressing')
     const slow = running.get('slow')!
 
     await temporal.stop()
@@ -57,8 +61,8 @@ describe('T2: an installation whose Temporal', { timeout: LIMIT_MS }, () => {
     await expect.poll(() => readiness(pawl.log('worker')), { timeout: RESTART_MS }).toBe(503)
     await temporal.startAgain('empty')
 
-    const before = await cluster.finished('before', undefined, 'installations', RESTART_MS)
-    const meanwhile = await cluster.finished('meanwhile', undefined, 'installations', RESTART_MS)
+    const before = await cluster.waitUntilFinished('before', undefined, 'installations', RESTART_MS)
+    const meanwhile = await cluster.waitUntilFinished('meanwhile', undefined, 'installations', RESTART_MS)
     expect(before.status).toMatchObject({ phase: 'Succeeded', jobID: slow.status?.jobID })
     expect(meanwhile.status).toMatchObject({ phase: 'Succeeded' })
     for (const root of [before, meanwhile])
@@ -90,7 +94,7 @@ describe.skipIf(binary === undefined)(`a Temporal whose store fails${reason}`, {
     // The server takes the seed 0 for no seed.
     temporal = await startFaultyTemporal(binary ?? '', dir, STORE_FAULTS, byForm(20_261_123, SEED + 1))
     const servers = { ...inject('servers'), temporalAddress: temporal.spec.address ?? '' }
-    lane = await openLane('temporal-store', servers, { workerFlags: PATIENT })
+    lane = await openLane('temporal-store', servers, { workerFlags: PRODUCTION_TIMEOUTS })
   }, LIMIT_MS)
   afterAll(async () => {
     await closeLane(lane)
@@ -102,7 +106,7 @@ describe.skipIf(binary === undefined)(`a Temporal whose store fails${reason}`, {
     const { cluster, pawl, proxy } = lane
     proxy.arm()
     await crowd(cluster, { prefix: 'store', lives: byForm(4, 50), abreast: 4, limitMs: RESTART_MS })
-    await atRest(lane)
+    await waitUntilJournalIdle(lane)
     expect(doubled(proxy.writes)).toEqual([])
     expect(await unevenJobs(pawl)).toEqual([])
     expect(pawl.log('worker')).not.toContain('run is not in Temporal any more')

@@ -9,10 +9,10 @@ import { parseAllDocuments } from 'yaml'
 
 import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { installation, item } from '../support/cluster.ts'
-import { kubectlAs } from '../support/kubectl-as.ts'
-import { useStage } from '../support/stage.ts'
-import { WebhookStage } from '../support/webhook.ts'
+import { installation, item } from '../support/cluster/cluster.ts'
+import { kubectlAs } from '../support/cluster/kubectl-as.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 import { Checkout } from '../support/throw-away-wing/checkout.ts'
 import { FILES } from '../support/throw-away-wing/files.ts'
 
@@ -165,7 +165,7 @@ describe('a wing that is added as folders', () => {
     const config = { apiVersion: 'zoo.pawl.dev/v1', kind: 'Echo', answer: 'hello' }
     const items = [item({ name: 'plain' }), item({ name: 'echo', type: 'zoo.pawl.dev/echo', config })]
     await stage.cluster.create(installation('mixed', items), 'installations')
-    expect((await stage.cluster.finished('mixed')).status?.phase).toBe('Succeeded')
+    expect((await stage.cluster.waitUntilFinished('mixed')).status?.phase).toBe('Succeeded')
     expect(await stage.cluster.phases('mixed')).toEqual({ plain: 'Succeeded', echo: 'Succeeded' })
   })
 })

@@ -3,15 +3,15 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
-import { useStage } from '../support/stage.ts'
+import { type Item, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('touched')
 
 const EVERY_MS = 100
 /** Of each object, before the item that the job waits for is ended. */
 const TOUCHES = 25
-const ITEMS: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }, { name: 'beside' }]
+const ITEMS: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }, { name: 'beside' }]
 
 type Touch = (count: number) => Readonly<Record<string, object>>
 
@@ -60,13 +60,13 @@ async function run(name: string, touch?: Touch, leastPasses = 0) {
   await cluster.create(installation(name, ITEMS), 'installations')
   const hand = touch && new Hand(name, touch)
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
-  await cluster.untilItems(name, ['slow'], isWaiting)
-  await cluster.until('installations', name, isWaiting)
+  await cluster.waitUntilItems(name, ['slow'], isWaiting)
+  await cluster.waitUntil('installations', name, isWaiting)
   if (hand !== undefined) await expect.poll(() => hand.touches, { timeout: 60_000 }).toBeGreaterThanOrEqual(TOUCHES)
   await expect.poll(() => passesOf(name), { timeout: 60_000 }).toBeGreaterThanOrEqual(leastPasses)
   await cluster.finishItem((await cluster.items(name)).get('slow')!, 'Succeeded')
   // The hand goes on until the job is over.
-  const root = await cluster.finished(name)
+  const root = await cluster.waitUntilFinished(name)
   await hand?.stop()
   expect(root.status).toMatchObject({ phase: 'Succeeded' })
   expect(await cluster.phases(name)).toEqual({ slow: 'Succeeded', after: 'Succeeded', beside: 'Succeeded' })

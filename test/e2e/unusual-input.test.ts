@@ -3,10 +3,17 @@
 
 import { describe, expect, it } from 'vitest'
 import { dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { complaints, data, expectEnding, mend, rendering, wrong } from '../support/bad-input.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { dataObject, importing, rendered } from '../support/imports.ts'
-import { useStage } from '../support/stage.ts'
+import {
+  loggedProblems,
+  dataImport,
+  expectFailure,
+  fixBlueprint,
+  rendering,
+  configurationProblem,
+} from '../support/landscaper/bad-input.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { dataObject, importingInstallation, renderedConfig } from '../support/landscaper/imports.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('unusual-input')
 
@@ -24,7 +31,7 @@ describe('an installation with more than usual', () => {
     ['a name as long as the webhook lets it be', 'n'.repeat(58), [{ name: 'i'.repeat(63) }]],
   ])('succeeds with %s', async (_, name, list) => {
     await stage.cluster.create(installation(name, list), 'installations')
-    const done = await stage.cluster.until('installations', name, isOver, 110_000)
+    const done = await stage.cluster.waitUntil('installations', name, isOver, 110_000)
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
   })
 
@@ -32,40 +39,40 @@ describe('an installation with more than usual', () => {
     const { cluster } = stage
     const template = 'deployItems: [{name: a, type: x, config: {apiVersion: v1, kind: x, a: {{ repeat 2000000 "x" }}}}]'
     await cluster.create(rendering(template)('large-item'), 'installations')
-    const failed = await cluster.finished('large-item')
+    const failed = await cluster.waitUntilFinished('large-item')
     const execution = await cluster.get('executions', 'large-item')
-    expectEnding(execution, { reason: 'RequestEntityTooLarge', says: ['large-item-a', 'usually 1.5 MB'] })
-    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
+    expectFailure(execution, { reason: 'RequestEntityTooLarge', says: ['large-item-a', 'usually 1.5 MB'] })
+    expect((await fixBlueprint(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
   })
 
   it('fails for a name that no label takes, and says so', async () => {
     const { cluster } = stage
     const name = 'n'.repeat(253)
     await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
-    expectEnding(
-      await cluster.finished(name),
-      wrong('installation nnn', 'metadata.name has 253 characters, expected at most 63'),
+    expectFailure(
+      await cluster.waitUntilFinished(name),
+      configurationProblem('installation nnn', 'metadata.name has 253 characters, expected at most 63'),
     )
     await cluster.delete('installations', name)
-    await cluster.gone(name)
+    await cluster.waitUntilGone(name)
   })
 
   it('takes any letters in the names of imports and exports, in keys and in values', async () => {
     const { cluster } = stage
     const value = { größe: 'völlig 大きい 🚢', 'a b/c:d': ['\u2028', '\u0007', 'é'] }
     await cluster.create(dataObject('unicode', value), 'dataobjects')
-    const root = importing('unicode', {
+    const root = importingInstallation('unicode', {
       imports: [{ name: 'größe 🚢', dataRef: 'unicode' }],
-      blueprint: { imports: [data('größe 🚢', {})] },
+      blueprint: { imports: [dataImport('größe 🚢', {})] },
       spec: {
         exports: { data: [{ name: 'ausfuhr ü', dataRef: 'Ausfuhr ü 🚢' }] },
         exportDataMappings: { 'ausfuhr ü': '(( 1 + 1 ))' },
       },
     })
     await cluster.create(root, 'installations')
-    const done = await cluster.finished('unicode')
+    const done = await cluster.waitUntilFinished('unicode')
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await rendered(cluster, 'unicode', 'show')).toEqual({ 'größe 🚢': value })
+    expect(await renderedConfig(cluster, 'unicode', 'show')).toEqual({ 'größe 🚢': value })
     const exported = await cluster.get('dataobjects', dataObjectName('', 'Ausfuhr ü 🚢'))
     expect(exported?.['data']).toBe(2)
   })
@@ -74,7 +81,7 @@ describe('an installation with more than usual', () => {
     const { cluster } = stage
     const template = `deployItems: []\n---\ndeployItems: [{ name: ignored }]\n`
     await cluster.create(rendering(template)('two-documents'), 'installations')
-    expect((await cluster.finished('two-documents')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('two-documents')).status).toMatchObject({ phase: 'Succeeded' })
     const events = (await cluster.list('events', 'v1')) as readonly { reason?: string; message?: string }[]
     const messages = events.filter(({ reason }) => reason === 'FurtherDocuments').map(({ message }) => message)
     expect(messages).toEqual([expect.stringMatching(/^template "items": found more than one YAML document/)])
@@ -83,20 +90,23 @@ describe('an installation with more than usual', () => {
   it('fails when its exports are larger than an object may be', async () => {
     const { cluster } = stage
     const template = 'exports: {large: {{ repeat 2000000 "x" }}}'
-    const root = importing('large-export', {
-      blueprint: { exports: [data('large', {})], exportExecutions: [{ name: 'out', type: 'GoTemplate', template }] },
+    const root = importingInstallation('large-export', {
+      blueprint: {
+        exports: [dataImport('large', {})],
+        exportExecutions: [{ name: 'out', type: 'GoTemplate', template }],
+      },
       spec: { exports: { data: [{ name: 'large', dataRef: 'large' }] } },
     })
     await cluster.create(root, 'installations')
-    const failed = await cluster.finished('large-export')
-    expectEnding(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large:', 'usually 1.5 MB'] })
-    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
+    const failed = await cluster.waitUntilFinished('large-export')
+    expectFailure(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large:', 'usually 1.5 MB'] })
+    expect((await fixBlueprint(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
   })
 })
 
 describe('a worker after all of this', () => {
   it('is the process that it was, and has no complaint', () => {
     expect(stage.pawl.child('worker').exitCode).toBeNull()
-    expect([...complaints(stage.pawl, 'worker'), ...complaints(stage.pawl, 'bridge')]).toEqual([])
+    expect([...loggedProblems(stage.pawl, 'worker'), ...loggedProblems(stage.pawl, 'bridge')]).toEqual([])
   })
 })

@@ -7,9 +7,9 @@ import type { KubeObject, OwnerReference } from '../../activities/kube/client.ts
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { MADE_FOR, OWNER_UID } from '../../workflows/kit/index.ts'
-import { API, type Cluster, installation, item, type LsObject, waiting } from '../support/cluster.ts'
+import { API, type Cluster, installation, item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
-import { useTenants } from '../support/tenants.ts'
+import { useTenants } from '../support/tenants/tenants.ts'
 
 const CANARY = 'canary-of-alice'
 const HOLD = 'mallory.example.com/hold'
@@ -26,7 +26,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
   it('get nothing of what that renders', async () => {
     const victim = await alice().create(installation('rendered', [secret('db')], { triggered: false }), 'installations')
     const forged = await forgeExecution('rendered', victim)
-    await tenants.pawl.journaled(forged)
+    await tenants.pawl.waitUntilJournaled(forged)
     await alice().trigger('rendered')
     await slow('rendered')
     expect(JSON.stringify(await alice().list('deployitems'))).toContain(CANARY)
@@ -45,14 +45,14 @@ describe('an execution and an item that another tenant makes in her namespace, o
     const root = (await alice().get('installations', 'believed'))!
     const execution = (await alice().get('executions', 'believed'))!
     // Of an owner that the journal does not know yet it cannot say whose it is: that leads to a look.
-    await tenants.pawl.journaled(execution)
+    await tenants.pawl.waitUntilJournaled(execution)
     const { jobID } = root.status ?? {}
     const ended = { phase: 'Succeeded', jobID, jobIDFinished: jobID }
     const forged = [
       await say('executions', await forgeExecution('believed', root), ended),
       await say('deployitems', await forgeItem(running, execution), ended),
     ]
-    for (const one of forged) await tenants.pawl.journaled(one)
+    for (const one of forged) await tenants.pawl.waitUntilJournaled(one)
     expect((await Promise.all(forged.map(wokenBy))).flat()).toEqual([])
     expect(await alice().phases('believed')).toEqual({ db: 'Progressing', after: undefined })
     await end('believed')
@@ -68,9 +68,9 @@ describe('an execution and an item that another tenant makes in her namespace, o
       await forgeExecution('deleted', root),
       await forgeItem(running, (await alice().get('executions', 'deleted'))!),
     ]
-    for (const one of forged) await tenants.pawl.journaled(one)
+    for (const one of forged) await tenants.pawl.waitUntilJournaled(one)
     await alice().delete('installations', 'deleted')
-    await alice().gone('deleted')
+    await alice().waitUntilGone('deleted')
     for (const plural of ['executions', 'deployitems']) {
       const [one] = (await mallory().list(plural)).filter(({ metadata }) =>
         forged.some((o) => o.metadata.uid === metadata.uid),
@@ -92,14 +92,14 @@ describe('an execution and an item that another tenant makes in her namespace, o
 describe('an item that somebody makes by hand in the namespace of an execution, owned by it', () => {
   it('is deleted with the next job, as one that the spec has no more', async () => {
     await alice().create(installation('by-hand', [{ name: 'db' }]), 'installations')
-    const first = await alice().finished('by-hand')
+    const first = await alice().waitUntilFinished('by-hand')
     const ownerReferences = [ownerReference((await alice().get('executions', 'by-hand'))!, LANDSCAPER('Execution'))]
     const { type, config } = item({ name: 'extra' })
     const metadata = { name: 'by-hand-extra', ownerReferences }
     const made = await alice().create({ ...LANDSCAPER('DeployItem'), metadata, spec: { type, config } }, 'deployitems')
-    await tenants.pawl.journaled(made)
+    await tenants.pawl.waitUntilJournaled(made)
     await alice().trigger('by-hand')
-    const second = await alice().finished('by-hand', first.status?.jobID)
+    const second = await alice().waitUntilFinished('by-hand', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(await alice().get('deployitems', 'by-hand-extra')).toBeUndefined()
   })
@@ -143,18 +143,18 @@ describe('an object that another tenant makes in her namespace, owned by an obje
 
 /** An item that waits, and has what is nobody else's. */
 function secret(name: string) {
-  const one = waiting(name)
+  const one = waitingItem(name)
   return { ...one, config: { ...one.config, export: { password: CANARY } } }
 }
 
 async function slow(name: string): Promise<LsObject> {
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
-  return (await alice().untilItems(name, ['db'], isWaiting)).get('db')!
+  return (await alice().waitUntilItems(name, ['db'], isWaiting)).get('db')!
 }
 
 async function end(name: string): Promise<void> {
   await alice().finishItem(await slow(name), 'Succeeded')
-  expect((await alice().finished(name)).status).toMatchObject({ phase: 'Succeeded' })
+  expect((await alice().waitUntilFinished(name)).status).toMatchObject({ phase: 'Succeeded' })
 }
 
 function ownerReference(
@@ -196,7 +196,7 @@ async function wokenBy({ metadata: { uid = '' } }: KubeObject): Promise<readonly
 
 /** What became of the event of an object that was just made. */
 async function fateOf(made: KubeObject): Promise<string> {
-  await tenants.pawl.journaled(made)
+  await tenants.pawl.waitUntilJournaled(made)
   const events = tenants.pawl.db
     .selectFrom('watch_event')
     .select('outcome')
@@ -219,7 +219,9 @@ async function pack(name: string): Promise<KubeObject> {
   const { metadata } = await alice().kube.request<KubeObject>('POST', resourcePath(parcelKind, 'alice'), { body })
   await vi.waitFor(async () => {
     // What its two controllers have written last may wake either.
-    await tenants.pawl.journaled(await alice().kube.request<KubeObject>('GET', resourcePath(parcelKind, 'alice', name)))
+    await tenants.pawl.waitUntilJournaled(
+      await alice().kube.request<KubeObject>('GET', resourcePath(parcelKind, 'alice', name)),
+    )
     expect(await wakesOf({ metadata })).toEqual([])
     const rows = await tenants.pawl.db
       .selectFrom('job')

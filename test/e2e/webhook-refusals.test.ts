@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { installation, type LsObject } from '../support/cluster.ts'
-import { Pawl } from '../support/pawl.ts'
-import { PATIENT } from '../support/stage.ts'
-import { WebhookStage } from '../support/webhook.ts'
+import { installation, type LsObject } from '../support/cluster/cluster.ts'
+import { Pawl } from '../support/pawl/pawl.ts'
+import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 
 const NAME = 'webhook-refusals'
 const SKIP = 'validation.landscaper.gardener.cloud/skip-validation'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const servers = inject('servers')
   stage = await WebhookStage.open(servers, NAME)
   await stage.start('one')
-  pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags: PATIENT })
+  pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags: PRODUCTION_TIMEOUTS })
 }, 240_000)
 afterAll(async () => {
   await pawl.stop()
@@ -60,7 +60,7 @@ describe('an Installation whose items depend on each other in a ring', () => {
   it('runs what can run and tells the path, as without a webhook', async () => {
     const items = [{ name: 'a' }, { name: 'b', dependsOn: ['c'] }, { name: 'c', dependsOn: ['b'] }]
     await stage.cluster.create(installation('ring', items), 'installations')
-    const { status } = await stage.cluster.finished('ring')
+    const { status } = await stage.cluster.waitUntilFinished('ring')
     expect(status).toMatchObject({ phase: 'Failed', lastError: { codes: ['ERR_CYCLIC_DEPENDENCIES'] } })
     expect(status?.lastError?.message).toContain('b -> c -> b')
     expect(await stage.cluster.phases('ring')).toMatchObject({ a: 'Succeeded' })
@@ -81,11 +81,11 @@ async function untriggered(name: string, more: object = {}): Promise<void> {
 }
 
 async function untilTold(name: string, reason: string): Promise<LsObject> {
-  return await stage.cluster.until('installations', name, (one) => one?.status?.lastError?.reason === reason)
+  return await stage.cluster.waitUntil('installations', name, (one) => one?.status?.lastError?.reason === reason)
 }
 
 async function succeeded(name: string): Promise<LsObject> {
-  const ended = await stage.cluster.finished(name)
+  const ended = await stage.cluster.waitUntilFinished(name)
   expect(ended.status).toMatchObject({ phase: 'Succeeded' })
   expect(ended.status).not.toHaveProperty('lastError')
   return ended

@@ -2,10 +2,10 @@
 // Source: spec/landscaper.md 2.4 "Deletion without uninstall", 2.8.
 
 import { describe, expect, it } from 'vitest'
-import { installation, type Item, type LsObject } from '../support/cluster.ts'
-import { Deployer } from '../support/deployer.ts'
-import { useStage } from '../support/stage.ts'
-import { deploying, sub, untilSub } from '../support/sub-installations.ts'
+import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub, untilSub } from '../support/landscaper/sub-installations.ts'
 
 const stage = useStage('without-uninstall')
 const CACHE = 'landscaper.gardener.cloud/cache-helm-charts'
@@ -24,7 +24,7 @@ async function install(name: string, uninstall: 'done' | 'failed' | 'wait') {
   })
   const items: Item[] = [{ name: 'base' }, { name: 'top', type, dependsOn: ['base'] }]
   await cluster.create(installation(name, items), 'installations')
-  const root = await cluster.finished(name)
+  const root = await cluster.waitUntilFinished(name)
   return { root, deployer, uninstalls, items: [...(await cluster.items(name)).values()] }
 }
 
@@ -42,8 +42,8 @@ describe.concurrent('an installation that is deleted without uninstalling', () =
     const { root, deployer, uninstalls, items } = await install('before', 'done')
     await cluster.patch('installations', 'before', { metadata: { annotations } })
     await cluster.delete('installations', 'before')
-    await cluster.gone('before')
-    await pawl.settled(root)
+    await cluster.waitUntilGone('before')
+    await pawl.waitUntilSettled(root)
     await deployer.stop()
     expect(uninstalls).toEqual([])
     expect(await laterJobs(items, root.status?.jobID)).toEqual([])
@@ -64,7 +64,7 @@ describe.concurrent('an installation that is deleted without uninstalling', () =
     const written = installation('tree', [], { blueprint: { subinstallations: [outer] } })
     const own = { ...written.metadata.annotations, [CACHE]: 'true' }
     await cluster.create({ ...written, metadata: { ...written.metadata, annotations: own } }, 'installations')
-    expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.waitUntilFinished('tree')).status).toMatchObject({ phase: 'Succeeded' })
     const middle = await untilSub(cluster, 'tree', 'outer', () => true)
     const deepest = await untilSub(cluster, middle.metadata.name, 'inner', () => true)
     const execution = await cluster.get('executions', deepest.metadata.name)
@@ -74,7 +74,7 @@ describe.concurrent('an installation that is deleted without uninstalling', () =
 
     await cluster.patch('installations', 'tree', { metadata: { annotations } })
     await cluster.delete('installations', 'tree')
-    await cluster.gone('tree')
+    await cluster.waitUntilGone('tree')
     await deployer.stop()
     expect(uninstalls).toEqual([])
     const left = [await cluster.get('installations', deepest.metadata.name), await cluster.items(deepest.metadata.name)]
@@ -85,10 +85,10 @@ describe.concurrent('an installation that is deleted without uninstalling', () =
     const { cluster } = stage
     const { deployer, uninstalls } = await install('during', 'wait')
     await cluster.delete('installations', 'during')
-    await cluster.untilItems('during', ['top'], (item) => item?.status?.phase === 'Deleting')
+    await cluster.waitUntilItems('during', ['top'], (item) => item?.status?.phase === 'Deleting')
     await deployer.stop()
     await cluster.patch('installations', 'during', { metadata: { annotations } })
-    await cluster.gone('during')
+    await cluster.waitUntilGone('during')
     expect(uninstalls).not.toEqual([])
     expect((await cluster.items('during')).size).toBe(0)
   })
@@ -99,9 +99,9 @@ describe.concurrent('an orphan of an execution with delete-without-uninstall', (
     const { cluster, pawl } = stage
     const { root, deployer, uninstalls } = await install('orphan', 'failed')
     // What comes with the watch of one kind may be seen before what came on another kind earlier.
-    await pawl.journaled(await cluster.patch('executions', 'orphan', { metadata: { annotations } }))
+    await pawl.waitUntilJournaled(await cluster.patch('executions', 'orphan', { metadata: { annotations } }))
     await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'base' }]))
-    const next = await cluster.finished('orphan', root.status?.jobID)
+    const next = await cluster.waitUntilFinished('orphan', root.status?.jobID)
     await deployer.stop()
     expect(next.status).toMatchObject({ phase: 'Succeeded' })
     expect(uninstalls).toEqual([])

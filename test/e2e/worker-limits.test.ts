@@ -1,9 +1,9 @@
 // A worker that caches two runs, and a run that gets far more signals than it can make passes. Source: spec/engine.md 4.4 (T6, T8).
 
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { installation, type LsObject, waiting } from '../support/cluster.ts'
+import { installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { byForm } from '../support/matrix/form.ts'
-import { useStage } from '../support/stage.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 // One run is active while another is woken: with room for two, nearly every run must be replayed.
 const CACHED = ['--cached-runs', '2']
@@ -24,17 +24,19 @@ describe('T6: a worker that keeps two runs in memory', () => {
   it('continues six waiting runs by replaying them, and ends each once', async () => {
     const { cluster, pawl } = stage
     const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
-    const items = [waiting('one'), waiting('two', ['one'])]
+    const items = [waitingItem('one'), waitingItem('two', ['one'])]
     await Promise.all(names.map((name) => cluster.create(installation(name, items), 'installations')))
     for (const item of ['one', 'two']) {
       await Promise.all(
         names.map(async (name) => {
-          const found = await cluster.untilItems(name, [item], isWaiting, 120_000)
+          const found = await cluster.waitUntilItems(name, [item], isWaiting, 120_000)
           await cluster.finishItem(found.get(item)!, 'Succeeded')
         }),
       )
     }
-    const roots = await Promise.all(names.map((name) => cluster.finished(name, undefined, 'installations', 120_000)))
+    const roots = await Promise.all(
+      names.map((name) => cluster.waitUntilFinished(name, undefined, 'installations', 120_000)),
+    )
     for (const root of roots) {
       expect(root.status?.phase).toBe('Succeeded')
       expect(await pawl.jobs(root)).toMatchObject([{ jobID: root.status?.jobID, outcome: 'Succeeded' }])
@@ -46,17 +48,17 @@ describe('T6: a worker that keeps two runs in memory', () => {
 describe('T8: a run that is signalled more often than it can look', () => {
   it('makes a few passes, and ends like any other', async () => {
     const { cluster, pawl } = stage
-    const created = await cluster.create(installation('stormed', [waiting('slow')]), 'installations')
-    const items = await cluster.untilItems('stormed', ['slow'], isWaiting, 120_000)
-    await cluster.until('installations', 'stormed', isWaiting)
+    const created = await cluster.create(installation('stormed', [waitingItem('slow')]), 'installations')
+    const items = await cluster.waitUntilItems('stormed', ['slow'], isWaiting, 120_000)
+    await cluster.waitUntil('installations', 'stormed', isWaiting)
     const { workflow_id } = await rowOf(created)
     const run = pawl.client.workflow.getHandle(workflow_id)
     for (let sent = 0; sent < SIGNALS; sent += AT_ONCE)
       await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => run.signal('wake', { seq: sent + index })))
     await cluster.finishItem(items.get('slow')!, 'Succeeded')
-    const root = await cluster.finished('stormed', undefined, 'installations', 120_000)
+    const root = await cluster.waitUntilFinished('stormed', undefined, 'installations', 120_000)
     expect(root.status?.phase).toBe('Succeeded')
-    await pawl.settled(root)
+    await pawl.waitUntilSettled(root)
     const { passes, outcome } = await rowOf(created)
     expect(outcome).toBe('Succeeded')
     expect(passes).toBeLessThan(SIGNALS / 4)

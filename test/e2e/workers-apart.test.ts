@@ -3,10 +3,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
-import { API, CHAIN, execution, installation, item, type LsObject, OPERATION } from '../support/cluster.ts'
-import { conditionOf } from '../support/kstatus.ts'
-import { configMap, createTarget, MANIFEST_TYPE, manifestItem } from '../support/manifests.ts'
-import { useStage } from '../support/stage.ts'
+import { API, CHAIN, execution, installation, item, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
+import { configMap, createTarget, MANIFEST_TYPE, manifestItem } from '../support/landscaper/manifests.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const WORKERS = {
   installation: ['--only', 'installation', '--deployers', 'mock'],
@@ -60,24 +60,24 @@ describe('a job with items of two workers', () => {
   it('hosts the items of its own types; the other items run on the queue of their type, also in its deletion', async () => {
     const { cluster, pawl } = stage
     await cluster.create(mixed('mixed'), 'installations')
-    const first = await cluster.finished('mixed')
+    const first = await cluster.waitUntilFinished('mixed')
     expect(first.status?.phase).toBe('Succeeded')
     expect(await cluster.phases('mixed')).toEqual({ a: 'Succeeded', b: 'Succeeded', c: 'Succeeded' })
     expect((await configMapOf('mixed'))?.['data']).toEqual({ data: 'first' })
     expect(await missingDeployers('mixed')).toBe('no deployer is waited for')
-    await pawl.settled(first)
+    await pawl.waitUntilSettled(first)
     await expectRuns(first, MIXED_RUNS)
 
     await cluster.patch('installations', 'mixed', { spec: mixed('mixed', 'second').spec })
     await cluster.trigger('mixed')
-    const second = await cluster.finished('mixed', first.status?.jobID)
+    const second = await cluster.waitUntilFinished('mixed', first.status?.jobID)
     expect(second.status?.phase).toBe('Succeeded')
     expect((await configMapOf('mixed'))?.['data']).toEqual({ data: 'second' })
-    await pawl.settled(second)
+    await pawl.waitUntilSettled(second)
     await expectRuns(second, MIXED_RUNS)
 
     await cluster.delete('installations', 'mixed')
-    await cluster.gone('mixed')
+    await cluster.waitUntilGone('mixed')
     expect(await configMapOf('mixed')).toBeUndefined()
     expect(await cluster.list('deployitems')).toEqual([])
   })
@@ -92,18 +92,18 @@ describe('jobs while workers are missing', () => {
     await stop('manifest')
     for (const name of ['missing', 'stopped']) {
       await cluster.create(mixed(name), 'installations')
-      await cluster.untilItems(name, ['b'], (one) => one?.status?.jobID !== undefined)
+      await cluster.waitUntilItems(name, ['b'], (one) => one?.status?.jobID !== undefined)
       await untilFree(`${name}-`, 'deploy')
     }
     const message = `items for workers that serve their types (--deployers): b (${MANIFEST_TYPE}); each waits for a deployer of its type`
     await expect.poll(() => missingDeployers('missing'), { timeout: 30_000 }).toBe(message)
     expect(await cluster.phases('missing')).toEqual({ a: 'Succeeded', b: undefined, c: undefined })
     await cluster.patch('installations', 'stopped', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    expect((await cluster.finished('stopped')).status?.phase).toBe('Failed')
+    expect((await cluster.waitUntilFinished('stopped')).status?.phase).toBe('Failed')
     expect(await cluster.phases('stopped')).toEqual({ a: 'Succeeded', b: 'Failed', c: 'Failed' })
     // No deployer has deployed the item "b", so the deletion needs none.
     await cluster.delete('installations', 'stopped')
-    await cluster.gone('stopped')
+    await cluster.waitUntilGone('stopped')
 
     await stop('installation', 'execution')
     await cluster.create(installation('no-installation', CHAIN), 'installations')
@@ -115,14 +115,14 @@ describe('jobs while workers are missing', () => {
     expect(await cluster.items('no-execution')).toEqual(new Map())
 
     await start('installation', 'execution', 'manifest')
-    const missing = await cluster.finished('missing')
+    const missing = await cluster.waitUntilFinished('missing')
     expect(missing.status?.phase).toBe('Succeeded')
-    await pawl.settled(missing)
+    await pawl.waitUntilSettled(missing)
     await expectRuns(missing, MIXED_RUNS)
-    expect((await cluster.finished('no-installation')).status?.phase).toBe('Succeeded')
-    expect((await cluster.finished('no-execution', undefined, 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('no-installation')).status?.phase).toBe('Succeeded')
+    expect((await cluster.waitUntilFinished('no-execution', undefined, 'executions')).status?.phase).toBe('Succeeded')
     for (const name of ['missing', 'no-installation']) await cluster.delete('installations', name)
-    for (const name of ['missing', 'no-installation']) await cluster.gone(name)
+    for (const name of ['missing', 'no-installation']) await cluster.waitUntilGone(name)
   }, 240_000)
 })
 
@@ -133,12 +133,12 @@ describe('an item that has no Execution', () => {
     const spec = { type, target, config }
     await cluster.create({ apiVersion: API, kind: 'DeployItem', metadata: { name: 'alone' }, spec }, 'deployitems')
     await cluster.patch('deployitems', 'alone', { status: { jobID: 'by-hand' } }, 'status')
-    const finished = await cluster.finished('alone', undefined, 'deployitems')
+    const finished = await cluster.waitUntilFinished('alone', undefined, 'deployitems')
     expect(finished.status?.phase).toBe('Succeeded')
-    await pawl.settled(finished)
+    await pawl.waitUntilSettled(finished)
     expect(await pawl.runsOf(finished)).toEqual(['deploy on -2-deploy-kubernetes-manifest: Succeeded'])
     await cluster.deleteByHand('deployitems', 'alone')
-    await cluster.gone('alone', 'deployitems')
+    await cluster.waitUntilGone('alone', 'deployitems')
     expect(await configMapOf('alone')).toBeUndefined()
   })
 })

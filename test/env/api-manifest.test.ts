@@ -10,8 +10,8 @@ import { API_FLAGS, apiSettings } from '../../worker/api/flags.ts'
 import { apiNamed, VOUCHER } from '../../worker/cli/api-place.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import { givenFlags } from '../../worker/server/flags.ts'
-import { Cluster } from '../support/cluster.ts'
-import { type ShippedObject, shippedObjects } from '../support/webhook.ts'
+import { Cluster } from '../support/cluster/cluster.ts'
+import { type ShippedObject, shippedObjects } from '../support/pawl/webhook.ts'
 
 interface Probe {
   readonly httpGet: { readonly port: string }

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { storedAs } from '../../activities/kube/stored.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
-import { API } from '../support/cluster.ts'
+import { API } from '../support/cluster/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n/installations`
 const SUBJECT = { kind: 'Installation', uid: 'uid-parent', namespace: 'n', name: 'parent' }

@@ -8,7 +8,7 @@ import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.t
 import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
 import { installCrds } from '../../worker/dev/pawl-parts.ts'
-import { Cluster } from '../support/cluster.ts'
+import { Cluster } from '../support/cluster/cluster.ts'
 import { disrupting, DROP, REFUSED, TAKEN } from '../workflows/chaos/disruption/spec-cases.ts'
 import { cronSpec, rolloutSpec, TEMPLATE } from '../workflows/chaos/parents.ts'
 

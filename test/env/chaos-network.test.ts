@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { sampleOf } from '../support/matrix/form.ts'
-import { MovableClock, whyNoMovableClock } from '../support/movable-clock.ts'
+import { MovableClock, whyNoMovableClock } from '../support/servers/movable-clock.ts'
 import { ChaosStage, type Container, inside, networkState, openTables, run, UNIFIED, whyNot } from './chaos-stage.ts'
 
 const missing = whyNot(['ip', 'tc', 'iptables', 'iptables-restore', 'nsenter', 'unshare'])

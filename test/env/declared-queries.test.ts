@@ -13,7 +13,7 @@ import { installationQueries } from '../../workflows/landscaper/installation/con
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import type { Kind, OwnerReference, StateQuery, Subject } from '../../workflows/kit/index.ts'
 import { activitiesOf } from '../activities/landscaper/landscaper-deps.ts'
-import { API, execution, installation, type LsObject } from '../support/cluster.ts'
+import { API, execution, installation, type LsObject } from '../support/cluster/cluster.ts'
 import { useReadStage } from './read-stage.ts'
 
 const WATCHED: readonly Kind[] = [installationKind, executionKind, deployItemKind]

@@ -5,7 +5,7 @@ import { exportsWithin } from '../../activities/landscaper/installation/exports-
 import { dataLabels, dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
 import { safeLabels } from '../../activities/landscaper/label-value.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
-import { API } from '../support/cluster.ts'
+import { API } from '../support/cluster/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n`
 const SUBJECT = { kind: 'Installation', uid: 'uid-parent', namespace: 'n', name: 'parent' }

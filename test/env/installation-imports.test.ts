@@ -8,8 +8,8 @@ import { storedAs } from '../../activities/kube/stored.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
 import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
-import { API } from '../support/cluster.ts'
-import { dataObject, importing } from '../support/imports.ts'
+import { API } from '../support/cluster/cluster.ts'
+import { dataObject, importingInstallation } from '../support/landscaper/imports.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
@@ -41,7 +41,7 @@ beforeEach(() => {
 })
 
 function install(imports: readonly object[]) {
-  const { spec } = importing('root', { imports, blueprint: OPTIONAL })
+  const { spec } = importingInstallation('root', { imports, blueprint: OPTIONAL })
   api.put(`${ROOT}/installations/root`, {
     metadata: { name: 'root', namespace: 'n', uid: 'uid-root', generation: 1 },
     spec,

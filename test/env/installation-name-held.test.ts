@@ -9,7 +9,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
-import { API, installation } from '../support/cluster.ts'
+import { API, installation } from '../support/cluster/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n`
 const EXECUTION = `${ROOT}/executions/again`

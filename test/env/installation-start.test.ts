@@ -9,7 +9,7 @@ import type { AskingTarget } from '../../workflows/kit/index.ts'
 import { FINALIZER, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
-import { API } from '../support/cluster.ts'
+import { API } from '../support/cluster/cluster.ts'
 
 const PATH = `/apis/${API}/namespaces/n/installations/shop`
 const BY = { workflowID: 'installation/n/shop/u/job', runID: 'run', pass: 1 }

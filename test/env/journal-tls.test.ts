@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import { openDatabase } from '../../activities/journal/database.ts'
 import { asAdmin } from '../activities/journal/test-database.ts'
-import { Authority } from '../support/certificates.ts'
+import { Authority } from '../support/servers/certificates.ts'
 
 const { databaseUrl } = inject('servers')
 const folder = mkdtempSync(join(tmpdir(), 'pawl-tls-'))

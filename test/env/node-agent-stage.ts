@@ -14,7 +14,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { chaosPod, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
-import { Cluster } from '../support/cluster.ts'
+import { Cluster } from '../support/cluster/cluster.ts'
 
 export const FINALIZER = 'finalizer.chaos.datadoghq.com/chaos-pod'
 // Simulated nodes, whose own kubelet leaves chaos pods alone (deploy/binaries/kwok/stages.yaml).

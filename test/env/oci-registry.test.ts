@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readDockerConfig } from '../../activities/landscaper/components/registry-credentials.ts'
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
-import { descriptorV2, descriptorV3, reference, type Entry } from '../support/component-registry.ts'
-import { localBlobOf, pushArtifact, pushComponent } from '../support/oci-components.ts'
-import { digestOf, OciRegistry, READER } from '../support/oci-registry.ts'
+import { descriptorV2, descriptorV3, reference, type Entry } from '../support/registries/component-registry.ts'
+import { localBlobOf, pushArtifact, pushComponent } from '../support/registries/oci-components.ts'
+import { digestOf, OciRegistry, READER } from '../support/registries/oci-registry.ts'
 import {
   LISTED,
   NAME,

@@ -12,10 +12,10 @@ import { readOcmConfig } from '../../activities/landscaper/components/registry-c
 import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
 import { childEnvironment } from '../../worker/server/config.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
-import { BLUEPRINT_TYPE } from '../support/component-registry.ts'
-import { Authority } from '../support/certificates.ts'
-import { OciRegistry, READER } from '../support/oci-registry.ts'
-import { registryBinary } from '../support/registry-binaries.ts'
+import { BLUEPRINT_TYPE } from '../support/registries/component-registry.ts'
+import { Authority } from '../support/servers/certificates.ts'
+import { OciRegistry, READER } from '../support/registries/oci-registry.ts'
+import { registryBinary } from '../support/registries/registry-binaries.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']
 const folder = mkdtempSync(join(tmpdir(), 'pawl-ocm-'))

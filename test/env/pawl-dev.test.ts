@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
-import { makeAccount } from '../support/account.ts'
+import { makeAccount } from '../support/rights/make-account.ts'
 import { configFile } from '../support/chaos/config-file.ts'
-import { Cluster, installation } from '../support/cluster.ts'
+import { Cluster, installation } from '../support/cluster/cluster.ts'
 import type { DevStatus } from '../../worker/dev/state.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -102,7 +102,7 @@ async function asksByToken({ parts, dataDir }: DevStatus): Promise<void> {
   for (const cluster of clusters) {
     await cluster.createNamespace()
     await cluster.create(installation(`shop-of-${cluster.namespace}`, [{ name: 'app' }]), 'installations')
-    await cluster.finished(`shop-of-${cluster.namespace}`)
+    await cluster.waitUntilFinished(`shop-of-${cluster.namespace}`)
     await cluster.kube.close()
   }
   const account = await makeAccount(place, new Cluster(place.kubeconfigPath, 'alice'), 'alice')

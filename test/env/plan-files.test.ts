@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
-import { API } from '../support/cluster.ts'
-import { LISTED_TARGETS } from '../support/pawl.ts'
+import { API } from '../support/cluster/cluster.ts'
+import { LISTED_TARGETS } from '../support/pawl/pawl.ts'
 import { useTargetStage } from './target-stage.ts'
 
 const NAMESPACE = 'plan-files'

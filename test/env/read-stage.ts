@@ -16,8 +16,8 @@ import { unexpected } from '../activities/journal/unexpected.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { emptyJournal } from '../activities/journal/use-journal.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
-import { Cluster, type LsObject } from '../support/cluster.ts'
-import type { TestServers } from '../support/servers.ts'
+import { Cluster, type LsObject } from '../support/cluster/cluster.ts'
+import type { TestServers } from '../support/servers/servers.ts'
 
 const CLUSTER = 'local'
 

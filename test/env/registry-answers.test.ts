@@ -3,9 +3,9 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { descriptorV2 } from '../support/component-registry.ts'
-import { pushComponent } from '../support/oci-components.ts'
-import { READER } from '../support/oci-registry.ts'
+import { descriptorV2 } from '../support/registries/component-registry.ts'
+import { pushComponent } from '../support/registries/oci-components.ts'
+import { READER } from '../support/registries/oci-registry.ts'
 import {
   NAME,
   errorOf,

@@ -10,9 +10,9 @@ import { READ_LIMITS, type ReadLimits } from '../../activities/landscaper/compon
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
 import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
-import { descriptorV2 } from '../support/component-registry.ts'
-import { pushComponent, type PushedComponent } from '../support/oci-components.ts'
-import { OciRegistry } from '../support/oci-registry.ts'
+import { descriptorV2 } from '../support/registries/component-registry.ts'
+import { pushComponent, type PushedComponent } from '../support/registries/oci-components.ts'
+import { OciRegistry } from '../support/registries/oci-registry.ts'
 
 export const NAME = 'example.com/shop'
 export const LISTED = ['127.0.0.1']

@@ -11,7 +11,7 @@ import { storedAs } from '../../activities/kube/stored.ts'
 import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
-import { API } from '../support/cluster.ts'
+import { API } from '../support/cluster/cluster.ts'
 
 const JOB = 'job'
 const INTERRUPTED = { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } }

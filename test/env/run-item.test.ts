@@ -2,7 +2,7 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
-import type { ReadCondition } from '../support/kstatus.ts'
+import type { ReadCondition } from '../support/cluster/kstatus.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { failed, failureOf, LONG_AGO, PROVIDER, useItemStage, waiting } from './item-stage.ts'

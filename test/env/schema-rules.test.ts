@@ -10,7 +10,7 @@ import type { Kind } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { Cluster, item } from '../support/cluster.ts'
+import { Cluster, item } from '../support/cluster/cluster.ts'
 
 const cluster = new Cluster(inject('servers').kubeconfigPath, 'schema-rules')
 const { kube } = cluster

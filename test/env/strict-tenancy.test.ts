@@ -9,8 +9,8 @@ import { createTemplateEngine, type TemplateEngines } from '../../activities/lan
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
-import { API } from '../support/cluster.ts'
-import { importing } from '../support/imports.ts'
+import { API } from '../support/cluster/cluster.ts'
+import { importingInstallation } from '../support/landscaper/imports.ts'
 import { failure, useTargetStage, whoami } from './target-stage.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
 
@@ -107,7 +107,7 @@ describe('exports of an installation', () => {
       ],
       exportExecutions: [{ name: 'e', type: 'GoTemplate', template: JSON.stringify({ exports: exported }) }],
     }
-    const { spec } = importing('root', { imports: [], blueprint })
+    const { spec } = importingInstallation('root', { imports: [], blueprint })
     const exports = { data: [{ name: 'size', dataRef: 'size' }], targets: [{ name: 'there', target: 'there' }] }
     api.put(`${ROOT}/installations/root`, {
       metadata: { name: 'root', namespace: 'n', uid: 'uid-root', generation: 1 },

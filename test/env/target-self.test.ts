@@ -10,7 +10,7 @@ import { toDeployError } from '../../activities/landscaper/deploy/run/deploy-err
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
-import { LISTED_TARGETS } from '../support/pawl.ts'
+import { LISTED_TARGETS } from '../support/pawl/pawl.ts'
 import { failure, until, useTargetStage, whoami } from './target-stage.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
 

@@ -10,7 +10,7 @@ import { toDeployError } from '../../activities/landscaper/deploy/run/deploy-err
 import { createTargetAccess, KUBERNETES_TARGET_TYPE } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess, TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
-import { LISTED_TARGETS } from '../support/pawl.ts'
+import { LISTED_TARGETS } from '../support/pawl/pawl.ts'
 import { targetKind } from '../../workflows/landscaper/target/kind.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
 

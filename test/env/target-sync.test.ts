@@ -9,7 +9,7 @@ import type { ActivityContext } from '../../workflows/kit/index.ts'
 import { refusal, type Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
-import { journalOf } from '../support/planted-secret.ts'
+import { journalOf } from '../support/tenants/planted-secret.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
 
 const stage = useWriteStage(inject('servers').databaseUrl)

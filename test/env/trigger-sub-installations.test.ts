@@ -8,7 +8,7 @@ import { storedAs } from '../../activities/kube/stored.ts'
 import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
-import { API } from '../support/cluster.ts'
+import { API } from '../support/cluster/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n/installations`
 const SUBJECT = { kind: 'Installation', uid: 'uid-parent', namespace: 'n', name: 'parent' }

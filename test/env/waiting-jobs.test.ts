@@ -9,7 +9,7 @@ import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
 import { builtIn } from '../../worker/server/registry.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
-import { FINALIZER } from '../support/cluster.ts'
+import { FINALIZER } from '../support/cluster/cluster.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 

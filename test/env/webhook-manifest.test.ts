@@ -9,8 +9,8 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import { givenFlags } from '../../worker/server/flags.ts'
 import { WEBHOOK_FLAGS, webhookSettings } from '../../worker/webhook/flags.ts'
-import { Cluster } from '../support/cluster.ts'
-import { shippedObjects } from '../support/webhook.ts'
+import { Cluster } from '../support/cluster/cluster.ts'
+import { shippedObjects } from '../support/pawl/webhook.ts'
 
 interface Probe {
   readonly httpGet: { readonly port: string }

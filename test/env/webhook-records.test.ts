@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
-import { kubectlAs } from '../support/kubectl-as.ts'
-import { deniedTo } from '../support/rights-audit.ts'
-import { WebhookStage } from '../support/webhook.ts'
+import { API, FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { kubectlAs } from '../support/cluster/kubectl-as.ts'
+import { deniedTo } from '../support/rights/rights-audit.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 import { recordedName } from '../../workflows/landscaper/steered-by.ts'
 
 const NAME = 'webhook-records'
@@ -80,7 +80,7 @@ describe('a pause', () => {
     await mallory('patch', 'execution', 'made', '--type=merge', '-p', put({ [PAUSED]: 'a freeze' }))
     expect(await who('made')).toBe(ALICE)
     await stage.cluster.patch('executions', 'made', { metadata: { finalizers: null } })
-    await stage.cluster.gone('made', 'executions')
+    await stage.cluster.waitUntilGone('made', 'executions')
   })
 
   it('is recorded by no run that is dry, which asks all the same', async () => {
@@ -122,7 +122,7 @@ describe('while no webhook answers', () => {
     await mallory('annotate', 'execution', 'held', `${PAUSED}-`)
     await stage.cluster.delete('executions', 'held')
     await stage.cluster.patch('executions', 'held', { metadata: { finalizers: null } })
-    await stage.cluster.gone('held', 'executions')
+    await stage.cluster.waitUntilGone('held', 'executions')
     await start('--record-policy', 'Fail')
   }, 200_000)
 

@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KubeError } from '../../activities/kube/errors.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
-import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
-import { WebhookStage } from '../support/webhook.ts'
-import { deniedTo } from '../support/rights-audit.ts'
+import { API, FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
+import { deniedTo } from '../support/rights/rights-audit.ts'
 
 const SKIP = { 'validation.landscaper.gardener.cloud/skip-validation': 'true' }
 const MOCK = {

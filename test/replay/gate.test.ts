@@ -13,7 +13,7 @@ import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { createProgram } from '../../worker/cli/command-line.ts'
 import { runProgram } from '../../worker/cli/usage.ts'
-import { bundleEntry } from '../../worker/reconciler/bundle.ts'
+import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { OwnedFields } from '../../workflows/kit/index.ts'
-import { declarations, exceptions, fieldText, overlap } from '../support/owned-fields.ts'
+import { declarations, exceptions, fieldText, overlap } from '../support/cluster/owned-fields.ts'
 
 /** `Kind field: one, other` for each field that both declare. */
 function sharedBy(one: OwnedFields, other: OwnedFields): string[] {

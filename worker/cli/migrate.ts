@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import type { MigrateTarget } from '../migrate.ts'
 import { readConfig } from '../server/config.ts'
 import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
-import { neededDatabase } from '../server/surroundings.ts'
+import { neededDatabase } from '../server/shared-settings.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { optionsOf, withFlags, foldFlags, TEMPORAL_DETAILS, withExamples } from './options.ts'
 

@@ -63,7 +63,7 @@ export async function checkControllers(
   const { wingsOn } = await import('../server/wings.ts')
   const { levels } = await loadRegistry(controllerFiles(controllers), wingsOn(wings))
   if (!acts) return
-  const { loadOwnActivities } = await import('../server/own-activities.ts')
+  const { loadOwnActivities } = await import('../server/load-controllers.ts')
   const served = only?.split(',').map((name) => name.trim())
   await loadOwnActivities(levels.filter(({ name }) => served?.includes(name) ?? true))
 }

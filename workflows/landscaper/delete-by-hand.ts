@@ -1,13 +1,15 @@
-// What the deletion of an idle Execution or DeployItem asks for. A job ID comes from the owner, or from the user who deletes the object. Three kinds of objects
-// need none: an object whose owner is gone, an object that lost its owner reference (`kubectl delete --cascade=orphan` of the owner), and an object that no
+// The run for the deletion of an idle Execution or DeployItem. A job ID comes from the owner, or from the user who deletes the object. Three kinds of
+// objects
+// need none: an object whose owner is deleted, an object that lost its owner reference (`kubectl delete --cascade=orphan` of the owner), and an object
+// that no
 // job has touched. Source: spec/landscaper.md 2.2, 2.4, 2.8.
 
 import { ownerReferenceOf, type Path, path, textAt, type WantedRun } from '../kit/index.ts'
 
 interface Parent {
-  /** The kind whose job IDs the object gets, in sentences. */
+  /** The kind that hands down the object's job IDs, for messages. */
   readonly name: string
-  /** Only parents write this field of their children: an object that has it and no owner is an orphan. */
+  /** Only parents write this field of their children: an object with the field and without an owner is an orphan. */
   readonly mark: Path
 }
 

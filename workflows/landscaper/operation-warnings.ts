@@ -1,4 +1,5 @@
-// Reports values of the operation annotation that start nothing, such as `Reconcile` with a capital: the webhook warns the client that writes the value, and
+// Reports values of the operation annotation that start nothing, such as `Reconcile` with a capital: the webhook warns the client that writes the
+// value, and
 // a Warning Event on the object reports it where no webhook runs. Pure.
 
 import {
@@ -12,7 +13,7 @@ import {
 import { OPERATION_ANNOTATION, RETRY_OPERATION } from './contract.ts'
 import { shownName } from './item-rules.ts'
 
-/** The values that have a meaning for a kind, the one to recommend first. */
+/** The values that each kind supports, the recommended value first. */
 export const OPERATIONS = {
   installation: ['reconcile', 'interrupt'],
   // Landscaper leaves `reconcile` on Executions, where it starts nothing.

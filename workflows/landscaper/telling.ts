@@ -1,5 +1,5 @@
-// The objects in which the engine tells of itself in this group: LsHealthCheck and CriticalProblems.
-// Wire format: spec/landscaper.md 1.10, 1.11; what is told: 5.8, 5.9.
+// Formats the objects in which the engine reports its own state in this group: LsHealthCheck and CriticalProblems.
+// Wire format: spec/landscaper.md 1.10, 1.11; contents: 5.8, 5.9.
 
 import type { TellingProblem, WingTells } from '../kit/index.ts'
 import { fieldsOf, listOf, textOf } from './json-fields.ts'

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { readMessages } from '../../../activities/kube/watch-stream.ts'
-import { Authority } from '../../support/certificates.ts'
+import { Authority } from '../../support/servers/certificates.ts'
 import { TcpProxy } from '../../support/faults/tcp-proxy.ts'
 
 const LIMITS = { pingMs: 100, silentMs: 1000 }

@@ -1,7 +1,7 @@
 // Jobs of Installations that import and export: what they read is not in their histories, only what it came to.
 
-import { type Cluster, item, type LsObject, waiting } from '../../support/cluster.ts'
-import { dataObject, importing, mockItems, target, TARGET_TYPE } from '../../support/imports.ts'
+import { type Cluster, item, type LsObject, waitingItem } from '../../support/cluster/cluster.ts'
+import { dataObject, importingInstallation, mockItems, target, TARGET_TYPE } from '../../support/landscaper/imports.ts'
 import { type RunKind, type Scenarios, SECRET, startedItem } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['installation']
@@ -16,7 +16,7 @@ export const importScenarios: Scenarios = {
       const imports = [text('size'), { name: 'cluster', type: 'target', targetType: TARGET_TYPE }]
       return await run(
         cluster,
-        importing(name, {
+        importingInstallation(name, {
           imports: [{ name: 'size', dataRef: name }],
           targets: [cluster2],
           blueprint: { imports },
@@ -30,10 +30,10 @@ export const importScenarios: Scenarios = {
     async play({ cluster }, name) {
       await createSources(cluster, name)
       const imports = [{ name: 'size', dataRef: name }]
-      const first = await run(cluster, importing(name, { imports, blueprint: { imports: [text('size')] } }))
+      const first = await run(cluster, importingInstallation(name, { imports, blueprint: { imports: [text('size')] } }))
       await cluster.patch('dataobjects', name, { data: `${SECRET}-2` })
       await cluster.trigger(name)
-      return await cluster.finished(name, first.status?.jobID)
+      return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
   'imports-changed': {
@@ -52,7 +52,7 @@ export const importScenarios: Scenarios = {
     kinds,
     async play({ cluster }, name) {
       const imports = [{ name: 'size', dataRef: name }]
-      return await run(cluster, importing(name, { imports, blueprint: { imports: [text('size')] } }))
+      return await run(cluster, importingInstallation(name, { imports, blueprint: { imports: [text('size')] } }))
     },
   },
   'import-schema': {
@@ -62,7 +62,7 @@ export const importScenarios: Scenarios = {
       const imports = [{ name: 'size', dataRef: name }]
       return await run(
         cluster,
-        importing(name, { imports, blueprint: { imports: [text('size', { type: 'integer' })] } }),
+        importingInstallation(name, { imports, blueprint: { imports: [text('size', { type: 'integer' })] } }),
       )
     },
   },
@@ -75,9 +75,9 @@ export const importScenarios: Scenarios = {
 state: { password: {{ $password }} }
 deployItems: ${JSON.stringify(mockItems({ password: '{{ $password }}' }))}`
       const blueprint = { deployExecutions: [{ name: 'items', type: 'GoTemplate', template }] }
-      const first = await run(cluster, importing(name, { blueprint }))
+      const first = await run(cluster, importingInstallation(name, { blueprint }))
       await cluster.trigger(name)
-      return await cluster.finished(name, first.status?.jobID)
+      return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
   exports: {
@@ -88,7 +88,7 @@ deployItems: ${JSON.stringify(mockItems({ password: '{{ $password }}' }))}`
       const cluster2 = { name: 'cluster', type: 'target', targetType: TARGET_TYPE }
       return await run(
         cluster,
-        importing(name, {
+        importingInstallation(name, {
           imports: [{ name: 'size', dataRef: name }],
           targets: [{ name: 'cluster', target: name }],
           blueprint: {
@@ -116,7 +116,7 @@ deployItems: ${JSON.stringify(mockItems({ password: '{{ $password }}' }))}`
       const template = `exports:\n  size: ${SECRET}`
       return await run(
         cluster,
-        importing(name, {
+        importingInstallation(name, {
           blueprint: {
             exports: [text('size', { type: 'integer' })],
             exportExecutions: [{ name: 'out', type: 'GoTemplate', template }],
@@ -134,17 +134,17 @@ async function createSources(cluster: Cluster, name: string): Promise<void> {
   await cluster.create(target(name, { type: TARGET_TYPE, config: { token: SECRET } }), 'targets')
 }
 
-async function run(cluster: Cluster, root: ReturnType<typeof importing>): Promise<LsObject> {
+async function run(cluster: Cluster, root: ReturnType<typeof importingInstallation>): Promise<LsObject> {
   await cluster.create(root, 'installations')
-  return await cluster.finished(root.metadata.name)
+  return await cluster.waitUntilFinished(root.metadata.name)
 }
 
 /** Something happens while the item of an importing Installation runs. */
 async function edited(cluster: Cluster, name: string, edit: () => Promise<unknown>): Promise<LsObject> {
   await createSources(cluster, name)
-  const template = JSON.stringify({ deployItems: [item(waiting('slow'))] })
+  const template = JSON.stringify({ deployItems: [item(waitingItem('slow'))] })
   await cluster.create(
-    importing(name, {
+    importingInstallation(name, {
       imports: [{ name: 'size', dataRef: name }],
       blueprint: {
         imports: [text('size')],
@@ -156,5 +156,5 @@ async function edited(cluster: Cluster, name: string, edit: () => Promise<unknow
   const slow = await startedItem(cluster, name, 'slow')
   await edit()
   await cluster.finishItem(slow, 'Succeeded')
-  return await cluster.finished(name)
+  return await cluster.waitUntilFinished(name)
 }

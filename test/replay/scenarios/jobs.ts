@@ -3,14 +3,14 @@
 import {
   CHAIN,
   type Cluster,
-  failing,
+  failingItem,
   installation,
   type Item,
   type LsObject,
   OPERATION,
-  waiting,
-} from '../../support/cluster.ts'
-import { Deployer } from '../../support/deployer.ts'
+  waitingItem,
+} from '../../support/cluster/cluster.ts'
+import { Deployer } from '../../support/landscaper/deployer.ts'
 import { create, leaving, type RunKind, type Scenarios, startedItem, workflowIDs } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['installation']
@@ -21,41 +21,45 @@ export const jobScenarios: Scenarios = {
     kinds,
     async play({ cluster }, name) {
       await create(cluster, name, exportingChain)
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   failure: {
     kinds,
     async play({ cluster }, name) {
-      await create(cluster, name, [failing('broken'), { name: 'blocked', dependsOn: ['broken'] }, waiting('slow')])
+      await create(cluster, name, [
+        failingItem('broken'),
+        { name: 'blocked', dependsOn: ['broken'] },
+        waitingItem('slow'),
+      ])
       await cluster.finishItem(await startedItem(cluster, name, 'slow'), 'Succeeded')
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   cycle: {
     kinds,
     async play({ cluster }, name) {
       await create(cluster, name, [{ name: 'free' }, { name: 'a', dependsOn: ['b'] }, { name: 'b', dependsOn: ['a'] }])
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   'second-job': {
     kinds,
     async play({ cluster }, name) {
       await create(cluster, name, CHAIN)
-      const first = await cluster.finished(name)
+      const first = await cluster.waitUntilFinished(name)
       await cluster.trigger(name)
-      return await cluster.finished(name, first.status?.jobID)
+      return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
   deletion: {
     kinds,
     async play({ cluster }, name) {
       await create(cluster, name, CHAIN)
-      const first = await cluster.finished(name)
+      const first = await cluster.waitUntilFinished(name)
       await cluster.delete('installations', name)
       const last = await leaving(cluster, 'installations', first)
-      await cluster.gone(name)
+      await cluster.waitUntilGone(name)
       return last
     },
   },
@@ -63,7 +67,7 @@ export const jobScenarios: Scenarios = {
   superseded: {
     kinds,
     async play({ cluster }, name) {
-      await create(cluster, name, [waiting('slow')])
+      await create(cluster, name, [waitingItem('slow')])
       const slow = await startedItem(cluster, name, 'slow')
       const running = await found(cluster, name)
       await cluster.patch('installations', name, { status: { jobID: 'other' } }, 'status')
@@ -76,33 +80,33 @@ export const jobScenarios: Scenarios = {
   resumed: {
     kinds,
     async play({ cluster, client }, name) {
-      await create(cluster, name, [waiting('slow')])
+      await create(cluster, name, [waitingItem('slow')])
       const slow = await startedItem(cluster, name, 'slow')
       const ids = await workflowIDs(client, await found(cluster, name))
       for (const id of ids) await client.workflow.getHandle(id).terminate()
       await cluster.finishItem(slow, 'Succeeded')
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   interrupted: {
     kinds,
     async play({ cluster }, name) {
       const foreign = { name: 'foreign', type: 'example.org/nobody' }
-      await create(cluster, name, [{ name: 'done' }, waiting('slow', ['done']), foreign])
+      await create(cluster, name, [{ name: 'done' }, waitingItem('slow', ['done']), foreign])
       await startedItem(cluster, name, 'slow')
       await cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   // No deployer takes up one item; its sibling is not touched.
   pickup: {
     kinds,
     async play({ cluster }, name) {
-      await create(cluster, name, [{ name: 'alone', type: 'example.org/absent' }, waiting('own')])
+      await create(cluster, name, [{ name: 'alone', type: 'example.org/absent' }, waitingItem('own')])
       const own = await startedItem(cluster, name, 'own')
-      await cluster.untilItems(name, ['alone'], (item) => item?.status?.phase === 'Failed')
+      await cluster.waitUntilItems(name, ['alone'], (item) => item?.status?.phase === 'Failed')
       await cluster.finishItem(own, 'Succeeded')
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   // An item that is listed no more goes first.
@@ -110,9 +114,9 @@ export const jobScenarios: Scenarios = {
     kinds,
     async play({ cluster }, name) {
       await create(cluster, name, CHAIN)
-      const first = await cluster.finished(name)
+      const first = await cluster.waitUntilFinished(name)
       await cluster.patch('installations', name, installation(name, CHAIN.slice(0, 2)))
-      return await cluster.finished(name, first.status?.jobID)
+      return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
   // The deletion waits for a deployer when it is told to do without.
@@ -122,14 +126,14 @@ export const jobScenarios: Scenarios = {
       const type = `example.org/${name}`
       const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
       await create(cluster, name, [{ name: 'base' }, { name: 'top', type, dependsOn: ['base'] }])
-      const first = await cluster.finished(name)
+      const first = await cluster.waitUntilFinished(name)
       await cluster.delete('installations', name)
-      await cluster.untilItems(name, ['top'], (item) => item?.status?.phase === 'Deleting')
+      await cluster.waitUntilItems(name, ['top'], (item) => item?.status?.phase === 'Deleting')
       await deployer.stop()
       const last = await leaving(cluster, 'installations', first)
       const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
       await cluster.patch('installations', name, { metadata: { annotations } })
-      await cluster.gone(name)
+      await cluster.waitUntilGone(name)
       return last
     },
   },

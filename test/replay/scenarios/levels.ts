@@ -9,7 +9,7 @@ import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '../../../activities/kube/errors.ts'
 import { crdDocument } from '../../../worker/gen/crd.ts'
 import { type Kind, workflowIDOf } from '../../../workflows/kit/index.ts'
-import type { Cluster, LsObject } from '../../support/cluster.ts'
+import type { Cluster, LsObject } from '../../support/cluster/cluster.ts'
 import { type Beacon, beaconKind, bulbKind } from '../level/beacon.ts'
 import { type RunKind, type Scenarios, SECRET, waitUntil } from './scenario.ts'
 

@@ -1,8 +1,15 @@
 // Jobs of items that apply manifests: each item has activities of its own, which wait, are retried and outlive passes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cluster, type LsObject, OPERATION } from '../../support/cluster.ts'
-import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../../support/manifests.ts'
+import { type Cluster, type LsObject, OPERATION } from '../../support/cluster/cluster.ts'
+import {
+  configMap,
+  deployment,
+  manifestItem,
+  type ManifestItem,
+  start,
+  trigger,
+} from '../../support/landscaper/manifests.ts'
 import { leaving, type Recorder, type RunKind, type Scenarios, startedItem, waitUntil } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['execution']
@@ -24,7 +31,7 @@ export const manifestScenarios: Scenarios = {
       const path = `/apis/apps/v1/namespaces/${cluster.namespace}/deployments/${name}`
       const body = { spec: { template: { spec: { nodeSelector: null } } } }
       await cluster.kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
-      return await cluster.finished(name, undefined, 'executions')
+      return await cluster.waitUntilFinished(name, undefined, 'executions')
     },
   },
   'manifest-timeout': {
@@ -42,7 +49,7 @@ export const manifestScenarios: Scenarios = {
     async play({ cluster }, name) {
       const later = `${cluster.namespace}-later`
       await begin(cluster, name, [configMap(name, later)])
-      await cluster.untilItems(name, ['one'], (item) => item?.status?.lastError !== undefined)
+      await cluster.waitUntilItems(name, ['one'], (item) => item?.status?.lastError !== undefined)
       await cluster.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: later } } })
       await cluster.kube.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${later}/rolebindings`, {
         body: {
@@ -51,7 +58,7 @@ export const manifestScenarios: Scenarios = {
           subjects: [{ kind: 'ServiceAccount', name: 'here', namespace: cluster.namespace }],
         },
       })
-      return await cluster.finished(name, undefined, 'executions')
+      return await cluster.waitUntilFinished(name, undefined, 'executions')
     },
   },
   // A second job: one object changes, one goes.
@@ -63,7 +70,7 @@ export const manifestScenarios: Scenarios = {
       const deployItems = [manifestItem(item([configMap(name, namespace, { key: 'other' })]))]
       await cluster.patch('executions', name, { spec: { deployItems } })
       await trigger(cluster, name, `${name}-2`)
-      return await cluster.finished(name, first.status?.jobID, 'executions')
+      return await cluster.waitUntilFinished(name, first.status?.jobID, 'executions')
     },
   },
   'manifest-uninstalled': {
@@ -79,7 +86,7 @@ export const manifestScenarios: Scenarios = {
       await waitUntil(async () => (await kube.request<LsObject>('GET', path)).metadata.deletionTimestamp !== undefined)
       const body = { metadata: { finalizers: null } }
       await kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
-      await cluster.gone(name, 'executions')
+      await cluster.waitUntilGone(name, 'executions')
       return last
     },
   },
@@ -90,7 +97,7 @@ export const manifestScenarios: Scenarios = {
       await begin(cluster, name, [never(name, cluster)])
       await startedItem(cluster, name, 'one')
       await cluster.patch('executions', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-      return await cluster.finished(name, undefined, 'executions')
+      return await cluster.waitUntilFinished(name, undefined, 'executions')
     },
   },
 }
@@ -112,8 +119,8 @@ async function continued({ cluster, client }: Recorder, name: string): Promise<L
     ...(index > 0 && { dependsOn: [`q${index - 1}`] }),
   }))
   await start(cluster, name, [{ ...item([never(name, cluster)]), timeout: '20s' }, ...quick])
-  const job = await cluster.until('executions', name, (object) => object?.status?.jobID !== undefined)
-  await cluster.untilItems(name, ['q29'], (last) => last?.status?.phase === 'Succeeded')
+  const job = await cluster.waitUntil('executions', name, (object) => object?.status?.jobID !== undefined)
+  await cluster.waitUntilItems(name, ['q29'], (last) => last?.status?.phase === 'Succeeded')
   // The run looks again, and finds its history long.
   const slow = (await cluster.items(name)).get('one')
   await cluster.patch('deployitems', slow?.metadata.name ?? '', {
@@ -121,7 +128,7 @@ async function continued({ cluster, client }: Recorder, name: string): Promise<L
   })
   const query = `PawlJobId = '${job.status?.jobID ?? ''}' and ExecutionStatus = 'ContinuedAsNew'`
   await waitUntil(async () => (await client.workflow.count(query)).count > 0)
-  return await cluster.finished(name, undefined, 'executions')
+  return await cluster.waitUntilFinished(name, undefined, 'executions')
 }
 
 type Manifests = ManifestItem['manifests']
@@ -136,7 +143,7 @@ async function begin(cluster: Cluster, name: string, manifests: Manifests, optio
 
 async function run(cluster: Cluster, name: string, manifests: Manifests, options: Partial<ManifestItem> = {}) {
   await begin(cluster, name, manifests, options)
-  return await cluster.finished(name, undefined, 'executions')
+  return await cluster.waitUntilFinished(name, undefined, 'executions')
 }
 
 /** No node takes its pods. */

@@ -1,7 +1,7 @@
 // Jobs of roots that import from each other.
 
-import { failing, type LsObject, waiting } from '../../support/cluster.ts'
-import { root } from '../../support/roots.ts'
+import { failingItem, type LsObject, waitingItem } from '../../support/cluster/cluster.ts'
+import { root } from '../../support/landscaper/roots.ts'
 import { leaving, type Recorder, type Scenarios } from './scenario.ts'
 
 const kinds = ['installation'] as const
@@ -12,14 +12,14 @@ export const rootScenarios: Scenarios = {
     kinds,
     async play({ cluster }, name) {
       const [db, app] = [`${name}-db`, `${name}-app`]
-      await cluster.create(root(db, { gives: db, items: [waiting('hold')] }), 'installations')
-      const items = await cluster.untilItems(db, ['hold'], (one) => one?.status?.phase === 'Progressing')
+      await cluster.create(root(db, { gives: db, items: [waitingItem('hold')] }), 'installations')
+      const items = await cluster.waitUntilItems(db, ['hold'], (one) => one?.status?.phase === 'Progressing')
       await cluster.create(root(app, { takes: [db], gives: app }), 'installations')
       const isTold = (one: LsObject | undefined) => one?.status?.['conditions'] !== undefined
-      const first = await cluster.until('installations', app, isTold)
+      const first = await cluster.waitUntil('installations', app, isTold)
       await cluster.finishItem(items.get('hold') as LsObject, 'Succeeded')
       // It was asked for another job, which it has after this one.
-      const second = await cluster.finished(app, first.status?.jobID)
+      const second = await cluster.waitUntilFinished(app, first.status?.jobID)
       return { ...second, status: { ...second.status, jobID: first.status?.jobID ?? '' } }
     },
   },
@@ -27,8 +27,8 @@ export const rootScenarios: Scenarios = {
   'root-failing': {
     kinds,
     async play({ cluster }, name) {
-      await cluster.create(root(name, { gives: name, items: [failing('bad')] }), 'installations')
-      return await cluster.finished(name)
+      await cluster.create(root(name, { gives: name, items: [failingItem('bad')] }), 'installations')
+      return await cluster.waitUntilFinished(name)
     },
   },
   // Of one that waits until who imports from it is gone.
@@ -37,14 +37,14 @@ export const rootScenarios: Scenarios = {
     async play({ cluster }: Recorder, name) {
       const app = `${name}-app`
       await cluster.create(root(name, { gives: name }), 'installations')
-      const before = await cluster.finished(name)
+      const before = await cluster.waitUntilFinished(name)
       await cluster.create(root(app, { takes: [name] }), 'installations')
-      await cluster.finished(app)
+      await cluster.waitUntilFinished(app)
       await cluster.delete('installations', name)
-      await cluster.until('installations', name, (one) => one?.status?.phase === 'InitDelete')
+      await cluster.waitUntil('installations', name, (one) => one?.status?.phase === 'InitDelete')
       await cluster.delete('installations', app)
       const last = await leaving(cluster, 'installations', before)
-      await cluster.gone(name)
+      await cluster.waitUntilGone(name)
       return last
     },
   },

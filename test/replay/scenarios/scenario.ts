@@ -1,7 +1,7 @@
 // What one job can come to, played on real servers so that its histories can be recorded.
 
 import type { Client } from '@temporalio/client'
-import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster.ts'
+import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster/cluster.ts'
 
 /** The controller of a run, which is the type of its workflow. */
 export type RunKind = 'installation' | 'execution' | 'deploy' | 'beacon'
@@ -31,14 +31,14 @@ export async function create(cluster: Cluster, name: string, items: readonly Ite
 
 /** Waits until the item of an Execution is worked on. */
 export async function startedItem(cluster: Cluster, execution: string, name: string): Promise<LsObject> {
-  const items = await cluster.untilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
+  const items = await cluster.waitUntilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
   return items.get(name) as LsObject
 }
 
 /** Waits until the object has another job than `before`, and returns it with that job. */
 export async function leaving(cluster: Cluster, plural: string, before: LsObject): Promise<LsObject> {
   const { jobID } = before.status ?? {}
-  return await cluster.until(plural, before.metadata.name, (object) => {
+  return await cluster.waitUntil(plural, before.metadata.name, (object) => {
     const found = object?.status?.jobID
     return found !== undefined && found !== jobID
   })

@@ -1,7 +1,7 @@
 // Jobs of Installations whose blueprints have sub-installations: of the root, and of one of those, whose job came from it.
 
-import { installation, type LsObject, OPERATION, waiting } from '../../support/cluster.ts'
-import { deploying, exportingData, sub, subsOf } from '../../support/sub-installations.ts'
+import { installation, type LsObject, OPERATION, waitingItem } from '../../support/cluster/cluster.ts'
+import { deploying, exportingData, sub, subsOf } from '../../support/landscaper/sub-installations.ts'
 import { leaving, type Recorder, type RunKind, type Scenarios, startedItem, waitUntil } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['installation']
@@ -10,7 +10,7 @@ const kinds: readonly RunKind[] = ['installation']
 function tree(name: string) {
   const db = sub('db', {
     exports: { data: [{ name: 'address', dataRef: 'address' }] },
-    blueprint: { ...deploying(waiting('server')), ...exportingData('address', 'here') },
+    blueprint: { ...deploying(waitingItem('server')), ...exportingData('address', 'here') },
   })
   const app = sub('app', {
     imports: { data: [{ name: 'address', dataRef: 'address' }] },
@@ -41,7 +41,7 @@ export const treeScenarios: Scenarios = {
       const blueprint = { subinstallations: [sub('other', { blueprint: deploying({ name: 'a' }) })] }
       const { spec } = installation(name, [], { blueprint })
       await cluster.patch('installations', name, { spec, metadata: { annotations: { [OPERATION]: 'reconcile' } } })
-      return await cluster.finished(name, first.status?.jobID)
+      return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
   // One runs, the other waits for it.
@@ -53,7 +53,7 @@ export const treeScenarios: Scenarios = {
       await startedServer(recorder, name)
       await waitUntil(async () => (await subOf(recorder, name, 'app')).status?.phase === 'Init')
       await cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-      return await cluster.finished(name)
+      return await cluster.waitUntilFinished(name)
     },
   },
   'tree-deletion': {
@@ -79,7 +79,7 @@ async function run(recorder: Recorder, name: string): Promise<LsObject> {
   const { cluster } = recorder
   await cluster.create(tree(name), 'installations')
   await cluster.finishItem(await startedServer(recorder, name), 'Succeeded')
-  return await cluster.finished(name)
+  return await cluster.waitUntilFinished(name)
 }
 
 /** @returns the root with the job of its deletion. */
@@ -87,7 +87,7 @@ async function remove({ cluster }: Recorder, name: string): Promise<LsObject> {
   const before = (await cluster.get('installations', name)) as LsObject
   await cluster.delete('installations', name)
   const last = await leaving(cluster, 'installations', before)
-  await cluster.gone(name)
+  await cluster.waitUntilGone(name)
   return last
 }
 

@@ -8,7 +8,7 @@ import { expect, vi } from 'vitest'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { DISRUPTION_KIND_LABEL, TARGET_LABEL } from '../../../workflows/chaos/contract.ts'
-import type { ApiProxy, SeenWrite } from '../faults/api-proxy.ts'
+import type { ApiProxy, RecordedWrite } from '../faults/api-proxy.ts'
 import { pointsOf } from '../faults/crash.ts'
 import { RESTART_MS } from '../faults/lane.ts'
 import { isWriteOf } from './frozen-runs.ts'
@@ -65,7 +65,7 @@ export interface CrashStage {
   readonly kubelet: ChaosKubelet
   readonly played: PlayedKubelet
   /** Of the worker, from the beginning. */
-  readonly writes: SeenWrite[]
+  readonly writes: RecordedWrite[]
 }
 
 /** The proxy of the worker forgets what it has seen when it is armed; the stage does not. */
@@ -76,7 +76,7 @@ export function rearm({ chaos, writes }: CrashStage, ...how: Parameters<ApiProxy
 }
 
 /** What the worker has written of a Disruption, so far. */
-export function writesOf({ chaos, writes }: CrashStage, name: string): readonly SeenWrite[] {
+export function writesOf({ chaos, writes }: CrashStage, name: string): readonly RecordedWrite[] {
   return [...writes, ...chaos.tenants.proxies.worker.writes].filter((write) => isWriteOf(name, write))
 }
 
@@ -142,7 +142,7 @@ export class CrashCourse {
 
 const madeText =
   (run: string) =>
-  ({ answer }: SeenWrite) => {
+  ({ answer }: RecordedWrite) => {
     const { [DISRUPTION_KIND_LABEL]: kind, [TARGET_LABEL]: target } = answer.metadata.labels ?? {}
     return `${kind} ${target?.replace(run, '<run>')}`
   }

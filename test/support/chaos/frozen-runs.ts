@@ -4,7 +4,7 @@
 
 import { vi } from 'vitest'
 
-import type { Disturb, Disturbance, SeenWrite, WritePoint } from '../faults/api-proxy.ts'
+import type { OnWrite, WriteFault, RecordedWrite, WritePoint } from '../faults/api-proxy.ts'
 import { RESTART_MS } from '../faults/lane.ts'
 
 /** Where a Disruption is held. Targets and chaos pods have its name in theirs. */
@@ -30,7 +30,7 @@ export class FrozenRuns {
   }
 
   /** For `ApiProxy.arm`. */
-  readonly disturb: Disturb = async (label, _nth, path, sent): Promise<Disturbance | undefined> => {
+  readonly disturb: OnWrite = async (label, _nth, path, sent): Promise<WriteFault | undefined> => {
     const held = this.#held.find(({ name }) => isOf(name, { path, sent }))
     if (held === undefined || this.#isReleased) return undefined
     const { name, when, at } = held
@@ -67,10 +67,10 @@ export function isOf(name: string, { path, sent }: { readonly path: string; read
   return word.test(path) || word.test(sent)
 }
 
-export function isWriteOf(name: string, { path, body }: Pick<SeenWrite, 'path' | 'body'>): boolean {
+export function isWriteOf(name: string, { path, body }: Pick<RecordedWrite, 'path' | 'body'>): boolean {
   return isOf(name, { path, sent: JSON.stringify(body) })
 }
 
-function lost(how: 'cut' | 'go on'): Disturbance | undefined {
+function lost(how: 'cut' | 'go on'): WriteFault | undefined {
   return how === 'cut' ? 'lost before' : undefined
 }

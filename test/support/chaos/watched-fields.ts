@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
 import type { OwnedFields } from '../../../workflows/kit/index.ts'
-import { Cluster } from '../cluster.ts'
-import { FieldsAudit } from '../fields-audit.ts'
-import { VersionWatch } from '../version-watch.ts'
+import { Cluster } from '../cluster/cluster.ts'
+import { FieldsAudit } from '../cluster/field-audit.ts'
+import { VersionWatch } from '../cluster/version-watch.ts'
 import { CHAOS, type ChaosTenants } from './tenants.ts'
 
 interface Watched {

@@ -1,13 +1,13 @@
 // Faults of the API server: refusals, lost connections and watches that end, for the worker and for the bridge.
 
-import type { Disturb, Disturbance } from './api-proxy.ts'
+import type { OnWrite, WriteFault } from './api-proxy.ts'
 import { diceOf } from '../matrix/dice.ts'
 import { byForm, SEED } from '../matrix/form.ts'
 import { type Refusal, refused } from './read-faults.ts'
 import type { ActiveFault, Fault } from './fault.ts'
 import type { Lane } from './lane.ts'
 
-const OF_WRITES: readonly Disturbance[] = [
+const OF_WRITES: readonly WriteFault[] = [
   { status: 500, reason: 'InternalError' },
   { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 },
   'lost before',
@@ -25,7 +25,7 @@ export const API_FAULTS: readonly Fault[] = [
     isInStatus: true,
     start: () => {
       let count = 0
-      const disturb: Disturb = (_label, nth) => (nth % 3 === 0 ? OF_WRITES[count++ % OF_WRITES.length] : undefined)
+      const disturb: OnWrite = (_label, nth) => (nth % 3 === 0 ? OF_WRITES[count++ % OF_WRITES.length] : undefined)
       return { disturb, count: () => count, least: 5 }
     },
   },
@@ -34,7 +34,7 @@ export const API_FAULTS: readonly Fault[] = [
     isInStatus: false,
     start: ({ bridgeProxy }) => {
       let count = 0
-      const disturb: Disturb = () => {
+      const disturb: OnWrite = () => {
         count += bridgeProxy.cutWatches()
         return undefined
       }
@@ -94,7 +94,7 @@ function refusing(
   }
   lane.proxy.reads = { instead }
   lane.bridgeProxy.reads = { instead }
-  const disturb: Disturb = (_label, nth) => {
+  const disturb: OnWrite = (_label, nth) => {
     onWrite(nth)
     return counted()
   }

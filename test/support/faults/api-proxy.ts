@@ -12,10 +12,18 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { Upstream } from './api-upstream.ts'
-import { EXPIRED, type Instead, type ReadFaults, type Refusal, seenRead, statusOf, watchLines } from './read-faults.ts'
+import {
+  EXPIRED,
+  type CannedAnswer,
+  type ReadFaults,
+  type Refusal,
+  seenRead,
+  statusOf,
+  watchLines,
+} from './read-faults.ts'
 
 /** A write that reached the server. */
-export interface SeenWrite {
+export interface RecordedWrite {
   /** Verb, resource and subresource, e.g. `PATCH executions/status`. */
   readonly label: string
   readonly path: string
@@ -40,23 +48,23 @@ export interface Trap {
 }
 
 /** The fault of a write: a refusal by the proxy, a connection that is lost before or after the server has executed it, or an answer that waits for `afterwards`. */
-export type Disturbance =
+export type WriteFault =
   Refusal | 'lost before' | 'lost after' | { readonly afterwards: () => Promise<'cut' | 'go on'> }
 
 /** Called for each write, the nth (from 1) of all since `arm`, with its body. The write waits for the result. */
-export type Disturb = (
+export type OnWrite = (
   label: string,
   nth: number,
   path: string,
   sent: string,
-) => Disturbance | undefined | Promise<Disturbance | undefined>
+) => WriteFault | undefined | Promise<WriteFault | undefined>
 
 /** Source: worker/reconciler/job-events.ts and waiting-jobs.ts. */
 const BY_THE_CLOCK = /"reason":"(?:JobStarted|JobSucceeded|JobStalled|WaitingForTurn)"/
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 export class ApiProxy {
-  readonly writes: SeenWrite[] = []
+  readonly writes: RecordedWrite[] = []
   readonly kubeconfigPath: string
   readonly #server: Server
   readonly #upstream: Upstream
@@ -65,7 +73,7 @@ export class ApiProxy {
   reads: ReadFaults = {}
   #counts = new Map<string, number>()
   #total = 0
-  #disturb: Disturb = () => undefined
+  #disturb: OnWrite = () => undefined
   #trap: Trap | undefined
 
   private constructor(server: Server, upstream: Upstream) {
@@ -95,7 +103,7 @@ export class ApiProxy {
   }
 
   /** Clears the recorded writes, counts from 1 again, and sets the trap for one write and the faults of all writes. */
-  arm(trap?: Trap, disturb: Disturb = () => undefined): void {
+  arm(trap?: Trap, disturb: OnWrite = () => undefined): void {
     this.#disturb = disturb
     this.#trap = trap
     this.#counts = new Map()
@@ -229,12 +237,12 @@ async function isCut(trap: Trap | undefined, when: Trap['when']): Promise<boolea
   return trap?.when === when && (await trap.act()) === 'cut'
 }
 
-async function isLostAfter(disturbance: Disturbance | undefined): Promise<boolean> {
+async function isLostAfter(disturbance: WriteFault | undefined): Promise<boolean> {
   const isHeld = typeof disturbance === 'object' && 'afterwards' in disturbance
   return isHeld ? (await disturbance.afterwards()) === 'cut' : disturbance === 'lost after'
 }
 
-function answer(res: ServerResponse, { status, retryAfterSeconds, body }: Instead): void {
+function answer(res: ServerResponse, { status, retryAfterSeconds, body }: CannedAnswer): void {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
   res.writeHead(status, { 'content-type': 'application/json', ...headers })
   res.end(JSON.stringify(body))

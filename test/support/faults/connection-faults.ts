@@ -3,8 +3,8 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { expect } from 'vitest'
-import type { Disturb } from './api-proxy.ts'
-import { TEST_APPLICATION } from '../pawl.ts'
+import type { OnWrite } from './api-proxy.ts'
+import { TEST_APPLICATION } from '../pawl/pawl.ts'
 import type { Fault } from './fault.ts'
 import type { Lane } from './lane.ts'
 
@@ -16,7 +16,7 @@ export function connectionFaults(adminUrl: string): readonly Fault[] {
       isInStatus: false,
       start: (lane) => {
         let count = 0
-        const disturb: Disturb = async (_label, nth) => {
+        const disturb: OnWrite = async (_label, nth) => {
           if (nth % 4 !== 0) return undefined
           const ended = await endConnections(adminUrl, lane)
           expect(ended).toBeGreaterThan(0)

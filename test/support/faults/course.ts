@@ -5,10 +5,10 @@
 import { sql } from 'kysely'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { ITEM_NAME_LABEL } from '../../../workflows/landscaper/contract.ts'
-import type { Disturb, SeenWrite } from './api-proxy.ts'
-import { type Cluster, installation, type Item } from '../cluster.ts'
-import type { Pawl } from '../pawl.ts'
-import { atRest, KINDS, type Lane, RESTART_MS } from './lane.ts'
+import type { OnWrite, RecordedWrite } from './api-proxy.ts'
+import { type Cluster, installation, type Item } from '../cluster/cluster.ts'
+import type { Pawl } from '../pawl/pawl.ts'
+import { waitUntilJournalIdle, KINDS, type Lane, RESTART_MS } from './lane.ts'
 
 /** An item that exports, and one that waits for it. */
 const ITEMS: readonly Item[] = [
@@ -31,19 +31,19 @@ export interface Course {
 /** Applies the reference Installation, or one of other items, and waits until its job is over and nothing more is to come. */
 export async function install(lane: Lane, name: string, items = ITEMS): Promise<Course> {
   await lane.cluster.create(installation(name, items), 'installations')
-  await lane.cluster.finished(name, undefined, 'installations', RESTART_MS)
+  await lane.cluster.waitUntilFinished(name, undefined, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
 
 /** Deletes the reference Installation and waits until it is gone and nothing more is to come. */
 export async function uninstall(lane: Lane, name: string): Promise<Course> {
   await lane.cluster.delete('installations', name)
-  await lane.cluster.gone(name, 'installations', RESTART_MS)
+  await lane.cluster.waitUntilGone(name, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
 
 /** Both halves, each disturbed in the same way. */
-export async function runBoth(on: Lane, name: string, disturb?: Disturb): Promise<readonly Course[]> {
+export async function runBoth(on: Lane, name: string, disturb?: OnWrite): Promise<readonly Course[]> {
   on.proxy.arm(undefined, disturb)
   const installed = await install(on, name)
   on.proxy.arm(undefined, disturb)
@@ -52,7 +52,7 @@ export async function runBoth(on: Lane, name: string, disturb?: Disturb): Promis
 
 /** What has come of the scenario so far, when nothing more is to come. */
 export async function courseOf(lane: Lane, name: string): Promise<Course> {
-  await atRest(lane)
+  await waitUntilJournalIdle(lane)
   return {
     state: await stateOf(lane, name),
     effects: effectsOf(lane.proxy.writes),
@@ -125,7 +125,7 @@ function roleOf(plural: string, { metadata }: KubeObject): string {
 }
 
 /** Counts the writes that changed something: a version that was there before was no effect. */
-function effectsOf(writes: readonly SeenWrite[]): Readonly<Record<string, number>> {
+function effectsOf(writes: readonly RecordedWrite[]): Readonly<Record<string, number>> {
   const seen = new Set<string>()
   const counts: Record<string, number> = {}
   for (const { label, status, body, answer } of writes) {
@@ -140,7 +140,7 @@ function effectsOf(writes: readonly SeenWrite[]): Readonly<Record<string, number
   return counts
 }
 
-function hasJobID({ status }: SeenWrite['body']): boolean {
+function hasJobID({ status }: RecordedWrite['body']): boolean {
   return typeof status === 'object' && status !== null && 'jobID' in status
 }
 

@@ -1,6 +1,6 @@
 // Kills a process of a lane at a chosen write and starts it again.
 
-import type { Disturb, WritePoint } from './api-proxy.ts'
+import type { OnWrite, WritePoint } from './api-proxy.ts'
 import type { Lane } from './lane.ts'
 
 /** The process that dies, and the write of the worker before or after which it dies. */
@@ -18,7 +18,7 @@ export interface CrashCase {
 
 interface Hooks {
   /** Called for each write. */
-  readonly disturb?: Disturb
+  readonly disturb?: OnWrite
   /** Awaited while the process is dead. */
   readonly whileDead?: () => Promise<void>
 }

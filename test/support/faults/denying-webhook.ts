@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, vi } from 'vitest'
 
-import { Authority } from '../certificates.ts'
-import type { Cluster } from '../cluster.ts'
+import { Authority } from '../servers/certificates.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
 const PROBE = 'probe-of-the-webhook'

@@ -1,14 +1,14 @@
 // Runs the reference course (course.ts) while a server fails, and compares its results with those of the undisturbed course.
 
 import { expect } from 'vitest'
-import type { Disturb } from './api-proxy.ts'
+import type { OnWrite } from './api-proxy.ts'
 import { type Course, runBoth, withoutSettles } from './course.ts'
 import type { Lane } from './lane.ts'
 
 /** A fault of a server, prepared on a lane. */
 export interface ActiveFault {
   /** Called for each write of the worker. */
-  readonly disturb?: Disturb
+  readonly disturb?: OnWrite
   /** How often the server has failed so far. */
   readonly count: () => number | Promise<number>
   /** The course must meet the fault at least as often. */

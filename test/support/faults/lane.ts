@@ -4,11 +4,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiProxy } from './api-proxy.ts'
-import { API, Cluster } from '../cluster.ts'
-import { Pawl, type PawlOptions } from '../pawl.ts'
-import { accountsOf } from '../rights.ts'
-import type { TestServers } from '../servers.ts'
-import { PATIENT } from '../stage.ts'
+import { API, Cluster } from '../cluster/cluster.ts'
+import { Pawl, type PawlOptions } from '../pawl/pawl.ts'
+import { accountsOf } from '../rights/accounts.ts'
+import type { TestServers } from '../servers/servers.ts'
+import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
 
 export interface Lane {
   readonly pawl: Pawl
@@ -51,12 +51,12 @@ export async function closeLane({ pawl, cluster, proxy, bridgeProxy }: Lane): Pr
 }
 
 /** Runs on a lane of its own, whose time-outs nothing but a dead process exceeds: where the undisturbed course is recorded. */
-export async function undisturbedOn<T>(
+export async function runUndisturbed<T>(
   name: string,
   servers: TestServers,
   run: (lane: Lane) => Promise<T>,
 ): Promise<T> {
-  const lane = await openLane(name, servers, { workerFlags: PATIENT })
+  const lane = await openLane(name, servers, { workerFlags: PRODUCTION_TIMEOUTS })
   try {
     return await run(lane)
   } finally {
@@ -104,7 +104,10 @@ export class LanePool {
 }
 
 /** Waits until the journal knows every object as it is, and has neither a wake nor an open run: whatever was to come has come. */
-export async function atRest({ pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>, timeoutMs = RESTART_MS): Promise<void> {
+export async function waitUntilJournalIdle(
+  { pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>,
+  timeoutMs = RESTART_MS,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
     const news = await unknownTo(pawl, cluster)

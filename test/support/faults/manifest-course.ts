@@ -3,10 +3,10 @@
 //
 //   M1. What differs by nature between two runs (name, uids) is replaced or compared on the spot, so that courses can be compared as they are.
 
-import type { SeenWrite } from './api-proxy.ts'
-import { API, type Cluster, type LsObject } from '../cluster.ts'
-import { atRest, type Lane, RESTART_MS } from './lane.ts'
-import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../manifests.ts'
+import type { RecordedWrite } from './api-proxy.ts'
+import { API, type Cluster, type LsObject } from '../cluster/cluster.ts'
+import { waitUntilJournalIdle, type Lane, RESTART_MS } from './lane.ts'
+import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../landscaper/manifests.ts'
 
 const HOLD = 'test.example/hold'
 const KINDS = [
@@ -29,7 +29,7 @@ export interface ManifestCourse {
 export async function deploy(lane: Lane, run: string): Promise<ManifestCourse> {
   await lane.cluster.patch('targets', 'here', { metadata: { annotations: { run } } })
   await start(lane.cluster, run, firstItems(run, lane.cluster.namespace))
-  await lane.cluster.finished(run, undefined, 'executions', RESTART_MS)
+  await lane.cluster.waitUntilFinished(run, undefined, 'executions', RESTART_MS)
   return await courseOf(lane, run)
 }
 
@@ -40,7 +40,7 @@ export async function edit({ cluster, ...lane }: Lane, run: string): Promise<Man
   const deployItems = [{ ...one, manifests }, two].map(manifestItem)
   await cluster.patch('executions', run, { spec: { deployItems } })
   await trigger(cluster, run, `${run}-2`)
-  await cluster.finished(run, `${run}-1`, 'executions', RESTART_MS)
+  await cluster.waitUntilFinished(run, `${run}-1`, 'executions', RESTART_MS)
   return await courseOf({ cluster, ...lane }, run)
 }
 
@@ -48,12 +48,12 @@ export async function edit({ cluster, ...lane }: Lane, run: string): Promise<Man
 export async function remove(lane: Lane, run: string): Promise<ManifestCourse> {
   const { cluster } = lane
   await cluster.deleteByHand('executions', run)
-  await cluster.untilItems(run, ['one'], (item) => item?.status?.phase === 'Deleting', RESTART_MS)
+  await cluster.waitUntilItems(run, ['one'], (item) => item?.status?.phase === 'Deleting', RESTART_MS)
   await cluster.kube.request('PATCH', `/api/v1/namespaces/${cluster.namespace}/configmaps/${run}-held`, {
     body: { metadata: { finalizers: null } },
     contentType: 'application/merge-patch+json',
   })
-  await cluster.gone(run, 'executions', RESTART_MS)
+  await cluster.waitUntilGone(run, 'executions', RESTART_MS)
   return await courseOf(lane, run)
 }
 
@@ -82,7 +82,7 @@ function held(run: string, namespace: string) {
 
 async function courseOf(lane: Lane, run: string): Promise<ManifestCourse> {
   const { cluster, proxy } = lane
-  await atRest(lane)
+  await waitUntilJournalIdle(lane)
   const execution = await cluster.get('executions', run)
   const live = await onTarget(cluster, run)
   const items = await cluster.items(run)
@@ -128,7 +128,7 @@ async function exportsOf(cluster: Cluster, { status }: LsObject): Promise<unknow
   return name === undefined ? undefined : (await cluster.get('dataobjects', name, API))?.['data']
 }
 
-function effectsOf(writes: readonly SeenWrite[], run: string): Readonly<Record<string, number>> {
+function effectsOf(writes: readonly RecordedWrite[], run: string): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { label, status, answer } of writes) {
     if (status >= 300 || label.endsWith('/status') || label.endsWith('/token') || label === 'POST events') continue

@@ -7,7 +7,7 @@
 import type { Readable } from 'node:stream'
 
 /** A GET, LIST or WATCH request. */
-export interface SeenRead {
+export interface ReadRequest {
   /** Plural of the kind. */
   readonly plural: string
   /** Undefined for lists and watches. */
@@ -23,7 +23,7 @@ export interface Refusal {
 }
 
 /** An answer of the proxy. */
-export interface Instead {
+export interface CannedAnswer {
   readonly status: number
   readonly retryAfterSeconds?: number
   readonly body: object
@@ -31,12 +31,12 @@ export interface Instead {
 
 export interface ReadFaults {
   /** Called for each read and watch. Undefined: the proxy forwards the request. */
-  readonly instead?: (read: SeenRead) => Instead | undefined | Promise<Instead | undefined>
+  readonly instead?: (read: ReadRequest) => CannedAnswer | undefined | Promise<CannedAnswer | undefined>
   /** Called for each line of a watch. The client gets the returned lines. A promise delays this watch only. */
-  readonly lines?: (read: SeenRead, line: string) => readonly string[] | Promise<readonly string[]>
+  readonly lines?: (read: ReadRequest, line: string) => readonly string[] | Promise<readonly string[]>
 }
 
-export function seenRead(url: string): SeenRead {
+export function seenRead(url: string): ReadRequest {
   const { pathname, searchParams } = new URL(url, 'http://server')
   const [, plural = '', name] = /\/namespaces\/[^/]+\/([^/]+)(?:\/([^/]+))?/.exec(pathname) ?? []
   return { plural, name, query: searchParams, isWatch: searchParams.has('watch') }
@@ -48,7 +48,7 @@ export function statusOf({ status, reason }: Refusal, more: object = {}): object
   return { kind: 'Status', apiVersion: 'v1', ...said, ...more }
 }
 
-export function refused(refusal: Refusal): Instead {
+export function refused(refusal: Refusal): CannedAnswer {
   return { ...refusal, body: statusOf(refusal) }
 }
 

@@ -6,12 +6,12 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { versionOf } from '../../../activities/kube/object-cache.ts'
-import { type Instead, type SeenRead, statusOf } from './read-faults.ts'
-import type { VersionWatch } from '../version-watch.ts'
+import { type CannedAnswer, type ReadRequest, statusOf } from './read-faults.ts'
+import type { VersionWatch } from '../cluster/version-watch.ts'
 
 /** O1. @param told called for each answer that differs from the store. */
 export function asOldAsAllowed(watch: VersionWatch, told: () => void) {
-  return async (read: SeenRead): Promise<Instead | undefined> => {
+  return async (read: ReadRequest): Promise<CannedAnswer | undefined> => {
     const version = Number(read.query.get('resourceVersion') ?? 0)
     if (read.isWatch || read.name !== undefined || version === 0 || !watch.follows(read.plural)) return undefined
     await watch.upToDate()
@@ -24,7 +24,7 @@ export function asOldAsAllowed(watch: VersionWatch, told: () => void) {
 /** O2. @param isFrozen called for each read. */
 export function frozenAt(watch: VersionWatch, version: number, isFrozen: () => boolean) {
   if (!Number.isInteger(version)) throw new Error(`the version to freeze at is ${version}, expected a number`)
-  return async (read: SeenRead): Promise<Instead | undefined> => {
+  return async (read: ReadRequest): Promise<CannedAnswer | undefined> => {
     if (read.isWatch || !watch.follows(read.plural) || !isFrozen()) return undefined
     await watch.upToDate()
     const { name, query } = read
@@ -37,13 +37,13 @@ export function frozenAt(watch: VersionWatch, version: number, isFrozen: () => b
   }
 }
 
-const TOO_LARGE: Instead = {
+const TOO_LARGE: CannedAnswer = {
   status: 504,
   retryAfterSeconds: 1,
   body: statusOf({ status: 504, reason: 'Timeout' }, { details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } }),
 }
 
-function listAt(watch: VersionWatch, { plural, query }: SeenRead, version: number): readonly KubeObject[] {
+function listAt(watch: VersionWatch, { plural, query }: ReadRequest, version: number): readonly KubeObject[] {
   const wanted = (query.get('labelSelector') ?? '').split(',').filter((part) => part !== '')
   const isSelected = ({ metadata: { labels = {} } }: KubeObject) =>
     wanted.every((part) => {

@@ -8,7 +8,7 @@ import { Connection, isGrpcServiceError } from '@temporalio/client'
 import type { Part } from '../../../worker/dev/part.ts'
 import { choosePorts } from '../../../worker/dev/ports.ts'
 import { startTemporal, type TemporalOptions } from '../../../worker/dev/temporal.ts'
-import type { Disturb } from './api-proxy.ts'
+import type { OnWrite } from './api-proxy.ts'
 import type { Fault } from './fault.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
@@ -78,7 +78,7 @@ export function temporalFaults(temporal: () => OwnTemporal): readonly Fault[] {
           await temporal().startAgain()
         }
         // Both items are written at once: one restart for two. The worker may repeat a batch during a restart.
-        const disturb: Disturb = async (label) => {
+        const disturb: OnWrite = async (label) => {
           if ((label === 'POST deployitems' || label === 'DELETE deployitems') && count++ % 2 === 0) {
             restarting = restarting.then(restart)
             await restarting
@@ -97,7 +97,7 @@ export function temporalFaults(temporal: () => OwnTemporal): readonly Fault[] {
         // Without interceptors the client does not retry.
         const connection = await Connection.connect({ address: temporal().address, interceptors: [] })
         let count = 0
-        const disturb: Disturb = async () => {
+        const disturb: OnWrite = async () => {
           const calls = Array.from({ length: 4 * PER_SECOND }, async () => {
             await connection.workflowService.describeNamespace({ namespace: 'default' }).catch((error: unknown) => {
               if (!isGrpcServiceError(error) || error.code.valueOf() !== RESOURCE_EXHAUSTED) throw error
@@ -120,7 +120,7 @@ export function temporalFaults(temporal: () => OwnTemporal): readonly Fault[] {
       isInStatus: true,
       start: () => {
         let count = 0
-        const disturb: Disturb = async (_label, nth) => {
+        const disturb: OnWrite = async (_label, nth) => {
           if (nth % 2 !== 0) return undefined
           const { proxy } = temporal()
           // The worker connects again after the last fault.

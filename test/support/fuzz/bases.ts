@@ -1,7 +1,7 @@
 // Objects that are as they should be, one of whose fields is then replaced. All of them meet a planted secret.
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
-import { API, blueprintOf, type Cluster, installation, item } from '../cluster.ts'
+import { API, blueprintOf, type Cluster, installation, item } from '../cluster/cluster.ts'
 import {
   blob,
   BLUEPRINT_TYPE,
@@ -10,9 +10,9 @@ import {
   reference,
   type RegistryStage,
   tarOf,
-} from '../component-registry.ts'
-import { configMap, dataObject, secret, target } from '../imports.ts'
-import { configMap as deployedConfigMap, manifestItem, TARGET_TYPE as HERE_TYPE } from '../manifests.ts'
+} from '../registries/component-registry.ts'
+import { configMap, dataObject, secret, target } from '../landscaper/imports.ts'
+import { configMap as deployedConfigMap, manifestItem, TARGET_TYPE as HERE_TYPE } from '../landscaper/manifests.ts'
 import type { JsonObject } from './schema-fields.ts'
 
 export const PLANTED = 'planted-6c1fe02b77'

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isConflict, isNotFound, KubeError } from '../../../activities/kube/errors.ts'
-import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster.ts'
-import { dataObject, secret, target } from '../imports.ts'
-import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../manifests.ts'
-import { sub, subsOf } from '../sub-installations.ts'
+import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster/cluster.ts'
+import { dataObject, secret, target } from '../landscaper/imports.ts'
+import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../landscaper/manifests.ts'
+import { sub, subsOf } from '../landscaper/sub-installations.ts'
 import { type Edit, edited, type EditedItem, type EditedSpec, FIRST, healed } from './edits.ts'
 
 export const PLANTED = 'planted-3e90ab51c4'
@@ -99,7 +99,7 @@ export async function fresh(cluster: Cluster, name: string, spec: EditedSpec): P
   await cluster.create(dataObject(`${name}-value`, spec.imported), 'dataobjects')
   await cluster.create(objectOf(cluster, name, spec), 'installations')
   await cluster.trigger(name)
-  return await cluster.finished(name, undefined, 'installations', JOB_MS)
+  return await cluster.waitUntilFinished(name, undefined, 'installations', JOB_MS)
 }
 
 /** Plays the history, mends what it broke, and runs a last job. @returns the specification that it came to, and the Installation. */
@@ -195,7 +195,7 @@ async function mended(cluster: Cluster, name: string, wanted: EditedSpec) {
 async function nextJob(cluster: Cluster, name: string): Promise<LsObject> {
   const before = (await cluster.get('installations', name))?.status?.jobID
   await cluster.trigger(name)
-  return await cluster.finished(name, before, 'installations', JOB_MS)
+  return await cluster.waitUntilFinished(name, before, 'installations', JOB_MS)
 }
 
 /** Whether it was deleted by hand, and its items, which have run, depend on each other. */
@@ -221,13 +221,13 @@ async function letGo(cluster: Cluster, name: string): Promise<void> {
     const isAsked = object?.metadata.annotations?.[OPERATION] === 'reconcile'
     return object === undefined || (!isAsked && jobID === jobIDFinished && phase === 'DeleteFailed')
   }
-  const found = (await cluster.until('installations', name, isDecided, JOB_MS)) as LsObject | undefined
+  const found = (await cluster.waitUntil('installations', name, isDecided, JOB_MS)) as LsObject | undefined
   if (found === undefined) return
   if (found.status?.lastError?.message.includes(WITHOUT_UNINSTALL) !== true)
     throw new Error(`${name} cannot be deleted: ${JSON.stringify(found.status)}; expected words on what to do`)
   const metadata = { annotations: { [WITHOUT_UNINSTALL]: 'true', [OPERATION]: 'reconcile' } }
   await ifThere(() => cluster.patch('installations', name, { metadata }))
-  await cluster.gone(name, 'installations', JOB_MS)
+  await cluster.waitUntilGone(name, 'installations', JOB_MS)
   await removeDeployed(cluster, name)
 }
 
@@ -246,7 +246,7 @@ async function jobsEnded(cluster: Cluster, name: string): Promise<LsObject | und
   }
   const isNext = (object?: LsObject) => isOver(object) || !interrupted.has(object?.status?.jobID ?? '')
   for (;;) {
-    const object = (await cluster.until('installations', name, isNext, JOB_MS)) as LsObject | undefined
+    const object = (await cluster.waitUntil('installations', name, isNext, JOB_MS)) as LsObject | undefined
     if (isOver(object)) return object
     interrupted.add(object?.status?.jobID ?? '')
     const metadata = { annotations: { [OPERATION]: 'interrupt' } }

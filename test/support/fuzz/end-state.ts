@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { ITEM_NAME_LABEL, KEY_LABEL } from '../../../workflows/landscaper/contract.ts'
-import { API, type Cluster, type LsObject } from '../cluster.ts'
+import { API, type Cluster, type LsObject } from '../cluster/cluster.ts'
 
 const LISTS: readonly (readonly [plural: string, apiVersion: string])[] = [
   ['installations', API],

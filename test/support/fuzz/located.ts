@@ -1,7 +1,7 @@
 // Whether an object's answer helps whoever wrote the object: it is well, or it says where it is not.
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
-import type { LsObject } from '../cluster.ts'
+import type { LsObject } from '../cluster/cluster.ts'
 import { type FieldPath, pathText } from './schema-fields.ts'
 
 /**

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 
-import { complaints } from '../bad-input.ts'
-import type { Cluster } from '../cluster.ts'
-import type { Pawl } from '../pawl.ts'
-import { eventsOf, historiesOf, journalOf, leaks } from '../planted-secret.ts'
-import { readiness } from '../readiness.ts'
+import { loggedProblems } from '../landscaper/bad-input.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { Pawl } from '../pawl/pawl.ts'
+import { eventsOf, historiesOf, journalOf, findLeaks } from '../tenants/planted-secret.ts'
+import { readiness } from '../pawl/readiness.ts'
 
 const PARTS = ['bridge', 'worker'] as const
 const SUBJECTS = { Installation: 'installations', Execution: 'executions', DeployItem: 'deployitems' } as const
@@ -60,7 +60,7 @@ async function soundness(pawl: Pawl, cluster: Cluster, secret: string): Promise<
   const failedTasks = histories.match(/.{0,600}(UNHANDLED_FAILURE|NON_DETERMINISTIC_ERROR).{0,600}/g) ?? []
   const trouble = PARTS.flatMap((part) => [
     ...(pawl.child(part).exitCode === null ? [] : [`${part} has ended`]),
-    ...complaints(pawl, part),
+    ...loggedProblems(pawl, part),
   ])
   const places = [
     histories,
@@ -77,7 +77,7 @@ async function soundness(pawl: Pawl, cluster: Cluster, secret: string): Promise<
       ...stuck.rows,
       ...ready.filter(({ status }) => status !== 200),
     ],
-    leaks: places.flatMap((place) => leaks(place, secret)),
+    leaks: places.flatMap((place) => findLeaks(place, secret)),
   }
 }
 

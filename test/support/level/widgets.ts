@@ -8,7 +8,7 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 import { isNotFound } from '../../../activities/kube/errors.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../../worker/gen/crd.ts'
-import type { Stage } from '../stage.ts'
+import type { Stage } from '../pawl/stage.ts'
 import { widgetKind } from './widget.ts'
 
 export const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }

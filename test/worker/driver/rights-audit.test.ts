@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { checkRights } from '../../support/rights-audit.ts'
+import { checkRights } from '../../support/rights/rights-audit.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const WORKER = 'system:serviceaccount:pawl-rights:pawl-worker'
@@ -87,9 +87,9 @@ describe('the rights of a test run', () => {
 })
 
 describe('a run of vitest', () => {
-  // As test/support/servers.ts does it.
+  // As test/support/servers/servers.ts does it.
   const SET_UP = `
-import { checkRights } from '${ROOT}/test/support/rights-audit.ts'
+import { checkRights } from '${ROOT}/test/support/rights/rights-audit.ts'
 export const teardown = () => checkRights('LOG', true, 'ROLES')
 `
   const TEST = "import { it } from 'vitest'\nit('passes', () => undefined)\n"

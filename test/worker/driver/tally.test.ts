@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { tally } from '../../support/tally.js'
+import { tally } from '../../support/reporters/tally.js'
 
 const good = { name: 'good.test.ts', status: 'passed', assertionResults: [{ status: 'passed' }, { status: 'passed' }] }
 

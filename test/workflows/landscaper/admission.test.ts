@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { type AdmissionOperation, openApiSchema, problemText } from '../../../workflows/kit/index.ts'
 import { MOST_ITEMS } from '../../../workflows/landscaper/item-rules.ts'
-import { withinCpu } from '../../support/cpu-bound.ts'
+import { expectCpuBelow } from '../../support/costs/cpu-limit.ts'
 import { strangeJson } from '../../support/fuzz/strange.ts'
 import { validValue } from '../../support/fuzz/valid-values.ts'
 
@@ -145,7 +145,7 @@ describe('the rules of a large Execution', () => {
 
   it('take no longer for each of its mistakes than for one of a small', () => {
     // Minutes when each looks through all items anew.
-    const found = withinCpu(10_000, () => problems(EXECUTION, { deployItems: large(MOST_ITEMS) }))
+    const found = expectCpuBelow(10_000, () => problems(EXECUTION, { deployItems: large(MOST_ITEMS) }))
     expect(found).toHaveLength(MOST_ITEMS * 20)
   }, 300_000)
 

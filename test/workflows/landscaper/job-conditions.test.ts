@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { Condition } from '../../../workflows/landscaper/contract.ts'
 import { firstConditions, type JobStage, nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
-import { isAwaited, kstatusOf, type ReadCondition } from '../../support/kstatus.ts'
+import { hasCondition, kstatusOf, type ReadCondition } from '../../support/cluster/kstatus.ts'
 
 const [EARLY, LATE] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']
 
@@ -51,9 +51,9 @@ describe('the conditions of a job', () => {
   ] as const)('are what kstatus and kubectl wait read of one that %s', (_, stage, expected) => {
     const object = seen(firstConditions(stage, EARLY))
     expect(kstatusOf(object)).toBe(expected)
-    expect(isAwaited(object, 'Ready')).toBe(expected === 'Current')
+    expect(hasCondition(object, 'Ready')).toBe(expected === 'Current')
     // An edit that no job has seen.
-    expect(isAwaited(seen(object.status.conditions as readonly Condition[], 3), 'Ready')).toBe(false)
+    expect(hasCondition(seen(object.status.conditions as readonly Condition[], 3), 'Ready')).toBe(false)
   })
 
   it('say of which generation they are, of other aspects too', () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { DefaultLogger } from '@temporalio/worker'
 
-import { buildOf } from '../../reconciler/build.ts'
+import { buildOf } from '../../reconciler/temporal/bundle.ts'
 import { readConfig } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'

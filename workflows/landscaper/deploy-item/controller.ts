@@ -1,4 +1,4 @@
-// What the engine knows of the deployers' controller: of items that nobody hosts.
+// Registers the controller of DeployItems, `deploy`, with the engine. It runs items that no Execution hosts.
 
 import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_ITEM } from '../contract.ts'

@@ -1,4 +1,4 @@
-// What a person sees of an item's run in Temporal's UI.
+// Formats the details of an item's run for Temporal's UI.
 
 import { quotedLines } from '../../kit/index.ts'
 import type { ItemPass } from './pass.ts'

@@ -1,4 +1,4 @@
-// Puts the finalizer on before anything is deployed, and on an item without owner as soon as it is seen: its deletion waits for a job then.
+// Adds the finalizer before the deployment, and to an item without owner when Pawl first sees it, so that its deletion waits for a job.
 
 import { FINALIZER } from '../contract.ts'
 import { done, GONE, GUARDED, type Outcome, stop } from '../../kit/index.ts'

@@ -1,5 +1,6 @@
-// What a job of an Execution would do: its own plan, run with items that succeed as soon as they are brought to work. Whether they would is what the
-// deployers say (activities/landscaper/deploy/run/foresee-items.ts).
+// Previews a job of an Execution: runs its plan with items that succeed as soon as they start. Whether the items would succeed is checked
+// by the
+// deployers' preview (activities/landscaper/deploy/run/foresee-items.ts).
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -11,7 +12,7 @@ import { executionPlan } from './plan.ts'
 
 type Found = ExecutionState & { readonly target: ExecutionView | ChildExecution }
 
-/** @param act those of an Execution's passes; what they write is to stay nowhere. */
+/** @param act the activities of an Execution's passes; their writes must not be persisted. */
 export async function foreseeExecution(act: ExecutionActivities, asked: Foreseeing): Promise<ForeseenJob> {
   const input = { subject: asked.subject, jobID: asked.jobID, cause: 'plan' }
   const found = await observeExecution(act, input, asked.by, () => undefined)
@@ -19,7 +20,7 @@ export async function foreseeExecution(act: ExecutionActivities, asked: Foreseei
   return (await foreseeItems(act, asked, found)).job
 }
 
-/** The same of one that was observed. */
+/** Previews a job of an Execution that was observed already. */
 export async function foreseeItems(
   act: ExecutionActivities,
   { subject, jobID, by, runtime }: Foreseeing,
@@ -58,7 +59,7 @@ export async function foreseeItems(
 
 const NOTHING_SAID = { conditions: [], marks: [], fields: {} }
 
-/** What brings items to work: they are told of, and succeed, or are gone. */
+/** Replaces the activities that start items: they record each item and report it as succeeded, or as deleted. */
 function rehearsed(
   pass: () => ExecutionPass,
   begun: DeployItemView[],
@@ -94,7 +95,7 @@ function rehearsed(
   }
 }
 
-/** They came in an order that keeps their dependencies: the level of one is behind those of all that it depends on. */
+/** `begun` is in topological order: the level of an item is one above the highest level of its dependencies. */
 function inLevels(begun: readonly DeployItemView[]): readonly ForeseenItem[] {
   const levels = new Map<string, number>()
   return begun.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {

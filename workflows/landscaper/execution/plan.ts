@@ -1,4 +1,4 @@
-// The phases of an Execution and their steps, on one screen. Source: seeds/landscaper-execution-controller.txt.
+// The phases of an Execution and their steps. Source: seeds/landscaper-execution-controller.txt.
 
 import { joinOrdered, type JobPlan, sequential } from '../../kit/index.ts'
 import { applyDeployItems } from './apply-deploy-items.ts'

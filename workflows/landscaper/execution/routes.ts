@@ -1,4 +1,4 @@
-// Which events concern an Execution, and which run its state asks for.
+// Maps events to the Executions that they concern, and an Execution's state to the run that it needs.
 
 import { RENDERED_FROM_ANNOTATION, SKIP_ANNOTATION } from '../contract.ts'
 import {
@@ -43,7 +43,7 @@ function fromExecution(event: RoutedEvent): Routing {
   if (!isIdle(ids)) {
     return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
   }
-  // Whether its owner is gone is resolved when the wake is dispatched.
+  // The dispatcher resolves whether the owner is gone.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isUnguarded(event.projection, installationKind))
@@ -59,7 +59,7 @@ function fromExecution(event: RoutedEvent): Routing {
 function fromDeployItem(event: RoutedEvent): Routing {
   const owner = ownerOfKind(event.projection, executionKind)
   const before = event.previous && ownerOfKind(event.previous, executionKind)
-  // An item that was taken away is missing for the one that waits for it.
+  // The previous Execution waits for an item that now has another owner.
   if (before !== undefined && before.uid !== owner?.uid) {
     const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }
     return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} has another owner` }] }
@@ -83,7 +83,7 @@ const DECISIVE = [
   SKIP,
 ]
 
-/** What of an item's event its execution looks at. */
+/** Whether an item's event changes a field on which its Execution decides. */
 function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
   const { projection, previous } = event
   const isChanged = (at: (typeof DECISIVE)[number]) =>
@@ -113,7 +113,7 @@ function fromInstallation(event: RoutedEvent): Routing {
   }
 }
 
-/** The run that an Execution's state asks for, or why none. `ownerGone`: it has no controller owner that still exists. */
+/** The run that an Execution's state needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
 export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }

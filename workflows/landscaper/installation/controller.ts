@@ -1,4 +1,4 @@
-// What the engine knows of the controller of Installations.
+// Registers the controller of Installations with the engine.
 
 import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'

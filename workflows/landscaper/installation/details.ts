@@ -1,4 +1,4 @@
-// What a person sees of the run in Temporal's UI: the top of the tree; its Execution with the items follows (execution/details.ts).
+// Formats the Installation's details for Temporal's UI; its Execution and items follow below (execution/details.ts).
 
 import { quotedLines } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'

@@ -1,6 +1,8 @@
-// What a job of an Installation would do: its own plan, up to where it would wait for what it has brought to work, with that of its Execution in it, and
-// those of its sub-installations in the order in which their imports let them begin. Exports that a job would make anew are not there yet: whoever imports
-// them is told to miss them.
+// Previews a job of an Installation: runs its plan to the point where the job would wait for started children, includes the preview of its Execution,
+// and
+// previews its sub-installations in the order of their imports. Exports that a job would create do not exist in the preview, so an importer reports
+// them as
+// missing.
 
 import type { Activities } from '../../../activities/index.ts'
 import { done, type Foreseeing, type ForeseenJob, runPhases, type Subject } from '../../kit/index.ts'
@@ -12,13 +14,13 @@ import type { InstallationActivities, InstallationPass } from './pass.ts'
 import { installationPlan } from './plan.ts'
 
 export interface Pretending {
-  /** Lets a sub-installation look as if its job stood so. */
+  /** Makes later observations show this status for the object. */
   pretendStatus(subject: Subject, status: object): Promise<void>
 }
 
 type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & Pretending
 
-/** @param act those of an Installation's passes and its Execution's; what they write is to stay nowhere. */
+/** @param act the activities of an Installation's passes and of its Execution's; their writes must not be persisted. */
 export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<ForeseenJob> {
   const { subject, jobID, by, runtime } = asked
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
@@ -99,7 +101,7 @@ function rehearsed(
         given.map(({ uid, name }) => [uid, { group, kind, uid, namespace: subject.namespace, name }]),
       )
       for (const one of left.values()) await act.pretendStatus(one, { jobID, phase: 'Init' })
-      // Those that wait for others come after them.
+      // Sub-installations that wait for siblings are appended last.
       const waiting = new Map<string, ForeseenJob>()
       for (let hasEnded = true; hasEnded;) {
         hasEnded = false

@@ -1,8 +1,7 @@
-// The writes of a deployer on its items: status, and the finalizer at the end. Both fenced; the status belongs to one job.
+// The writes of a deployer to its items: the status, and at the end the finalizer. Both are fenced by version, and the status by the job.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { isIdle } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
@@ -10,12 +9,13 @@ import { targetView } from '../../../kube/views.ts'
 import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
 import { asFirst } from './begin-job.ts'
 import { type ItemJob, itemStatus } from './item-status.ts'
+import { isOurs } from './item-watch.ts'
 
 export type ItemWrite = Write<typeof deployItemKind>
 
 export type ItemAnswer = WriteAnswer<typeof deployItemKind>
 
-/** Takes our finalizer off: the item may go. */
+/** Removes Pawl's finalizer. */
 export function releaseWrite(object: DeployItem): ItemWrite {
   return {
     verb: 'patch',
@@ -27,8 +27,8 @@ export function releaseWrite(object: DeployItem): ItemWrite {
 }
 
 /**
- * A status of the item's job. When somebody else has ended the job meanwhile (an interrupt), only `remembered` is still written:
- * what was deployed must not be forgotten.
+ * Writes a status of the item's job. If another process has ended the job meanwhile (an interrupt), only `remembered` is written, so that the deployed
+ * objects stay known.
  */
 export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
   const first = begins === undefined ? patch : asFirst(begins, patch)
@@ -39,8 +39,7 @@ export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, re
     reapply: (current) => {
       const status = targetView(current)
       if (current.metadata.uid !== object.metadata.uid) return 'superseded'
-      if (status.jobID !== jobID)
-        return begins !== undefined && status.jobID === begins.before && isIdle(status) ? first : 'superseded'
+      if (status.jobID !== jobID) return isOurs(current, { object, jobID, begins }) ? first : 'superseded'
       if (status.jobIDFinished !== jobID) return patch
       return remembered === undefined ? 'done' : { status: remembered }
     },
@@ -52,7 +51,7 @@ function at({ metadata }: DeployItem) {
   return { watched: deployItemKind, namespace, name, version }
 }
 
-/** A Warning for an error that this write has put on the item. */
+/** Records a Warning Event for an error that this write added to the item. */
 export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: ItemAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
   const { lastError } = itemStatus(answer)

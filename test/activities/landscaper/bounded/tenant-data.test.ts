@@ -3,11 +3,11 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../../activities/landscaper/bounded/tenant-data.ts'
-import { MOST_EFFORT, yamlEffort } from '../../../../activities/landscaper/bounded/effort.ts'
+import { MAX_INLINE_COST, yamlCost } from '../../../../activities/landscaper/bounded/cost-estimate.ts'
 import { compileJsonPath } from '../../../../activities/landscaper/deploy/objects/json-path.ts'
 import type { Requirement } from '../../../../activities/landscaper/deploy/objects/readiness/requirement.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
-import { countTurns } from '../../../support/turns.ts'
+import { countLoopTurns } from '../../../support/costs/event-loop-turns.ts'
 
 const reader = createDataReader({ timeoutMs: 20_000 })
 const data = reader.of({ namespace: 'n' })
@@ -33,21 +33,21 @@ function requirement(text: string, operator: Requirement['operator'] = 'exists',
 describe('the event loop', () => {
   it('turns while twenty paths are followed in a large object', async () => {
     const paths = Array.from({ length: 20 }, (_, index) => path(`..[?(@.b==${index})].c`))
-    const { result, turns } = await countTurns(() => data.values(large, paths))
+    const { result, turns } = await countLoopTurns(() => data.values(large, paths))
     expect(result[7]).toEqual({ values: ['x'.repeat(100)] })
     expect(turns).toBeGreaterThan(FREE)
   })
 
   it('turns while a large object is held against requirements', async () => {
     const requirements = Array.from({ length: 20 }, () => requirement('..e', 'notin', [-1, -2, { a: 1 }]))
-    const { result, turns } = await countTurns(() => data.unsatisfied(large, requirements))
+    const { result, turns } = await countLoopTurns(() => data.unsatisfied(large, requirements))
     expect(result).toBeUndefined()
     expect(turns).toBeGreaterThan(FREE)
   })
 
   it('turns while plain paths find the same large value again and again', async () => {
     const paths = Array.from({ length: 500 }, () => path('.spec.a'))
-    const { result, turns } = await countTurns(() => data.values({ spec: { a: zeros(95_000) } }, paths))
+    const { result, turns } = await countLoopTurns(() => data.values({ spec: { a: zeros(95_000) } }, paths))
     expect(result[0]).toEqual({ values: [zeros(95_000)] })
     expect(result[1]).toEqual(TOO_MUCH_FOUND)
     expect(turns).toBeGreaterThan(FREE)
@@ -62,7 +62,7 @@ describe('the event loop', () => {
         zeros(150).map(() => ({})),
       ),
     ]
-    const { result, turns } = await countTurns(() =>
+    const { result, turns } = await countLoopTurns(() =>
       data.unsatisfied({ metadata: { name: 'wide' }, data: map }, wanted),
     )
     expect(result).toBeUndefined()
@@ -72,7 +72,7 @@ describe('the event loop', () => {
   it('turns while many small objects are looked through at once', async () => {
     const small = { metadata: { name: 'small' }, items: items.slice(0, 40) }
     const looks = Array.from({ length: 800 }, () => data.unsatisfied(small, [requirement('.items[*].a.b')]))
-    const { turns } = await countTurns(() => Promise.all(looks))
+    const { turns } = await countLoopTurns(() => Promise.all(looks))
     expect(turns).toBeGreaterThan(FREE)
   })
 
@@ -81,7 +81,7 @@ describe('the event loop', () => {
     ['a Target', (text: string) => data.document(text)],
     ['a blueprint', (text: string) => data.definition(text)],
   ])('turns while %s of very many keys is read', async (_, read) => {
-    const { result, turns } = await countTurns(() => read(keys(1500)))
+    const { result, turns } = await countLoopTurns(() => read(keys(1500)))
     expect(result).toBeTypeOf('object')
     expect(turns).toBeGreaterThan(FREE)
   })
@@ -94,8 +94,8 @@ describe('what is read in a thread', () => {
 
   it('is the same as it would be on the loop', async () => {
     const text = odd + padding
-    expect(yamlEffort(text)).toBeGreaterThan(MOST_EFFORT)
-    expect(yamlEffort(odd)).toBeLessThanOrEqual(MOST_EFFORT)
+    expect(yamlCost(text)).toBeGreaterThan(MAX_INLINE_COST)
+    expect(yamlCost(odd)).toBeLessThanOrEqual(MAX_INLINE_COST)
     expect(await data.yaml(text)).toEqual(parseYaml(text).value)
     expect(await data.yaml(odd)).toEqual(parseYaml(odd).value)
   })

@@ -13,7 +13,7 @@ import {
   PackedArchives,
 } from '../../../../activities/landscaper/components/packed-archive.ts'
 import { RegistryFolder } from '../../../../activities/landscaper/components/registry-folder.ts'
-import { newRegistry, tarOf } from '../../../support/component-registry.ts'
+import { newRegistry, tarOf } from '../../../support/registries/component-registry.ts'
 
 const stage = newRegistry()
 afterAll(() => stage.remove())

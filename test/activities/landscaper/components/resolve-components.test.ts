@@ -17,7 +17,7 @@ import {
   newRegistry,
   noRegistries,
   reference,
-} from '../../../support/component-registry.ts'
+} from '../../../support/registries/component-registry.ts'
 import { data } from '../tenant-data.ts'
 
 const json = (value: unknown) => JSON.stringify(value)

@@ -15,8 +15,8 @@ import {
   newRegistry,
   noRegistries,
   reference,
-} from '../../../support/component-registry.ts'
-import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../../../support/signed-components.ts'
+} from '../../../support/registries/component-registry.ts'
+import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../../../support/registries/signed-components.ts'
 import { data } from '../tenant-data.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { decodeItems, deployItemName } from '../../../../activities/landscaper/execution/items.ts'
-import { countTurns } from '../../../support/turns.ts'
+import { countLoopTurns } from '../../../support/costs/event-loop-turns.ts'
 import { data } from '../tenant-data.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 
@@ -72,7 +72,7 @@ describe('very many items', () => {
       config: { index },
     }))
     const text = gzipSync(JSON.stringify(many)).toString('base64')
-    const { result, turns } = await countTurns(async () => await raw(text))
+    const { result, turns } = await countLoopTurns(async () => await raw(text))
     expect(result).toEqual({ items: many })
     expect(turns).toBeGreaterThan(5)
   })

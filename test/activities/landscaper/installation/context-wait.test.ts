@@ -5,7 +5,7 @@ import { awaitContext } from '../../../../activities/landscaper/installation/con
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
-import { API } from '../../../support/cluster.ts'
+import { API } from '../../../support/cluster/cluster.ts'
 import { TinyApi } from '../../kube/tiny-api.ts'
 
 const COMPONENT = { componentDescriptor: { ref: { componentName: 'example.com/shop', version: '1.0.0' } } }

@@ -6,7 +6,7 @@ import { loadImports } from '../../../../activities/landscaper/installation/impo
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
-import { API } from '../../../support/cluster.ts'
+import { API } from '../../../support/cluster/cluster.ts'
 import { refusal, TinyApi } from '../../kube/tiny-api.ts'
 import { data } from '../tenant-data.ts'
 

@@ -8,9 +8,15 @@ import { blueprintOf, checkContext } from '../../../../activities/landscaper/ins
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
-import { API } from '../../../support/cluster.ts'
-import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry, tarOf } from '../../../support/component-registry.ts'
-import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../../../support/signed-components.ts'
+import { API } from '../../../support/cluster/cluster.ts'
+import {
+  blob,
+  BLUEPRINT_TYPE,
+  descriptorV2,
+  newRegistry,
+  tarOf,
+} from '../../../support/registries/component-registry.ts'
+import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../../../support/registries/signed-components.ts'
 import { TinyApi } from '../../kube/tiny-api.ts'
 import { data } from '../tenant-data.ts'
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { checkNesting, DEEPEST, pathBelow } from '../../../../activities/landscaper/installation/nesting.ts'
-import { API } from '../../../support/cluster.ts'
+import { API } from '../../../support/cluster/cluster.ts'
 
 const owner = { apiVersion: API, kind: 'Installation', uid: 'u', name: 'parent', controller: true }
 const one = (name: string, path?: string, isSub = path !== undefined) => ({

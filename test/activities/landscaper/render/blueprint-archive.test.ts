@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { unpackArchive } from '../../../../activities/landscaper/render/blueprint-archive.ts'
 import { MOST_BYTES } from '../../../../activities/landscaper/render/blueprint-files.ts'
-import { tarOf } from '../../../support/component-registry.ts'
+import { tarOf } from '../../../support/registries/component-registry.ts'
 import { data } from '../tenant-data.ts'
 
 const LONG = `${'d'.repeat(90)}/${'e'.repeat(120)}/${'f'.repeat(90)}.yaml`

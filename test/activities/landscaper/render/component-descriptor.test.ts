@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { readComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
 import { documentIn } from '../../../../activities/landscaper/render/component-document.ts'
-import { blob, descriptorV2, descriptorV3, reference } from '../../../support/component-registry.ts'
+import { blob, descriptorV2, descriptorV3, reference } from '../../../support/registries/component-registry.ts'
 
 const NAME = 'example.com/shop'
 const CONTENTS = {

@@ -19,7 +19,7 @@ import {
   noRegistries,
   reference,
   tarOf,
-} from '../../../support/component-registry.ts'
+} from '../../../support/registries/component-registry.ts'
 import { data } from '../tenant-data.ts'
 import { rejection } from './execution-builders.ts'
 

@@ -12,7 +12,7 @@ import { finishExports } from '../../../../activities/landscaper/render/exports.
 import { constructImports, type TargetImport } from '../../../../activities/landscaper/render/imports.ts'
 import { renderSubinstallations } from '../../../../activities/landscaper/render/subinstallations.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
-import { noRegistries } from '../../../support/component-registry.ts'
+import { noRegistries } from '../../../support/registries/component-registry.ts'
 import { data } from '../tenant-data.ts'
 
 type Fields = Readonly<Record<string, unknown>>

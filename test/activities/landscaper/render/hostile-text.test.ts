@@ -5,7 +5,7 @@ import { checkDeployItems } from '../../../../activities/landscaper/render/deplo
 import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/redact.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
-import { withinCpu } from '../../../support/cpu-bound.ts'
+import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 
 /** Of processor time; generous: what is tested against takes minutes. */
 const SOON_MS = 15_000
@@ -69,5 +69,5 @@ describe('lists with very many names', () => {
 
 /** Fails when the work cost much. */
 function timed<T>(work: () => T): T {
-  return withinCpu(SOON_MS, work)
+  return expectCpuBelow(SOON_MS, work)
 }

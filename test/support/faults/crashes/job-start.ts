@@ -6,10 +6,10 @@
 //     Source: docs/adr/0043-roots-in-the-order-of-their-data.md.
 
 import { expect } from 'vitest'
-import { FINALIZER, installation } from '../../cluster.ts'
-import { root } from '../../roots.ts'
+import { FINALIZER, installation } from '../../cluster/cluster.ts'
+import { root } from '../../landscaper/roots.ts'
 import { type Crash, type CrashCase, titleOf, withCrash } from '../crash.ts'
-import { atRest, type Lane, RESTART_MS } from '../lane.ts'
+import { waitUntilJournalIdle, type Lane, RESTART_MS } from '../lane.ts'
 
 const BETWEEN: readonly Crash[] = [
   { part: 'worker', when: 'after', at: { label: 'PATCH installations/status', nth: 1 } },
@@ -25,13 +25,13 @@ export const FIRST_WRITES_CASES = BETWEEN.map((crash): CrashCase => ({
     const finished = await withCrash(lane, crash, async () => {
       const object = installation(name, [{ name: 'only' }], { triggered: false, annotations })
       await lane.cluster.create(object, 'installations')
-      return await lane.cluster.finished(name, undefined, 'installations', RESTART_MS)
+      return await lane.cluster.waitUntilFinished(name, undefined, 'installations', RESTART_MS)
     })
     expect(finished.status).toMatchObject({ phase: 'Succeeded', observedGeneration: finished.metadata.generation })
     expect(finished.status?.lastError).toBeUndefined()
     expect(finished.metadata.finalizers).toEqual([FINALIZER])
     expect(finished.spec).toMatchObject({ context: 'default' })
-    await atRest(lane)
+    await waitUntilJournalIdle(lane)
     const jobID = finished.status?.jobID
     expect(await lane.pawl.jobs(finished)).toEqual([{ jobID, cause: 'changed spec', outcome: 'Succeeded' }])
     expect(countOf(lane, 'PATCH installations'), 'writes of the metadata').toBe(1)
@@ -54,15 +54,15 @@ export const DEPENDENTS_CASES = (['before', 'after'] as const).map((when): Crash
     await cluster.create(root(db, { gives: db, triggered: false }), 'installations')
     await cluster.create(root(app, { takes: [db], gives: app, triggered: false }), 'installations')
     // The job that sets the finalizer of each must not be among the counted writes.
-    await atRest(lane)
+    await waitUntilJournalIdle(lane)
     const finished = await withCrash(lane, { part: 'worker', when, at: TRIGGER }, async () => {
       await cluster.trigger(db)
-      return await cluster.finished(app, undefined, 'installations', RESTART_MS)
+      return await cluster.waitUntilFinished(app, undefined, 'installations', RESTART_MS)
     })
     expect(finished.status).toMatchObject({ phase: 'Succeeded' })
     expect((await cluster.get('dataobjects', app))?.['data']).toBe(`${app} ${db}`)
-    await atRest(lane)
-    const exporter = await cluster.finished(db)
+    await waitUntilJournalIdle(lane)
+    const exporter = await cluster.waitUntilFinished(db)
     expect(exporter.status).toMatchObject({ phase: 'Succeeded' })
     expect((await lane.pawl.jobs(exporter)).map(({ outcome }) => outcome)).toEqual(['Succeeded'])
   },

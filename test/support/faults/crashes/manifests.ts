@@ -3,7 +3,7 @@
 
 import { expect } from 'vitest'
 import type { WritePoint } from '../api-proxy.ts'
-import { createTarget } from '../../manifests.ts'
+import { createTarget } from '../../landscaper/manifests.ts'
 import { withCrash } from '../crash.ts'
 import type { Lane } from '../lane.ts'
 import { deploy, edit, type ManifestCourse, remove } from '../manifest-course.ts'

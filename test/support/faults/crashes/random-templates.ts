@@ -4,9 +4,9 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import type { WritePoint } from '../api-proxy.ts'
-import { blueprintOf, installation, item, type LsObject, waiting } from '../../cluster.ts'
+import { blueprintOf, installation, item, type LsObject, waitingItem } from '../../cluster/cluster.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
-import { atRest, type Lane, RESTART_MS } from '../lane.ts'
+import { waitUntilJournalIdle, type Lane, RESTART_MS } from '../lane.ts'
 
 const PLACES: readonly { readonly name: string; readonly what: string; readonly at: WritePoint }[] = [
   { name: 'begun', what: 'its first item has begun', at: { label: 'PATCH deployitems/status', nth: 1 } },
@@ -51,7 +51,7 @@ export const RANDOM_CASES = PLACES.map(({ name, what, at }): CrashCase => ({
 function random(name: string) {
   const text = '{{ randAlphaNum 8 }}'
   const providerStatus = { apiVersion: 'v1', kind: 'Random', text }
-  const items = [{ name: 'quick', config: { export: { text } } }, waiting('slow')]
+  const items = [{ name: 'quick', config: { export: { text } } }, waitingItem('slow')]
   const template = JSON.stringify({
     deployItems: items.map((one) => item({ ...one, config: { ...one.config, providerStatus } })),
   })
@@ -80,10 +80,10 @@ async function finish(lane: Lane, name: string, previousJobID?: string): Promise
   const { cluster } = lane
   const isWaiting = (one?: LsObject) =>
     one?.status?.phase === 'Progressing' && one.status.jobID !== undefined && one.status.jobID !== previousJobID
-  await cluster.until('installations', name, isWaiting, RESTART_MS)
-  const items = await cluster.untilItems(name, ['slow'], isWaiting, RESTART_MS)
+  await cluster.waitUntil('installations', name, isWaiting, RESTART_MS)
+  const items = await cluster.waitUntilItems(name, ['slow'], isWaiting, RESTART_MS)
   await cluster.finishItem(items.get('slow')!, 'Succeeded')
-  const root = await cluster.finished(name, previousJobID, 'installations', RESTART_MS)
-  await atRest(lane)
+  const root = await cluster.waitUntilFinished(name, previousJobID, 'installations', RESTART_MS)
+  await waitUntilJournalIdle(lane)
   return root
 }

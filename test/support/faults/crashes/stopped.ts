@@ -6,7 +6,7 @@ import { expect, vi } from 'vitest'
 import type { WritePoint } from '../api-proxy.ts'
 import { install, objectsOf } from '../course.ts'
 import type { CrashCase } from '../crash.ts'
-import { atRest, type Lane, RESTART_MS } from '../lane.ts'
+import { waitUntilJournalIdle, type Lane, RESTART_MS } from '../lane.ts'
 
 const PLACES: readonly (WritePoint & { readonly what: string })[] = [
   { label: 'PATCH installations/status', nth: 1, what: 'the claim of the job' },
@@ -36,8 +36,8 @@ export function stoppedCases(kubeconfig: string): readonly CrashCase[] {
       expect((await first).jobIDs).toBe(1)
       const job = (await cluster.get('installations', name))?.status?.jobID
       await cluster.trigger(name)
-      await cluster.finished(name, job, 'installations', RESTART_MS)
-      await atRest(lane)
+      await cluster.waitUntilFinished(name, job, 'installations', RESTART_MS)
+      await waitUntilJournalIdle(lane)
       const before = await versionsOf(lane, name)
       const count = proxy.writes.length
 
@@ -45,7 +45,7 @@ export function stoppedCases(kubeconfig: string): readonly CrashCase[] {
       const ended = await lastEnd(lane)
       held.release()
       await untilAnswered(lane, { ended, count })
-      await atRest(lane)
+      await waitUntilJournalIdle(lane)
 
       const late = proxy.writes.slice(count)
       // The server refuses the held write, and all further writes of the same pass.

@@ -3,10 +3,10 @@
 
 import pg from 'pg'
 import { expect } from 'vitest'
-import type { SeenWrite, WritePoint } from '../api-proxy.ts'
+import type { RecordedWrite, WritePoint } from '../api-proxy.ts'
 import { type Course, install, uninstall } from '../course.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
-import { isUnfollowed, missingFrom } from '../journaled.ts'
+import { isUnwatched, findUnjournaledWrites } from '../unjournaled-writes.ts'
 import type { Lane } from '../lane.ts'
 
 const IN_JOB: readonly (WritePoint & { readonly what: string })[] = [
@@ -22,9 +22,9 @@ export const UNFLUSHED_CASES: readonly CrashCase[] = [
       const { jobIDs, runs, writes } = await withLockedEvents(lane, at, () => install(lane, name))
       expect({ jobIDs, runs }).toEqual({ jobIDs: 1, runs: ['installation: Succeeded'] })
       expect(writes.map(({ label }) => label)).toContain(at.label)
-      expect(await missingFrom(lane.pawl, name, writes)).toEqual([])
+      expect(await findUnjournaledWrites(lane.pawl, name, writes)).toEqual([])
       // The bridge does not watch Secrets. Only the action shows them.
-      expect(writes.filter((write) => isUnfollowed(write)).length).toBeLessThanOrEqual(1)
+      expect(writes.filter((write) => isUnwatched(write)).length).toBeLessThanOrEqual(1)
     },
   })),
   {
@@ -35,7 +35,7 @@ export const UNFLUSHED_CASES: readonly CrashCase[] = [
       const { jobIDs, runs, writes } = await withLockedEvents(lane, at, () => uninstall(lane, name))
       expect({ jobIDs, runs }).toEqual({ jobIDs: 2, runs: ['installation: Deleted', 'installation: Succeeded'] })
       expect(writes.map(({ label }) => label)).toContain(at.label)
-      expect(await missingFrom(lane.pawl, name, writes)).toEqual([])
+      expect(await findUnjournaledWrites(lane.pawl, name, writes)).toEqual([])
     },
   },
 ]
@@ -44,7 +44,7 @@ export const UNFLUSHED_CASES: readonly CrashCase[] = [
 async function withLockedEvents(lane: Lane, at: WritePoint, act: () => Promise<Course>) {
   const lock = new pg.Client({ connectionString: lane.pawl.databaseUrl })
   await lock.connect()
-  let writes: readonly SeenWrite[] = []
+  let writes: readonly RecordedWrite[] = []
   try {
     const course = await withCrash(lane, { part: 'worker', when: 'after', at }, act, {
       async disturb(_label, nth) {

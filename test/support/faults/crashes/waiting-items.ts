@@ -2,10 +2,10 @@
 // until an object changes.
 
 import { expect, vi } from 'vitest'
-import type { LsObject } from '../../cluster.ts'
-import { conditionOf } from '../../kstatus.ts'
-import { createTarget, start } from '../../manifests.ts'
-import { givePlaces, withoutPlace } from '../../placed-pods.ts'
+import type { LsObject } from '../../cluster/cluster.ts'
+import { conditionOf } from '../../cluster/kstatus.ts'
+import { createTarget, start } from '../../landscaper/manifests.ts'
+import { bindPods, unschedulableDeployment } from '../../cluster/unschedulable-pods.ts'
 import type { Lane } from '../lane.ts'
 
 const TARGET = 'waiting'
@@ -18,12 +18,16 @@ const PATIENT = { timeout: 60_000, interval: 200 }
 export async function crashWhileItemsWait(lane: Lane): Promise<void> {
   const { cluster, proxy, pawl } = lane
   await createTarget(cluster, TARGET)
-  const items = NAMES.map((name) => ({ name, target: TARGET, manifests: [withoutPlace(name, cluster.namespace, 2)] }))
+  const items = NAMES.map((name) => ({
+    name,
+    target: TARGET,
+    manifests: [unschedulableDeployment(name, cluster.namespace, 2)],
+  }))
   await start(cluster, EXECUTION, items)
   await vi.waitFor(async () => expect(await looks(lane)).toSatisfy(areAll(SETTLED_LOOKS)), PATIENT)
   // After this, no status that an item shows changes: each Deployment has all its pods, and the item's condition says so.
   await vi.waitFor(async () => expect(await rollOuts(lane)).toEqual(NAMES.map(() => ROLLED_OUT)), PATIENT)
-  await cluster.untilItems(EXECUTION, NAMES, hasMessage('0 of 2 replicas available'))
+  await cluster.waitUntilItems(EXECUTION, NAMES, hasMessage('0 of 2 replicas available'))
 
   await pawl.kill('worker')
   proxy.arm()
@@ -34,8 +38,8 @@ export async function crashWhileItemsWait(lane: Lane): Promise<void> {
   expect(proxy.writes.filter(({ label }) => !label.endsWith('/token'))).toEqual([])
   expect(await cluster.phases(EXECUTION)).toEqual(Object.fromEntries(NAMES.map((name) => [name, 'Progressing'])))
 
-  await givePlaces(cluster, NAMES)
-  const { status } = await cluster.finished(EXECUTION, undefined, 'executions')
+  await bindPods(cluster, NAMES)
+  const { status } = await cluster.waitUntilFinished(EXECUTION, undefined, 'executions')
   expect(status?.phase).toBe('Succeeded')
   const ends = proxy.writes.filter(
     ({ label, status, body }) =>

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { compile, formatDiagnostic } from '../../../../workflows/kit/dsl/index.ts'
 import { FULL_DOCUMENT, MODES_DOCUMENT, OPTIONS, RFC_DOCUMENT } from './documents.ts'
-import { withinCpu } from '../../../support/cpu-bound.ts'
+import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 import { ANY_UNIT } from '../../../support/fuzz/any-unit.ts'
 
 const FRAGMENTS = [
@@ -108,6 +108,6 @@ describe('a text that nobody meant to write', () => {
       `decl X for Y {\naction {\n${Array.from({ length: 2_000 }, (_, index) => `A${index}(b${index})\n`).join('')}}}`,
     ],
   ])('ends soon for many %s', (_, text) => {
-    withinCpu(5000, () => compile(text, OPTIONS))
+    expectCpuBelow(5000, () => compile(text, OPTIONS))
   })
 })

@@ -13,7 +13,7 @@ import { guardExecution } from '../../../../workflows/landscaper/execution/guard
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
 import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
 import { again, done, fail, GONE, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
-import { withinCpu } from '../../../support/cpu-bound.ts'
+import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
 const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: THEIRS, dependsOn })
@@ -43,7 +43,7 @@ describe('the items of a spec', () => {
     const lost = Array.from({ length: 20 }, (_, index) => `lost-${index}`)
     const items = Array.from({ length: 5000 }, (_, index) => item(`i${index}`, lost))
     // Minutes when each mistake looks through all items anew.
-    const [fault] = withinCpu(10_000, () => checked(items)).faults
+    const [fault] = expectCpuBelow(10_000, () => checked(items)).faults
     expect(fault?.message).toMatch(/"lost-19", which is not in the list; expected one of i0, i1, .*; and 99980 more$/)
     expect(fault?.message.length).toBeLessThan(5000)
   }, 300_000)

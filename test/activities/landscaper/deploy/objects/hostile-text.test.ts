@@ -9,7 +9,7 @@ import { readExportsConfig } from '../../../../../activities/landscaper/deploy/o
 import { readKubeconfig } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
 import { readYamlDocument } from '../../../../../activities/landscaper/deploy/target/yaml-document.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
-import { withinCpu } from '../../../../support/cpu-bound.ts'
+import { expectCpuBelow } from '../../../../support/costs/cpu-limit.ts'
 
 /** Of processor time, so that a busy machine changes little; what is tested against takes seconds to minutes. */
 const SOON_MS = 500
@@ -101,5 +101,5 @@ describe('an answer of hostile text', () => {
 
 /** Fails when the work cost much. */
 function timed<T>(work: () => T): T {
-  return withinCpu(SOON_MS, work)
+  return expectCpuBelow(SOON_MS, work)
 }

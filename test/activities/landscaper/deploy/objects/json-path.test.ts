@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { compileJsonPath, JsonPathError } from '../../../../../activities/landscaper/deploy/objects/json-path.ts'
-import { withinCpu } from '../../../../support/cpu-bound.ts'
+import { expectCpuBelow } from '../../../../support/costs/cpu-limit.ts'
 
 const OBJECT = {
   metadata: {
@@ -169,6 +169,6 @@ describe('an object that is hostile', () => {
   it('costs a look linear time', () => {
     const wide = Array.from({ length: 100_000 }, (_, index) => ({ a: { b: index } }))
     const look = () => compileJsonPath('..[?(@.b==99999)].b').valuesIn(wide)
-    expect(withinCpu(5000, look)).toEqual([99_999])
+    expect(expectCpuBelow(5000, look)).toEqual([99_999])
   })
 })

@@ -8,6 +8,7 @@ import { isStarting, pickedUp, remainingMs } from '../../../../../activities/lan
 import { isOurs } from '../../../../../activities/landscaper/deploy/run/item-watch.ts'
 import { statusWrite } from '../../../../../activities/landscaper/deploy/run/item-write.ts'
 import { storedAs } from '../../../../../activities/kube/stored.ts'
+import { SKIP_ANNOTATION } from '../../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 
 const NOW = new Date('2030-01-01T00:10:00Z')
@@ -95,6 +96,19 @@ describe('the first status write of a job', () => {
     // Another hand has ended it.
     expect(again({ jobID: 'job', jobIDFinished: 'job' })).toBe('done')
     expect([{ ...AFTER, jobID: 'other' }, { jobID: 'before' }].map(again)).toEqual(['superseded', 'superseded'])
+  })
+
+  it('does not begin the job of an item that a user has skipped since the pass read it, unless the item is being deleted', () => {
+    const { object } = takeUp(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
+    const write = statusWrite(job, pickedUp(job, 'Progressing'))
+    if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
+    const current = item(AFTER)
+    const annotations = { [SKIP_ANNOTATION]: 'broken' }
+    const skipped = { ...current, metadata: { ...current.metadata, annotations } }
+    const deleted = { ...skipped, metadata: { ...skipped.metadata, deletionTimestamp: EARLIER } }
+    expect(write.reapply(skipped)).toBe('superseded')
+    expect(write.reapply(deleted)).toEqual(write.patch)
   })
 })
 

@@ -1,0 +1,14 @@
+// Something that others wait for until a test opens it.
+
+export class Gate {
+  readonly opened: Promise<void>
+  #open: () => void = () => undefined
+
+  constructor() {
+    this.opened = new Promise((resolve) => (this.#open = resolve))
+  }
+
+  open(): void {
+    this.#open()
+  }
+}

@@ -1,0 +1,139 @@
+// Mistakes of users as rows: what is applied, how the job ends, and that it ends well once the mistake is mended.
+//
+//   M1. A row's message is held against what a person needs to read in it: the object, the field, what was found, what was expected.
+//   M2. While the rows run, a neighbour in the same namespace reconciles again and again; each of its jobs succeeds in time.
+//   M3. After all rows the worker is the process that it was, and its log tells of no trouble but users' mistakes.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { type Cluster, installation, type LsObject, OPERATION } from '../cluster/cluster.ts'
+import { importingInstallation } from './imports.ts'
+import type { Pawl } from '../pawl/pawl.ts'
+
+export interface ExpectedFailure {
+  readonly reason: string
+  /** Each must be in the message. */
+  readonly says: readonly (string | RegExp)[]
+  /** As far as tools depend on them. */
+  readonly codes?: readonly string[]
+}
+
+/** YAML of nine levels of nine: a gigabyte of text once its aliases are spread out. */
+export const BOMB = [
+  'a0: &a0 [x, x, x, x, x, x, x, x, x]',
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `a${n}: &a${n} [${`*a${n - 1}, `.repeat(9)}]`),
+].join('\n')
+
+/** Checks `status.lastError` of an object that failed. */
+export function expectFailure(object: LsObject | undefined, { reason, says, codes }: ExpectedFailure): void {
+  const { phase, lastError } = object?.status ?? {}
+  expect({ phase, reason: lastError?.reason }, lastError?.message).toEqual({ phase: 'Failed', reason })
+  for (const text of says) expect(lastError?.message).toMatch(typeof text === 'string' ? literally(text) : text)
+  if (codes !== undefined) expect(lastError?.codes).toEqual(codes)
+}
+
+function literally(text: string): RegExp {
+  return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+}
+
+/** Gives a failed installation one good item and nothing else, and the annotation; returns it when that job has ended. */
+export async function fixBlueprint(cluster: Cluster, failed: LsObject): Promise<LsObject> {
+  const { spec } = installation('mended', [{ name: 'mended' }])
+  const { blueprint } = failed.spec as { blueprint: { inline: { filesystem: object | string } } }
+  const { filesystem } = blueprint.inline
+  const old = typeof filesystem === 'string' ? [] : Object.keys(filesystem).map((path) => [path, null] as const)
+  const files = { ...Object.fromEntries(old), ...spec.blueprint.inline.filesystem }
+  await cluster.patch('installations', failed.metadata.name, {
+    spec: {
+      context: null,
+      imports: null,
+      exports: null,
+      importDataMappings: null,
+      componentDescriptor: null,
+      blueprint: { ref: null, inline: { filesystem: files } },
+    },
+    metadata: { annotations: { [OPERATION]: 'reconcile' } },
+  })
+  return await cluster.waitUntilFinished(failed.metadata.name, failed.status?.jobID)
+}
+
+/** A healthy installation that runs one job after the other until it is stopped. */
+export class Neighbour {
+  readonly #cluster: Cluster
+  readonly #name: string
+  #count = 0
+  #isStopped = false
+  #jobs: Promise<unknown> = Promise.resolve()
+
+  private constructor(cluster: Cluster, name: string) {
+    this.#cluster = cluster
+    this.#name = name
+  }
+
+  static async start(cluster: Cluster, name = 'neighbour'): Promise<Neighbour> {
+    await cluster.create(installation(name, [{ name: 'one' }, { name: 'two', dependsOn: ['one'] }]), 'installations')
+    const neighbour = new Neighbour(cluster, name)
+    neighbour.#jobs = neighbour.#run().catch((error: unknown) => error)
+    return neighbour
+  }
+
+  /** @returns how many jobs it ran. @throws when a job failed or did not end. */
+  async stop(): Promise<number> {
+    this.#isStopped = true
+    const error = await this.#jobs
+    if (error instanceof Error) throw error
+    return this.#count
+  }
+
+  async #run(): Promise<void> {
+    let last: string | undefined
+    do {
+      if (last !== undefined) await this.#cluster.trigger(this.#name)
+      const { status } = await this.#cluster.waitUntilFinished(this.#name, last)
+      if (status?.phase !== 'Succeeded') throw new Error(`${this.#name} ended ${JSON.stringify(status)}`)
+      last = status.jobID
+      this.#count += 1
+      await sleep(250)
+    } while (!this.#isStopped)
+  }
+}
+
+// What the SDK says of every activity that fails, and users' mistakes are failures of activities; and what parts of a test say at their start.
+const OF_USERS = /^Activity (failed|cancelled)|^no content key/
+// What a server that stood still for some seconds is told by: all of it is tried again, or is told by a status as well.
+const OF_SERVERS =
+  /^event could not be written|^journal (refused a batch|cannot be read)|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
+/** What the SDK's core says of a pass that waits for an endless template, and of one that lost its task on a busy machine: it is done again. */
+const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
+const WARNING_LEVEL = 40
+
+/** The lines of a part's log that tell of trouble of the part itself. */
+export function loggedProblems(pawl: Pawl, part: string): readonly unknown[] {
+  return pawl.log(part).split('\n').filter(isComplaint)
+}
+
+function isComplaint(line: string): boolean {
+  if (line.trim() === '' || SLOW_TASK.test(line)) return false
+  if (!line.startsWith('{')) return true
+  const { level = 0, msg = '' } = JSON.parse(line) as { level?: number; msg?: string }
+  return level >= WARNING_LEVEL && !OF_USERS.test(msg) && !OF_SERVERS.test(msg)
+}
+
+/** An installation whose items are rendered so. */
+export const rendering =
+  (template: unknown, type = 'GoTemplate', more: object = {}) =>
+  (name: string) =>
+    importingInstallation(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
+
+/** An import or export of a blueprint. */
+export const dataImport = (name: string, schema: unknown, more: object = {}) => ({
+  name,
+  type: 'data',
+  schema,
+  ...more,
+})
+
+export const configurationProblem = (...says: ExpectedFailure['says']): ExpectedFailure => ({
+  reason: 'ERR_CONFIGURATION_PROBLEM',
+  says,
+})

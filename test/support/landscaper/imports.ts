@@ -1,0 +1,54 @@
+// What tests of imports make: objects to import, and Installations whose items show what they got.
+
+import { API, type Cluster, installation, item } from '../cluster/cluster.ts'
+
+export const TARGET_TYPE = 'example.org/cluster'
+
+export function dataObject(name: string, data: unknown) {
+  return { apiVersion: API, kind: 'DataObject', metadata: { name }, data }
+}
+
+export function secret(name: string, stringData: Readonly<Record<string, string>>) {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData }
+}
+
+export function configMap(name: string, data: Readonly<Record<string, string>>) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }
+}
+
+export function target(name: string, spec: object = { type: TARGET_TYPE, config: { token: `t-${name}` } }) {
+  return { apiVersion: API, kind: 'Target', metadata: { name }, spec }
+}
+
+/** A list of one mock item, which exports what it shows. */
+export function mockItems(show: unknown, name = 'show') {
+  return [item({ name, config: { export: show } })]
+}
+
+// An item of its own config exports the imports as they are.
+const SHOW_IMPORTS = JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}')
+
+export interface Imports {
+  readonly imports?: readonly object[]
+  readonly targets?: readonly object[]
+  readonly blueprint?: object
+  readonly spec?: object
+}
+
+/** A root Installation whose item `show` exports all imports, unless the blueprint says otherwise. */
+export function importingInstallation(
+  name: string,
+  { imports = [], targets = [], blueprint = {}, spec = {} }: Imports,
+) {
+  const deployExecutions = [{ name: 'items', type: 'GoTemplate', template: SHOW_IMPORTS }]
+  return installation(name, [], {
+    blueprint: { deployExecutions, ...blueprint },
+    spec: { imports: { data: imports, targets }, ...spec },
+  })
+}
+
+/** What an item of an Execution shows: the export in its configuration. */
+export async function renderedConfig(cluster: Cluster, execution: string, name: string): Promise<unknown> {
+  const config = (await cluster.items(execution)).get(name)?.spec?.['config'] as { export?: unknown } | undefined
+  return config?.export
+}

@@ -1,0 +1,34 @@
+// What tests of the order among roots make: Installations that hand data and Targets to each other.
+
+import { exportingData } from './sub-installations.ts'
+import { type Item, installation } from '../cluster/cluster.ts'
+
+interface Flow {
+  /** Names of DataObjects. */
+  readonly takes?: readonly string[]
+  /** One, if any: its value is the exporter's name. */
+  readonly gives?: string
+  readonly items?: readonly Item[]
+  readonly triggered?: boolean
+  readonly annotations?: Record<string, string>
+  /** `spec.optimization` */
+  readonly optimization?: object
+}
+
+/** A root that imports and exports data; its export says who it is and what it has imported. */
+export function root(name: string, { takes = [], gives, items = [], optimization, ...more }: Flow) {
+  const value = `'${name}${takes.map((one) => ` {{ index .imports "${one}" }}`).join('')}'`
+  const exports = gives === undefined ? {} : { exports: { data: [{ name: 'value', dataRef: gives }] } }
+  return installation(name, items, {
+    ...more,
+    spec: {
+      imports: { data: takes.map((one) => ({ name: one, dataRef: one })) },
+      ...exports,
+      ...(optimization !== undefined && { optimization }),
+    },
+    blueprint: {
+      imports: takes.map((one) => ({ name: one, type: 'data', schema: {} })),
+      ...(gives !== undefined && exportingData('value', value)),
+    },
+  })
+}

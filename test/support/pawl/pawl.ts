@@ -1,0 +1,337 @@
+// One Pawl of a test's own: a database, a task queue, a namespace, a bridge and a worker as real processes on the shared servers.
+// Several live side by side on one API server, because each follows only its own namespace.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, openSync, readFileSync, closeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Client, Connection } from '@temporalio/client'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { type Database, openDatabase } from '../../../activities/journal/database.ts'
+import { migrateUp } from '../../../activities/journal/migrate.ts'
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { childEnvironment, processArgs } from '../../../worker/server/config.ts'
+import { accountsOf, type Accounts } from '../rights/accounts.ts'
+import type { TestServers } from '../servers/servers.ts'
+
+export interface PawlOptions {
+  readonly name: string
+  readonly servers: TestServers
+  /** The namespace that this Pawl follows; undefined: all, which needs a cluster of its own (tenants.ts). */
+  readonly namespace: string | undefined
+  /** Default: accounts with the rights of what is run, and no other. */
+  readonly accounts?: Accounts
+  /** Kubeconfig for the worker alone, e.g. one that leads through a proxy. */
+  readonly workerKubeconfig?: string
+  readonly bridgeKubeconfig?: string
+  readonly workerFlags?: readonly string[]
+  readonly bridgeFlags?: readonly string[]
+  /** A module of controllers in level mode; the worker then bundles the workflows itself. */
+  readonly controllers?: string
+  /** The folder of an installed package, whose processes are run; default the checkout's. */
+  readonly installed?: string
+  /** By how much the clock of a process is off, in milliseconds, by its name. */
+  readonly clocksMs?: Readonly<Record<string, number>>
+  /** Variables of a process, by its name. */
+  readonly environments?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** Another checkout, whose processes are run; its worker bundles its own workflows. */
+  readonly checkout?: string | undefined
+}
+
+// Time-outs short enough for tests that kill workers. Source: issue text "1-2 s in these tests".
+const FAST = [
+  '--wake-lease-ms',
+  '1500',
+  '--sweep-ms',
+  '1500',
+  '--workflow-task-timeout-ms',
+  '1500',
+  '--sticky-timeout-ms',
+  '1000',
+]
+
+/** In which what is awaited of the journal comes. */
+const REST_MS = 90_000
+
+// A start takes two seconds; on two cores that five test files share it took more than thirty.
+const START_LIMIT_MS = 90_000
+
+// Half of a start is reading the sources; what a process has compiled is there for the next one.
+const COMPILE_CACHE = join(tmpdir(), 'pawl-test-compile-cache')
+
+// Of controllers that a test brings along a worker makes a bundle, which is most of its start.
+const BUNDLE_CACHE = join(tmpdir(), 'pawl-test-bundle-cache')
+
+const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
+
+/** The name of the test's own connections to the journal, which tells them from those of the processes. */
+export const TEST_APPLICATION = 'pawl-test'
+
+/** The servers of the tests are on this machine, where Targets may lead only if that is said. */
+export const LISTED_TARGETS = '127.0.0.1'
+
+let count = 0
+
+export class Pawl {
+  #options: PawlOptions
+  readonly databaseUrl: string
+  readonly taskQueue: string
+  readonly db: Kysely<Database>
+  readonly client: Client
+  #isKeyed = false
+  readonly #connection: Connection
+  readonly #accounts: Accounts
+  readonly #dir = mkdtempSync(join(tmpdir(), 'pawl-e2e-'))
+  readonly #children = new Map<string, ChildProcess>()
+
+  private constructor(options: PawlOptions, databaseUrl: string, connection: Connection, accounts: Accounts) {
+    this.#options = options
+    this.#accounts = accounts
+    this.databaseUrl = databaseUrl
+    this.taskQueue = new URL(databaseUrl).pathname.slice(1)
+    this.db = openDatabase(`${databaseUrl}?application_name=${TEST_APPLICATION}`, 4)
+    this.#connection = connection
+    this.client = new Client({ connection })
+  }
+
+  /** Makes the database and starts bridge and worker; returns when both are ready. */
+  static async start(options: PawlOptions): Promise<Pawl> {
+    const database = `pawl_${options.name.replaceAll('-', '_')}_${process.pid}_${++count}`
+    const admin = new pg.Client({ connectionString: options.servers.databaseUrl })
+    await admin.connect()
+    await admin.query(`create database ${database}`)
+    await admin.end()
+    const url = new URL(options.servers.databaseUrl)
+    url.pathname = `/${database}`
+    await migrateUp(url.href)
+    const connection = await Connection.connect({ address: options.servers.temporalAddress })
+    const accounts = options.accounts ?? (await accountsOf(options.servers, options))
+    const pawl = new Pawl(options, url.href, connection, accounts)
+    const starts = await Promise.allSettled([pawl.startBridge(), pawl.startWorker()])
+    const failed = starts.find((start) => start.status === 'rejected')
+    if (failed === undefined) return pawl
+    await pawl.stop()
+    throw failed.reason
+  }
+
+  get options(): PawlOptions {
+    return this.#options
+  }
+
+  /** What is started from now on is of this checkout; undefined: of the present one. The content key stays: jobs that are open have hashes by it. */
+  useCheckout(checkout: string | undefined): void {
+    this.#isKeyed = this.#levelFlags().length > 0
+    this.#options = { ...this.#options, checkout }
+  }
+
+  async startBridge(name = 'bridge'): Promise<void> {
+    const { namespace, bridgeKubeconfig = this.#accounts.bridge, bridgeFlags = [] } = this.options
+    const levels = this.#levelFlags()
+    const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl]
+    const scope = namespace === undefined ? [] : ['--namespace', namespace]
+    await this.#spawn(name, 'bridge.ts', [...flags, ...scope, '--lease-ms', '1500', ...levels, ...bridgeFlags])
+  }
+
+  /**
+   * @param kubeconfig leads elsewhere than that of the first worker.
+   * @param own flags of this worker alone.
+   */
+  async startWorker(
+    name = 'worker',
+    kubeconfig = this.options.workerKubeconfig,
+    own: readonly string[] = [],
+  ): Promise<void> {
+    const { servers, workerFlags = [] } = this.options
+    const flags = ['--kubeconfig', kubeconfig ?? this.#accounts.worker, '--database-url', this.databaseUrl]
+    const temporal = ['--temporal-address', servers.temporalAddress, '--task-queue', this.taskQueue]
+    const levels = this.#levelFlags()
+    const targets =
+      workerFlags.includes('--wings') || !this.#knows('--target-allow') ? [] : ['--target-allow', LISTED_TARGETS]
+    const bundle = levels.length > 0 ? levels : ['--workflow-bundle', servers.workflowBundle]
+    await this.#spawn(name, 'reconciler.ts', [
+      ...flags,
+      ...temporal,
+      ...bundle,
+      ...FAST,
+      ...targets,
+      ...workerFlags,
+      ...own,
+    ])
+  }
+
+  /** A former release lacks flags of the present one; the page of each has all of its own. */
+  #knows(flag: string): boolean {
+    const page = join(this.options.checkout ?? '', 'docs/operating.md')
+    return this.options.checkout === undefined || !existsSync(page) || readFileSync(page, 'utf8').includes(flag)
+  }
+
+  #levelFlags(): readonly string[] {
+    const { controllers, checkout } = this.options
+    const key = ['--content-key', join(this.#dir, 'content.key')]
+    if (controllers === undefined) return checkout === undefined && !this.#isKeyed ? [] : key
+    return ['--controllers', controllers, ...key]
+  }
+
+  /** The process of a part, to be stopped or killed by its pid. */
+  child(name: string): ChildProcess {
+    const child = this.#children.get(name)
+    if (child === undefined) throw new Error(`${name} was not started`)
+    return child
+  }
+
+  async kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.child(name)
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
+
+  /** Waits until the journal knows this version of the object, and no wake and no open run is left of its name: its tree is at rest. */
+  async waitUntilSettled({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.#until(sql`select
+      exists (select from object where uid = ${uid} and (resource_version >= ${Number(resourceVersion)} or deleted))
+      and not exists (select from wake where name = ${name})
+      and not exists (select from job where name = ${name} and outcome is null) as ok`)
+  }
+
+  /** Waits until the journal has routed this version of the object. */
+  async waitUntilJournaled({ metadata: { uid = '', resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.#until(
+      sql`select exists (select from object where uid = ${uid} and resource_version >= ${Number(resourceVersion)}) as ok`,
+    )
+  }
+
+  /** Waits until whoever works on the object has nothing to look at of this version: it may have an open run that waits. */
+  async waitUntilIdle({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.waitUntilJournaled({ metadata: { uid, name, resourceVersion } })
+    await this.#until(sql`select not exists (select from wake where name = ${name} and due <= now()) as ok`)
+  }
+
+  /** Waits until the open run that hosts a deploy item has looked at this version of it, and has nothing more to look at before some later time. */
+  async waitForHostPass({ metadata }: KubeObject): Promise<void> {
+    const execution = metadata.ownerReferences?.[0]?.uid ?? ''
+    await this.waitUntilJournaled({ metadata })
+    const event = sql`select at from watch_event where uid = ${metadata.uid} and resource_version = ${Number(metadata.resourceVersion)}`
+    const hosts = sql`(select uid from object where uid = ${execution} union select owner_uid from object where uid = ${execution})`
+    await this.#until(sql`select not exists (select from wake where uid in ${hosts} and due <= now())
+      and exists (select from job where uid in ${hosts} and last_pass_at > (${event} limit 1)) as ok`)
+  }
+
+  /** The runs of an object's jobs, oldest first, once its tree is at rest. One that only puts the finalizer on is none. */
+  async jobs(object: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
+    await this.waitUntilSettled(object)
+    return await this.db
+      .selectFrom('job')
+      .select(['job_id as jobID', 'cause', 'outcome'])
+      .where('uid', '=', object.metadata.uid ?? '')
+      .where('cause', '<>', 'first seen')
+      .orderBy('started_at')
+      .execute()
+  }
+
+  /** The runs that the object's job had, sorted: controller, what its queue is called beside the name that all share, and how it ended. */
+  async runsOf(object: KubeObject & { readonly status?: { readonly jobID?: string } }): Promise<string[]> {
+    const jobs = await this.db
+      .selectFrom('job')
+      .select(['controller', 'workflow_id', 'outcome'])
+      .where('job_id', '=', object.status?.jobID ?? '')
+      .execute()
+    const found = jobs.map(async ({ controller, workflow_id, outcome }) => {
+      const { taskQueue } = await this.client.workflow.getHandle(workflow_id).describe()
+      return `${controller} on ${taskQueue.replace(this.taskQueue, '')}: ${outcome ?? 'open'}`
+    })
+    return (await Promise.all(found)).sort()
+  }
+
+  /** What the journal has to bring to the runs of objects whose names begin so; what is gone may still be told of. */
+  async wakesOf(name: string): Promise<string[]> {
+    const rows = await this.db
+      .selectFrom('wake')
+      .select(['controller', 'lease_owner'])
+      .where('name', 'like', `${name}%`)
+      .execute()
+    return rows.map(({ controller, lease_owner }) => `${controller} ${lease_owner === null ? 'free' : 'taken'}`)
+  }
+
+  async #until(question: RawBuilder<unknown>): Promise<void> {
+    const deadline = Date.now() + REST_MS
+    for (;;) {
+      const { rows } = await question.execute(this.db)
+      if ((rows[0] as { ok: boolean }).ok) return
+      if (Date.now() > deadline)
+        throw new Error(`the journal did not get there in ${REST_MS} ms: ${await this.openState()}`)
+      await sleep(50)
+    }
+  }
+
+  /** What the journal holds open, for people who look for the reason of a failure. */
+  async openState(): Promise<string> {
+    const wakes = await this.db.selectFrom('wake').selectAll().execute()
+    const jobs = await this.db.selectFrom('job').selectAll().where('outcome', 'is', null).execute()
+    return JSON.stringify({ wakes, jobs }, undefined, 1)
+  }
+
+  log(name: string): string {
+    return readFileSync(join(this.#dir, `${name}.log`), 'utf8')
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children.values()) child.kill('SIGCONT')
+    await Promise.all([...this.#children.keys()].map((name) => this.kill(name, 'SIGTERM')))
+    await this.db.destroy()
+    await this.#connection.close()
+  }
+
+  async #program(): Promise<typeof processArgs> {
+    const { installed, checkout } = this.options
+    const config =
+      installed === undefined
+        ? checkout && join(checkout, 'worker/server/config.ts')
+        : join(installed, 'worker/server/config.js')
+    if (config === undefined) return processArgs
+    const module = pathToFileURL(config).href
+    return ((await import(module)) as { processArgs: typeof processArgs }).processArgs
+  }
+
+  async #spawn(name: string, file: string, args: readonly string[]): Promise<void> {
+    const path = join(this.#dir, `${name}.log`)
+    const before = sizeOf(path)
+    const fd = openSync(path, 'a')
+    const shift = this.options.clocksMs?.[name]
+    const env = childEnvironment({
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      PAWL_BUNDLE_CACHE: BUNDLE_CACHE,
+      ...(shift !== undefined && { SHIFTED_CLOCK_MS: String(shift) }),
+      ...this.options.environments?.[name],
+    })
+    const clock = shift === undefined ? [] : ['--import', SHIFTED_CLOCK]
+    const child = spawn(process.execPath, [...clock, ...(await this.#program())(file, args)], {
+      env,
+      stdio: ['ignore', fd, fd],
+    })
+    closeSync(fd)
+    this.#children.set(name, child)
+    const deadline = Date.now() + START_LIMIT_MS
+    while (!readFileSync(path, 'utf8').slice(before).includes('is running"')) {
+      if (child.exitCode !== null) throw new Error(`${name} ended at once:\n${readFileSync(path, 'utf8').slice(-2000)}`)
+      if (Date.now() > deadline)
+        throw new Error(
+          `${name} is not running after ${START_LIMIT_MS} ms:\n${readFileSync(path, 'utf8').slice(-2000)}`,
+        )
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return readFileSync(path, 'utf8').length
+  } catch {
+    return 0
+  }
+}

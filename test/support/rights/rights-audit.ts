@@ -1,0 +1,141 @@
+// What the audit log of a test run says of the roles that Pawl ships and generates. A run that shows them wrong fails. Source: docs/security.md "What
+// each process may do".
+//
+//   A1. Nothing is denied to a bridge, a worker, a webhook or an api that has them and no other right.
+//   A2. Each right that is shipped is used by one of them; only a run of all tests can tell.
+
+import { createReadStream } from 'node:fs'
+import { copyFile, readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseAllDocuments } from 'yaml'
+
+import { PROCESSES, RIGHTS } from './accounts.ts'
+
+// The accounts of webhook and api are those of their own tests (webhook.ts, test/env/api.test.ts).
+const AUDITED = [...PROCESSES, 'webhook', 'api'] as const
+type AuditedName = (typeof AUDITED)[number]
+
+const ROLES = new URL('../../../deploy/rbac/', import.meta.url).pathname
+
+interface RightsReport {
+  /** Requests, without query, and what was forbidden; each once. */
+  readonly denied: readonly string[]
+  /** `worker: patch executions.landscaper.gardener.cloud/status`, shipped and never used. */
+  readonly unused: readonly string[]
+}
+
+/** Rights that no request shows, each with the reason. A right that is only seldom used gets a test that uses it instead. */
+const UNSEEN = [
+  // Asked for by an admission plugin of the server (OwnerReferencesPermissionEnforcement), when an owner reference blocks the owner's deletion.
+  /^worker: update \w+\.[\w.]+\/finalizers$/,
+]
+
+/** Judges a run. @param isWhole all tests have run. @throws a plain Error that names what was denied (A1) and what was not used (A2). */
+export async function checkRights(auditLogPath: string, isWhole: boolean, roles = ROLES): Promise<void> {
+  const { denied, unused } = await reportRights(auditLogPath, roles)
+  const wrong = [
+    ...denied.map((right) => `denied: ${right}`),
+    ...(isWhole ? unused.map((right) => `unused: ${right}`) : []),
+  ]
+  if (wrong.length === 0) return
+  throw new Error(
+    `the roles of the processes are not what they need, by the audit log (CONTRIBUTING.md "Rights"):\n${wrong.join('\n')}`,
+  )
+}
+
+/** @param roles the folder of roles that are shipped. */
+async function reportRights(auditLogPath: string, roles: string): Promise<RightsReport> {
+  const denied = new Set<string>()
+  const used = new Set<string>()
+  for await (const { event, isForbidden } of eventsOfAll(auditLogPath)) {
+    const name = AUDITED.find((one) => event.user?.username?.endsWith(`:pawl-${one}`))
+    if (name === undefined) continue
+    const right = rightOf(name, event)
+    if (isForbidden) denied.add(`${right} (${event.requestURI.replace(/\?.*$/, '')})`)
+    else used.add(right)
+  }
+  const shipped = await shippedRights(roles)
+  const unused = shipped.filter((right) => !used.has(right) && !UNSEEN.some((pattern) => pattern.test(right)))
+  return { denied: [...denied].sort(), unused: unused.sort() }
+}
+
+/** What was forbidden to accounts whose names begin so; each once. */
+export async function deniedTo(auditLogPath: string, account: string): Promise<readonly string[]> {
+  const denied = new Set<string>()
+  for await (const { event, isForbidden } of eventsOf(auditLogPath, account))
+    if (isForbidden) denied.add(`${event.verb} ${event.requestURI}`)
+  return [...denied]
+}
+
+/** Also of clusters that test files had to themselves (tenants.ts), whose logs were kept beside. */
+async function* eventsOfAll(auditLogPath: string) {
+  yield* eventsOf(auditLogPath, ACCOUNT)
+  for (const path of await keptLogs(auditLogPath)) yield* eventsOf(path, ACCOUNT)
+}
+
+/** Keeps the log of a cluster that is about to go. @param auditLogPath of the servers that all share. */
+export async function keepAuditLog(auditLogPath: string, name: string, log: string): Promise<void> {
+  await copyFile(log, `${auditLogPath}.${name}`)
+}
+
+async function keptLogs(auditLogPath: string): Promise<readonly string[]> {
+  const beginning = `${basename(auditLogPath)}.`
+  const files = await readdir(dirname(auditLogPath))
+  return files.filter((name) => name.startsWith(beginning)).map((name) => join(dirname(auditLogPath), name))
+}
+
+async function* eventsOf(auditLogPath: string, account: string) {
+  for await (const line of createInterface({ input: createReadStream(auditLogPath) })) {
+    // The last line may be half written.
+    if (!line.includes(`"username":"${account}`) || !line.endsWith('}')) continue
+    const event = JSON.parse(line) as AuditEvent
+    yield { event, isForbidden: event.annotations?.[DECISION] === 'forbid' }
+  }
+}
+
+const ACCOUNT = `system:serviceaccount:${RIGHTS}`
+const DECISION = 'authorization.k8s.io/decision'
+
+interface AuditEvent {
+  readonly verb: string
+  readonly requestURI: string
+  readonly user?: { readonly username?: string }
+  readonly objectRef?: { readonly apiGroup?: string; readonly resource?: string; readonly subresource?: string }
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+function rightOf(
+  name: AuditedName,
+  { verb, objectRef: { apiGroup = '', resource = '', subresource } = {} }: AuditEvent,
+) {
+  return rightText(name, verb, apiGroup, subresource === undefined ? resource : `${resource}/${subresource}`)
+}
+
+function rightText(name: AuditedName, verb: string, group: string, path: string): string {
+  const [resource = '', subresource] = path.split('/')
+  const full = group === '' ? resource : `${resource}.${group}`
+  return `${name}: ${verb} ${subresource === undefined ? full : `${full}/${subresource}`}`
+}
+
+interface Role {
+  readonly rules: readonly { readonly apiGroups: string[]; readonly resources: string[]; readonly verbs: string[] }[]
+}
+
+async function shippedRights(roles: string): Promise<readonly string[]> {
+  const files = (await readdir(roles, { recursive: true })).filter((path) => path.endsWith('.yaml'))
+  const rights = await Promise.all(
+    files.map(async (path) => {
+      const documents = parseAllDocuments(await readFile(join(roles, path), 'utf8'))
+      const name = AUDITED.find((one) => path.endsWith(`${one}.yaml`)) ?? 'worker'
+      return documents
+        .flatMap((document) => (document.toJS() as Role).rules)
+        .flatMap(({ apiGroups, resources, verbs }) =>
+          apiGroups.flatMap((group) =>
+            resources.flatMap((resource) => verbs.map((verb) => rightText(name, verb, group, resource))),
+          ),
+        )
+    }),
+  )
+  return rights.flat()
+}

@@ -1,0 +1,161 @@
+// One Pawl in a storm of faults: bridge and worker behind proxies to each of their three servers, and what can be done to them.
+//
+//   N1. A fault counts when it has struck: a request was refused, an answer lost, a connection cut, a process stopped or killed.
+//   N2. One process of a lane is stopped or dead at a time, and comes back.
+//   N3. A refusal with 409 is what Kubernetes gives to an update of what has changed; to a creation it would be another thing.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WriteFault } from '../faults/api-proxy.ts'
+import { closeLane, type Lane, openLane } from '../faults/lane.ts'
+import { drawn } from '../matrix/dice.ts'
+import { TcpProxy } from '../faults/tcp-proxy.ts'
+import type { TestServers } from '../servers/servers.ts'
+import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
+import { createImports } from './storm-content.ts'
+
+/** Kinds of faults, with how often each is drawn. */
+export const FAULT_WEIGHTS = {
+  'API 500': 10,
+  'API 429': 3,
+  'API 409': 8,
+  'API request lost': 12,
+  'API answer lost': 16,
+  'watches cut': 8,
+  'PostgreSQL connection cut': 12,
+  'PostgreSQL answer lost': 14,
+  'PostgreSQL connections all cut': 2,
+  'Temporal connection cut': 3,
+  'Temporal answer lost': 5,
+  'process stopped for a while': 1,
+  'process killed': 0.2,
+} as const
+export type Fault = keyof typeof FAULT_WEIGHTS
+
+const API_FAULTS: Readonly<Partial<Record<Fault, WriteFault>>> = {
+  'API 500': { status: 500, reason: 'InternalError' },
+  'API 429': { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 },
+  'API 409': { status: 409, reason: 'Conflict' },
+  'API request lost': 'lost before',
+  'API answer lost': 'lost after',
+}
+/** More than these do not wait for a write: the storm goes on with other faults. */
+const MOST_WAITING = 8
+const LONGEST_STOP_MS = 3000
+
+export class StormLane {
+  readonly lane: Lane
+  readonly counts = new Map<Fault, number>()
+  readonly #journal: TcpProxy
+  readonly #temporal: TcpProxy
+  readonly #random: () => number
+  #waiting: Fault[] = []
+  #process: Promise<void> | undefined
+
+  private constructor(lane: Lane, journal: TcpProxy, temporal: TcpProxy, random: () => number) {
+    this.lane = lane
+    this.#journal = journal
+    this.#temporal = temporal
+    this.#random = random
+    lane.proxy.arm(undefined, (label) => this.#disturb(label))
+  }
+
+  static async open(name: string, servers: TestServers, random: () => number): Promise<StormLane> {
+    const [journal, temporal] = await Promise.all([
+      TcpProxy.to(Number(new URL(servers.databaseUrl).port)),
+      TcpProxy.to(Number(servers.temporalAddress.split(':')[1])),
+    ])
+    const through = {
+      ...servers,
+      databaseUrl: journal.through(servers.databaseUrl),
+      temporalAddress: `127.0.0.1:${temporal.port}`,
+    }
+    const lane = await openLane(name, through, { workerFlags: PRODUCTION_TIMEOUTS })
+    await createImports(lane.cluster)
+    return new StormLane(lane, journal, temporal, random)
+  }
+
+  get struck(): number {
+    return [...this.counts.values()].reduce((total, count) => total + count, 0)
+  }
+
+  /** Draws a fault and lets it strike, now or with the next write (N1). */
+  strike(): void {
+    const fault = drawn(FAULT_WEIGHTS, this.#random())
+    if (fault in API_FAULTS) {
+      if (this.#waiting.length < MOST_WAITING) this.#waiting.push(fault)
+    } else if (this.#act(fault)) this.#count(fault)
+  }
+
+  /** Nothing strikes any more; resolves when both processes run. */
+  async calm(): Promise<void> {
+    this.#waiting = []
+    await this.#process
+  }
+
+  async close(): Promise<void> {
+    await this.#process?.catch(() => undefined)
+    await closeLane(this.lane)
+    await Promise.all([this.#journal.stop(), this.#temporal.stop()])
+  }
+
+  #disturb(label: string): WriteFault | undefined {
+    const isFitting = (fault: Fault) => !(fault === 'API 409' && label.startsWith('POST '))
+    const at = this.#waiting.findIndex(isFitting)
+    // Where every write fails nothing goes on, and later writes are never met.
+    if (at === -1 || this.#random() < 0.7) return undefined
+    const [fault] = this.#waiting.splice(at, 1)
+    this.#count(fault!)
+    return API_FAULTS[fault!]
+  }
+
+  /** @returns whether there was something to strike. */
+  #act(fault: Fault): boolean {
+    switch (fault) {
+      case 'watches cut':
+        return this.lane.bridgeProxy.cutWatches() > 0
+      case 'PostgreSQL connection cut':
+        return this.#journal.cutOne(this.#random())
+      case 'PostgreSQL answer lost':
+        return this.#journal.loseAnswer(this.#random())
+      case 'PostgreSQL connections all cut':
+        this.#journal.cutAll()
+        return true
+      case 'Temporal connection cut':
+        return this.#temporal.cutOne(this.#random())
+      case 'Temporal answer lost':
+        return this.#temporal.loseAnswer(this.#random())
+      default:
+        return this.#toProcess(fault)
+    }
+  }
+
+  /** N2 */
+  #toProcess(fault: Fault): boolean {
+    if (this.#process !== undefined) return false
+    const part = this.#random() < 0.5 ? 'worker' : 'bridge'
+    const stopMs = this.#random() * LONGEST_STOP_MS
+    const over = fault === 'process killed' ? this.#replace(part) : this.#pause(part, stopMs)
+    this.#process = over.finally(() => (this.#process = undefined))
+    // Who calms the storm hears of it; and one that does not come back fails all that waits for it.
+    this.#process.catch(() => undefined)
+    return true
+  }
+
+  async #replace(part: 'worker' | 'bridge'): Promise<void> {
+    const { pawl } = this.lane
+    await pawl.kill(part)
+    // While it starts the storm goes on, so a start may fail.
+    await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+  }
+
+  async #pause(part: 'worker' | 'bridge', ms: number): Promise<void> {
+    const child = this.lane.pawl.child(part)
+    child.kill('SIGSTOP')
+    await sleep(ms)
+    child.kill('SIGCONT')
+  }
+
+  #count(fault: Fault): void {
+    this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1)
+  }
+}

@@ -1,0 +1,124 @@
+// What users do in a storm of faults: Installations are created, changed, interrupted and deleted, with patience and without. What stands at the end has to
+// have been reconciled as it was last written.
+//
+//   L1. A life without patience goes on before its job has ended; what that job then ends with is not asked.
+//   L2. What a life leaves behind after its last change is in `kept`; what it deletes has to go.
+
+import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waitingItem } from '../cluster/cluster.ts'
+import { blueprintWith, type Content, drawContent, IMPORTS, noteName, wrongNotes, wrongOf } from './storm-content.ts'
+
+/** In a storm a job may take its time; one that does not end in the calm after it is lost. */
+const LIMIT_MS = 900_000
+const CHANGES = 3
+const INTERRUPTED = 'InterruptOperation'
+
+export class StormLives {
+  readonly #cluster: Cluster
+  readonly #random: () => number
+  /** What each Installation was last written with (L2). */
+  readonly kept = new Map<string, Content>()
+  readonly failures: string[] = []
+  readonly counts = { created: 0, changed: 0, interrupted: 0, deleted: 0, manifests: 0, subInstallations: 0 }
+  #made = 0
+
+  constructor(cluster: Cluster, random: () => number) {
+    this.#cluster = cluster
+    this.#random = random
+  }
+
+  /** Lives follow each other, so many side by side, until told to end. */
+  async run(abreast: number, signal: AbortSignal): Promise<void> {
+    const lane = async () => {
+      while (!signal.aborted) {
+        const name = `life-${this.#made++}`
+        await this.#live(name, signal).catch((error: unknown) => this.failures.push(String(error)))
+      }
+    }
+    await Promise.all(Array.from({ length: abreast }, lane))
+  }
+
+  /** What does not stand as it was last written, one sentence each. */
+  async wrong(): Promise<readonly string[]> {
+    const found = await Promise.all([...this.kept].map(async ([name, content]) => await this.#wrongWith(name, content)))
+    return [...found.flat(), ...(await wrongNotes(this.#cluster, [...this.kept.values()]))]
+  }
+
+  async #live(name: string, signal: AbortSignal): Promise<void> {
+    this.counts.created += 1
+    const blueprint = this.#draw(name, 0)
+    const { spec, ...created } = installation(name, [], { spec: { imports: IMPORTS } })
+    await this.#cluster.create({ ...created, spec: { ...spec, ...blueprint } }, 'installations')
+    if (this.#random() < 0.15) await this.#interrupt(name)
+    else if (this.#isPatient()) await this.#succeeded(name)
+    // One in any case: an interrupted job has failed.
+    for (let change = 0; change === 0 || (change < CHANGES && !signal.aborted); change++) {
+      this.counts.changed += 1
+      await this.#cluster.patch('installations', name, {
+        metadata: { annotations: { [OPERATION]: 'reconcile' } },
+        spec: this.#draw(name, change + 1),
+      })
+      if (this.#isPatient()) await this.#succeeded(name)
+    }
+    if (signal.aborted) {
+      await this.#succeeded(name)
+      return
+    }
+    this.kept.delete(name)
+    this.counts.deleted += 1
+    await this.#cluster.delete('installations', name)
+    await this.#cluster.waitUntilGone(name, 'installations', LIMIT_MS)
+  }
+
+  /** A job that would never end is ended by hand. */
+  async #interrupt(name: string): Promise<void> {
+    const items = [waitingItem('slow')]
+    const text = JSON.stringify(blueprintOf(items))
+    await this.#cluster.patch('installations', name, {
+      metadata: { annotations: { [OPERATION]: 'reconcile' } },
+      spec: { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } },
+    })
+    await this.#cluster.waitUntilItems(name, ['slow'], (one) => one?.status?.phase === 'Progressing', LIMIT_MS)
+    this.counts.interrupted += 1
+    await this.#cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+    const { status } = await this.#cluster.waitUntilFinished(name, undefined, 'installations', LIMIT_MS)
+    const item = (await this.#cluster.items(name)).get('slow')
+    // It would end without a hand, too: when its time is up.
+    if (item?.status?.lastError?.reason !== INTERRUPTED)
+      throw new Error(`${name} was interrupted and ended otherwise: ${JSON.stringify([status, item?.status])}`)
+  }
+
+  /** Of a job that has seen what was written last. */
+  async #succeeded(name: string): Promise<void> {
+    const isDone = (object: LsObject | undefined) =>
+      object !== undefined && isFinished(object) && object.status?.observedGeneration === object.metadata.generation
+    const { status } = await this.#cluster.waitUntil('installations', name, isDone, LIMIT_MS)
+    if (status?.phase !== 'Succeeded') throw new Error(`${name} ended in ${status?.phase}: ${JSON.stringify(status)}`)
+  }
+
+  async #wrongWith(name: string, content: Content): Promise<readonly string[]> {
+    const object = await this.#cluster.get('installations', name)
+    if (object === undefined) return [`${name} is gone`]
+    if (!isFinished(object) || object.status?.phase !== 'Succeeded')
+      return [`${name} is ${JSON.stringify(object.status)}, expected a job that Succeeded`]
+    return await wrongOf(this.#cluster, name, content)
+  }
+
+  /** New content, which is kept from now on. */
+  #draw(name: string, change: number) {
+    const content = drawContent(this.#random, noteName(name, change), this.kept.size === 0)
+    this.kept.set(name, content)
+    if (content.note !== undefined) this.counts.manifests += 1
+    if (content.inner !== undefined) this.counts.subInstallations += 1
+    const text = blueprintWith(content, this.#cluster.namespace)
+    return { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } }
+  }
+
+  #isPatient(): boolean {
+    return this.#random() < 0.7
+  }
+}
+
+function isFinished({ metadata, status }: LsObject): boolean {
+  const { jobID, jobIDFinished } = status ?? {}
+  return jobID !== undefined && jobID === jobIDFinished && metadata.annotations?.[OPERATION] === undefined
+}

@@ -1,0 +1,104 @@
+// A storm: random faults while Installations live on several Pawls; then calm, and what has to hold of all that was done: nothing is lost, nothing doubled,
+// and nothing is written any more.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntilJournalIdle } from '../faults/lane.ts'
+import { doubled, unevenJobs, untilQuiet } from '../tenants/crowd.ts'
+import { diceOf } from '../matrix/dice.ts'
+import type { TestServers } from '../servers/servers.ts'
+import { type Fault, StormLane } from './storm-lane.ts'
+import { StormLives } from './storm-lives.ts'
+
+export interface StormOptions {
+  readonly name: string
+  /** How many faults strike, of all lanes together. */
+  readonly faults: number
+  readonly seed: number
+  /** Pawls side by side. */
+  readonly lanes: number
+  /** Installations that live side by side in each. */
+  readonly abreast: number
+  /** Milliseconds between two faults, on the average. */
+  readonly everyMs: number
+  readonly say: (line: string) => void
+}
+
+export interface StormResult {
+  readonly counts: ReadonlyMap<Fault, number>
+  readonly lives: Readonly<Record<string, number>>
+  readonly writes: number
+  /** What does not hold, one sentence each. */
+  readonly lost: readonly string[]
+  readonly doubled: readonly string[]
+  readonly unrest: readonly string[]
+}
+
+const QUIET_MS = 5000
+const REST_MS = 180_000
+const NEWS_EVERY = 500
+
+interface Place {
+  readonly lane: StormLane
+  readonly lives: StormLives
+}
+
+export async function storm(servers: TestServers, options: StormOptions): Promise<StormResult> {
+  const { name, faults, seed, lanes, abreast, say } = options
+  const places: Place[] = []
+  const ending = new AbortController()
+  try {
+    for (let index = 0; index < lanes; index++) {
+      const lane = await StormLane.open(`${name}-${index}`, servers, diceOf(seed + index))
+      places.push({ lane, lives: new StormLives(lane.lane.cluster, diceOf(seed + 1000 + index)) })
+    }
+    const living = places.map(async ({ lives }) => await lives.run(abreast, ending.signal))
+    await blow(places, options)
+    await Promise.all(places.map(async ({ lane }) => await lane.calm()))
+    say(`storm: ${faults} faults have struck; waiting for calm`)
+    ending.abort()
+    await Promise.all(living)
+    return await judge(places)
+  } finally {
+    ending.abort()
+    await Promise.all(places.map(async ({ lane }) => await lane.close()))
+  }
+}
+
+async function blow(places: readonly Place[], { faults, seed, everyMs, say }: StormOptions): Promise<void> {
+  const random = diceOf(seed + 2000)
+  const struck = () => places.reduce((total, { lane }) => total + lane.struck, 0)
+  for (let said = 0; struck() < faults;) {
+    await sleep(random() * 2 * everyMs)
+    places[Math.floor(random() * places.length)]?.lane.strike()
+    if (struck() < said + NEWS_EVERY) continue
+    said += NEWS_EVERY
+    const failures = places.reduce((total, { lives }) => total + lives.failures.length, 0)
+    say(`storm: ${struck()} of ${faults} faults, ${failures} failures`)
+  }
+}
+
+async function judge(places: readonly Place[]): Promise<StormResult> {
+  const unrest: string[] = []
+  const [lost, twice]: [string[], string[]] = [[], []]
+  for (const { lane, lives } of places) {
+    const { pawl, cluster, proxy } = lane.lane
+    await waitUntilJournalIdle({ pawl, cluster }, REST_MS).catch((error: unknown) => unrest.push(String(error)))
+    await untilQuiet(() => proxy.writes.length, QUIET_MS, REST_MS).catch((error: unknown) => unrest.push(String(error)))
+    lost.push(...lives.failures, ...(await lives.wrong()))
+    twice.push(...doubled(proxy.writes), ...(await unevenJobs(pawl)))
+  }
+  return {
+    counts: sum(places.map(({ lane }) => [...lane.counts])),
+    lives: Object.fromEntries(sum(places.map(({ lives }) => Object.entries(lives.counts)))),
+    writes: places.reduce((total, { lane }) => total + lane.lane.proxy.writes.length, 0),
+    lost,
+    doubled: twice,
+    unrest,
+  }
+}
+
+function sum<Name extends string>(all: readonly (readonly [Name, number][])[]): ReadonlyMap<Name, number> {
+  const total = new Map<Name, number>()
+  for (const [name, count] of all.flat()) total.set(name, (total.get(name) ?? 0) + count)
+  return total
+}
