@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openAsyncRules } from '../../../activities/chaos/further-rules.ts'
-import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/defaults.ts'
+import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/timing.ts'
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
@@ -304,7 +304,7 @@ describe('the operators’ configuration', () => {
         kube,
         warn: () => undefined,
         flags: { 'chaos-config': undefined, ...flags },
-        metrics: { source: { addObserver: () => undefined }, statsd },
+        metrics: { source: { hear: () => undefined }, statsd },
       })
     const sink = { 'metrics-sink': 'datadog' }
     expect(() => open(sink, {})).toThrow('controller.metricsSink): found neither STATSD_URL nor DD_AGENT_HOST')
