@@ -304,7 +304,7 @@ describe('the operators’ configuration', () => {
         kube,
         warn: () => undefined,
         flags: { 'chaos-config': undefined, ...flags },
-        metrics: { source: { hear: () => undefined }, statsd },
+        metrics: { source: { addObserver: () => undefined }, statsd },
       })
     const sink = { 'metrics-sink': 'datadog' }
     expect(() => open(sink, {})).toThrow('controller.metricsSink): found neither STATSD_URL nor DD_AGENT_HOST')
