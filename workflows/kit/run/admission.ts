@@ -1,7 +1,7 @@
 // Admission rules of a kind: validation, warnings and mutations of objects before the API server stores them. Pure values, one per kind, listed by
 // `pawl gen`. The webhook (worker/webhook) calls them.
 //
-//   A1. A rule never throws, whatever the object contains: a webhook that fails would make the failure policy decide.
+//   A1. A rule never throws, also for malformed objects: a failing webhook would make the failure policy decide.
 //   A2. A pure rule sees one object only. The job, or asynchronous rules, check references to other objects.
 //   A3. No rule blocks a deletion. The webhook skips objects that are being deleted and changes of metadata or status, except for metadata rules.
 //       Metadata
@@ -50,7 +50,7 @@ export interface Admission {
   readonly metadata?: MetadataRules
   /** Warnings for the user, one short sentence each; called when the object is valid. */
   readonly warnings?: (request: AdmissionRequest) => Iterable<string>
-  /** Mutations apply only to objects with this label, whatever its value; for kinds with very many other objects. */
+  /** Mutations apply only to objects with this label, with any value; for kinds with very many other objects. */
   readonly labelled?: string
   /** The kind has mutations and no validation; for kinds of other API groups. */
   readonly onlyMutates?: true

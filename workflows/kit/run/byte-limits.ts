@@ -34,7 +34,7 @@ export const LEFT_OUT_ANNOTATION = 'pawl.dev/left-out'
 
 const MOST_NAMES_BYTES = 1024
 
-/** Returns the annotations that fit, in order and never cut, plus `LEFT_OUT_ANNOTATION` for the others. Undefined when there are none. */
+/** Returns the annotations that fit, in order and never cut, plus `LEFT_OUT_ANNOTATION` for the others. Undefined without annotations. */
 export function fitAnnotations(
   given: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | undefined {

@@ -1,11 +1,12 @@
 // The type of a controller as the engine knows it: one pure value in `<wing>/<kind>/controller.ts`. `pawl gen` writes the registry from these values;
 // no
 // other code lists controllers or names one. `levelMode` converts a value of `defineLevel`.
+// `OwnedFields` declares the fields that one controller writes and no other one; a test compares the declarations with each other and with
+// `managedFields` in a live cluster.
 
 import type { Path } from '../kind/projection.ts'
-import type { Flow } from '../kind/flow.ts'
+import type { Flow } from '../kind/kind.ts'
 import type { GroupKind } from '../kind/group-kind.ts'
-import type { OwnedFields } from '../kind/fields.ts'
 import type { WrittenKind } from './level/declared-writes.ts'
 import type { LevelController, LevelTarget } from './level/define-level.ts'
 import type { LevelSettings } from './level/level-settings.ts'
@@ -194,4 +195,13 @@ export function requestedRunOf(
 
 function isSame(left: RunRequest, right: RunRequest): boolean {
   return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
+}
+
+export interface OwnedFields {
+  /** Name of the controller; its field manager is `pawl-<controller>`. */
+  readonly controller: string
+  /** By kind; a path includes everything below it. An entry of a list of texts, such as a finalizer, is a key of the list. */
+  readonly fields: Readonly<Record<string, readonly Path[]>>
+  /** Kinds of objects that it creates under its own names; it owns all fields of these objects. */
+  readonly makes: readonly string[]
 }

@@ -1,10 +1,10 @@
 // Routes: which objects an event concerns. Pure; the bridge and every journaled write call the same functions.
 // Source: docs/architecture.md "Subjects and routes".
 
-import type { Flow } from '../kind/flow.ts'
+import type { Flow } from '../kind/kind.ts'
 import { type GroupKind, groupKindText } from '../kind/group-kind.ts'
 import { isIdle, jobIDProblem } from './subject.ts'
-import { path, type Path, type Projection, textAt } from '../kind/projection.ts'
+import { type Path, path, type Projection, textAt } from '../kind/projection.ts'
 import type { IndexKeySources } from './level/index-keys.ts'
 
 /** A kind that the bridge watches, and the fields of its objects that the journal stores. */

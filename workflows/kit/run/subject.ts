@@ -64,7 +64,7 @@ export function isIdle(target: {
   readonly jobID?: string | undefined
   readonly jobIDFinished?: string | undefined
 }): boolean {
-  // Without a valid job ID no job can run, whatever jobIDFinished contains.
+  // Without a valid job ID no job can run, regardless of jobIDFinished.
   return !isJobID(target.jobID) || target.jobID === target.jobIDFinished
 }
 
@@ -107,7 +107,7 @@ function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('/')
 }
 
-/** The controller in a workflow ID, also of earlier releases: the text before the first '/'. Empty when there is none. */
+/** The controller in a workflow ID, also of earlier releases: the text before the first '/'. Empty for an ID without '/'. */
 export function controllerInID(workflowID: string): string {
   return workflowID.slice(0, Math.max(0, workflowID.indexOf('/')))
 }

@@ -1,8 +1,7 @@
 // Dry run of a job for `pawl plan -f`: a controller runs its plan with activities that write nothing.
 
 import { done, type Fault, joinOutcomes, type Outcome } from '../../plan/outcome.ts'
-import type { Runtime } from '../../plan/runtime.ts'
-import { runStep } from '../../plan/step.ts'
+import { runStep, type Runtime } from '../../plan/step.ts'
 import type { JobPass, JobPlan, JobState } from './job.ts'
 import type { By, Subject } from '../subject.ts'
 
@@ -15,7 +14,7 @@ export interface DryRunRequest {
   readonly jobID: string
 }
 
-/** A child that the job runs itself, without a job of its own. */
+/** A child that the job runs itself: it gets no own job. */
 export interface DryRunItem {
   readonly name: string
   /** The name that siblings use for it. */
@@ -38,7 +37,7 @@ export interface DryRunJob {
   readonly jobs: readonly DryRunJob[]
 }
 
-/** A controller's dry run; its activities are those of its passes. */
+/** A controller's dry run; it calls the same activities as its passes. */
 export type DryRun = (act: never, asked: DryRunRequest) => Promise<DryRunJob>
 
 /** The result of running phases. */

@@ -47,7 +47,7 @@ export function earlyExit(
   jobID: string,
   { begins }: { readonly begins: boolean },
 ): string | undefined {
-  // The phase may already be that of the next job.
+  // The phase may already belong to the next job.
   if (target.jobIDFinished === jobID) return (target.jobID === jobID ? target.phase : undefined) ?? 'Finished'
   if (target.jobID === jobID) return undefined
   return begins && isIdle(target) ? undefined : 'Superseded'

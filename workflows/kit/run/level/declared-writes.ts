@@ -5,7 +5,7 @@
 //   W2. With declarations an action may write only declared kinds, in the target's namespace and in declared namespaces.
 //   W3. Declaring a cluster-scoped kind is enough to write it.
 //   W4. A target cannot own objects by label where its controller may not write: all writers of the object can set label and annotation.
-//   W5. A namespace template stands for the namespace that it is filled with. An unfilled template matches no namespace.
+//   W5. A namespace template is replaced by the namespace that it is filled with. An unfilled template matches no namespace.
 
 import { fillTemplate, type TemplateValues, type QueryTemplate } from './query.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../../kind/group-kind.ts'

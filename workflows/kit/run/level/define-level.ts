@@ -3,10 +3,8 @@
 // Source: docs/adr/0011.
 
 import { type DeclaredWrite, type WrittenKind, writtenKinds } from './declared-writes.ts'
-import type { JsonObject } from './level-pass.ts'
-import { groupKindOf, isSameGroupKind } from '../../kind/group-kind.ts'
-import { isWithoutNamespace, kubernetesPlural } from '../../kind/kubernetes-plurals.ts'
-import type { LevelPass } from './level-pass.ts'
+import type { JsonObject, LevelPass } from './level-pass.ts'
+import { groupKindOf, isSameGroupKind, isWithoutNamespace, kubernetesPlural } from '../../kind/group-kind.ts'
 import { checkSettings, type LevelSettings } from './level-settings.ts'
 import type { OwnActivities } from './own-activities.ts'
 import type { Path, Projection } from '../../kind/projection.ts'
@@ -73,7 +71,7 @@ export interface LevelDefinition<State, Target> {
   readonly settings?: LevelSettings
 }
 
-/** An object of which only apiVersion, kind and metadata may be known. */
+/** An object with known apiVersion, kind and metadata; other fields may be missing. */
 export type Gone<Target> = Partial<Target> & Pick<Target, keyof Target & ('apiVersion' | 'kind' | 'metadata')>
 
 /** The pass of any controller in level mode. */

@@ -5,7 +5,7 @@
 //   T1. A subscription contains some of the keys that its selector requires and no others: an unnecessary wake is harmless, a missing wake loses a
 //       change.
 //   T2. An object wakes subscriptions that match it now or matched it before.
-//   T3. Unknown keys match everything: those of an object without stored keys, and fields that an earlier release did not store.
+//   T3. Unknown keys match everything: an object without stored keys has unknown keys, and so have fields that an earlier release did not store.
 
 import { requiredLabels } from './label-selector.ts'
 import { type Path, path, type Projection, valueAt } from '../../kind/projection.ts'

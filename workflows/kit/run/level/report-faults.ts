@@ -9,8 +9,8 @@
 import { type Condition, type ConditionChange, setCondition } from '../conditions.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { JsonValue } from '../../kind/schema.ts'
-import { removedEntry, type ConditionEntry } from './status-patch.ts'
-import { type LastAction, lastAction } from '../../plan/last.ts'
+import { type ConditionEntry, removedEntry } from './status-patch.ts'
+import { lastAction, type LastAction } from '../../plan/combine.ts'
 import { done, type Outcome } from '../../plan/outcome.ts'
 
 /** The required part of a pass; every `LevelPass` whose target has conditions fits. */

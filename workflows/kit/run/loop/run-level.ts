@@ -31,7 +31,7 @@ const MOST_HURRIED = 20
 
 /** The plan is `done`. */
 const CONVERGED = 'Converged'
-/** The object was deleted, or has a deletionTimestamp and none of the controller's finalizers. */
+/** The object was deleted, or has a deletionTimestamp and no finalizer of the controller. */
 const DELETED = 'Deleted'
 
 const WAITS_FOR_TURN = '- waits for its turn: as many passes of its controller are under way as may be'

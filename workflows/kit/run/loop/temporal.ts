@@ -21,12 +21,11 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow'
-import { type FaultCondition, type Outcome, done } from '../../plan/outcome.ts'
-import type { Runtime } from '../../plan/runtime.ts'
-import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
+import { done, type FaultCondition, type Outcome } from '../../plan/outcome.ts'
+import { runStep, type Runtime, type Step, type StepHooks } from '../../plan/step.ts'
 import { DEADLINE_EXCEEDED, SHORT_TRIES } from '../level/level-activities.ts'
 import type { ActionLog } from '../level/own-activities.ts'
-import { piggybackedEventsText, summaryLine, summaryOf, type Summaries } from '../temporal-ui.ts'
+import { piggybackedEventsText, type Summaries, summaryLine, summaryOf } from '../temporal-ui.ts'
 import type { StartedWork } from '../job/background-activities.ts'
 import { scopeWithDeadline, type TimeLeft, withinDeadline } from './deadlines.ts'
 import { runListenedPlan } from './replay-listener.ts'
