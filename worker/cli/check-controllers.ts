@@ -12,7 +12,7 @@ export async function checkControllers(
   if (controllers === undefined && wings === undefined) return
   // The commands that need none of this start faster without it.
   const { controllerFiles, loadRegistry } = await import('../server/registry.ts')
-  const { wingsOn } = await import('../server/wings.ts')
+  const { enabledWings: wingsOn } = await import('../server/wings.ts')
   const { levels } = await loadRegistry(controllerFiles(controllers), wingsOn(wings))
   if (!acts) return
   const { loadOwnActivities } = await import('../server/load-controllers.ts')

@@ -3,7 +3,7 @@
 import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
-import { builtIn } from '../server/registry.ts'
+import { builtInRegistry } from '../server/registry.ts'
 import { SCRIPTS, type Shell, SHELLS } from './complete/scripts.ts'
 import { offered, type Shape, shapeOf, wishOf } from './complete/wishes.ts'
 
@@ -67,5 +67,5 @@ function below(command: Command, words: readonly string[]): readonly [Shape, rea
 
 /** The shortest of each kind with a controller. */
 function kindNames(): readonly string[] {
-  return findPlans(builtIn).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
+  return findPlans(builtInRegistry).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
 }

@@ -9,11 +9,11 @@ import {
   textAt,
   valueAt,
 } from '../../../workflows/kit/index.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { nameOf, shown } from './texts.ts'
 
 const STEERING = new Map(
-  [...builtIn.controllers.values()].flatMap((controller) => {
+  [...builtInRegistry.controllers.values()].flatMap((controller) => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
     return [[groupKindText(groupKindOf(controller.target)), controller.steering] as const]
   }),

@@ -5,13 +5,13 @@ import type { AskedJob, AskedObject } from '../../../activities/journal/read/ask
 import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { MOST_AHEAD } from '../../../activities/journal/read/limits.ts'
 import type { Waiting } from '../../../activities/journal/read/waiting.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { nameOf } from './texts.ts'
 
 type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
-const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+const JOB_CONTROLLERS = Object.entries(builtInRegistry.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** Of those that have no open job, which wait for their turn; by uid. */
 export async function readTurns(journal: Questions, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
