@@ -8,9 +8,9 @@ import { groupKindOf, groupKindText, isSameGroupKind, type LevelTarget } from '.
 import type { NamedKind } from '../../plans/find-plans.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { nameOf } from '../ask/texts.ts'
-import { newestEvents } from '../live-events.ts'
-import { asPerson, personName } from '../person.ts'
+import { nameOf } from '../query/format.ts'
+import { newestEvents } from '../live-objects.ts'
+import { asPerson, personName } from '../user.ts'
 import { type SteerFlags, written } from './open-object.ts'
 
 interface Flags extends SteerFlags {
@@ -68,7 +68,9 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
 
 /** @throws UsageError for a kind that another program owns, such as Namespace. */
 function targetOf(kind: NamedKind): LevelTarget {
-  const controller = [...builtInRegistry.controllers.values()].find(({ target }) => isSameGroupKind(groupKindOf(target), kind))
+  const controller = [...builtInRegistry.controllers.values()].find(({ target }) =>
+    isSameGroupKind(groupKindOf(target), kind),
+  )
   const target: LevelTarget = controller?.target ?? kind
   if (target.isReadOnly === true) throw new UsageError(`${kind.kind}: not a kind of Pawl; delete it with kubectl`)
   return target
