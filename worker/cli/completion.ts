@@ -3,7 +3,7 @@
 import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
-import { builtIn } from '../server/registry.ts'
+import { builtInRegistry } from '../server/registry.ts'
 import { offered, type Shape, shapeOf, wishOf } from './complete/candidates.ts'
 
 export function completionCommand(): Command {

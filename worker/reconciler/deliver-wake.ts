@@ -32,7 +32,7 @@ import { watchedKindKeys, resolveStart, resolveWake, type ResolvedWithoutOpenRun
 import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
 import type { Logger } from '../server/log.ts'
 import { builtInRegistry, type Registry } from '../server/registry.ts'
-import { type ErrorReport, isLaneServed } from '../../workflows/kit/index.ts'
+import { type ErrorReport, isPartitionHandled } from '../../workflows/kit/index.ts'
 
 export interface DeliveryOptions extends RunOptions {
   readonly cluster: string
@@ -341,6 +341,6 @@ export async function withPreviousTypes(
 ): Promise<Run> {
   const runHere = withHandledTypes(run, shares)
   const serves = (await servedBy(db, run.workflowID)) ?? undefined
-  const canHandle = serves?.every((lane) => isLaneServed(runHere.input.serves, lane)) === true
+  const canHandle = serves?.every((lane) => isPartitionHandled(runHere.input.serves, lane)) === true
   return canHandle ? { ...runHere, input: { ...runHere.input, serves } } : runHere
 }

@@ -4,7 +4,7 @@
 
 import type { LeftLanes } from '../../activities/journal/write/left-lanes.ts'
 import type { GivenFlags } from '../server/flags.ts'
-import type { Controller, Lanes } from '../../workflows/kit/index.ts'
+import type { Controller, Partitions } from '../../workflows/kit/index.ts'
 
 export interface TaskQueues {
   /** The name of the queue, or the prefix of the names. */
@@ -29,11 +29,11 @@ export function taskQueueOf(queues: TaskQueues, controller: string, lane?: strin
 export function taskQueuesOf(queues: TaskQueues, controller: string): readonly string[] {
   const { taskQueue, controllers, named } = queues
   const share = shareOf(queues, controller)
-  if (share?.controller === controller) return share.partitions.map((lane) => partitionQueue(queues, share, lane))
+  if (share?.controller === controller) return share.handled.map((name) => partitionQueue(queues, share, name))
   if (share === undefined && controllers === undefined) return [namedQueue(taskQueue, named?.get(controller))]
   if (share === undefined) return [`${taskQueue}-${controller}`]
   // Its runs host the subjects of these partitions only.
-  const hosted = share.partitions.map((lane) => shortPartition(lane, share.lanes.all))
+  const hosted = share.handled.map((name) => shortPartition(name, share.partitions.names))
   return [`${taskQueue}-${controller}-${hosted.join('+')}`]
 }
 
@@ -49,8 +49,8 @@ function namedQueue(taskQueue: string, name: string | undefined): string {
   return name === undefined ? taskQueue : `${taskQueue}.${name}`
 }
 
-function partitionQueue({ taskQueue }: TaskQueues, { controller, lanes }: PartitionShare, lane: string): string {
-  return `${taskQueue}-${controller}-${shortPartition(lane, lanes.all)}`
+function partitionQueue({ taskQueue }: TaskQueues, { controller, partitions }: PartitionShare, name: string): string {
+  return `${taskQueue}-${controller}-${shortPartition(name, partitions.names)}`
 }
 
 function shareOf({ shares = [] }: TaskQueues, controller: string): PartitionShare | undefined {
@@ -65,9 +65,9 @@ export interface PartitionShare {
   readonly controller: string
   /** The controllers whose runs may host its subjects. */
   readonly hosts: readonly string[]
-  readonly lanes: Lanes
-  /** Sorted in the order of all partitions. */
-  readonly partitions: readonly string[]
+  readonly partitions: Partitions
+  /** The names of the handled partitions, in the order of all partitions. */
+  readonly handled: readonly string[]
 }
 
 /**
@@ -76,37 +76,37 @@ export interface PartitionShare {
  * @throws with the flag, the actual value and the expected value.
  */
 export function partitionShares(controllers: Iterable<Controller>, given: GivenFlags): readonly PartitionShare[] {
-  return [...controllers].flatMap(({ name, lanes, hostedBy: hosts = [] }) => {
-    const text = lanes && given[lanes.flag]
-    return lanes === undefined || text === undefined
+  return [...controllers].flatMap(({ name, partitions, hostedBy: hosts = [] }) => {
+    const text = partitions && given[partitions.flag]
+    return partitions === undefined || text === undefined
       ? []
-      : [{ controller: name, hosts, lanes, partitions: parsePartitions(text, lanes) }]
+      : [{ controller: name, hosts, partitions, handled: parsePartitions(text, partitions) }]
   })
 }
 
-function parsePartitions(text: string, { all, flag }: Lanes): readonly string[] {
-  const short = (lane: string) => shortPartition(lane, all)
+function parsePartitions(text: string, { names: all, flag }: Partitions): readonly string[] {
+  const short = (name: string) => shortPartition(name, all)
   // Full names are accepted, too.
   const meant = (name: string) => (all.includes(name) ? short(name) : name)
   const named = parseNames(text, { flag, what: 'type', known: all.map(short) }, meant)
-  return all.filter((lane) => named.includes(short(lane)))
+  return all.filter((name) => named.includes(short(name)))
 }
 
 /** The part after the last '/', if no other partition has the same. */
-export function shortPartition(lane: string, all: readonly string[]): string {
-  const short = lane.slice(lane.lastIndexOf('/') + 1)
-  return all.some((other) => other !== lane && other.endsWith(`/${short}`)) ? lane : short
+export function shortPartition(name: string, all: readonly string[]): string {
+  const short = name.slice(name.lastIndexOf('/') + 1)
+  return all.some((other) => other !== name && other.endsWith(`/${short}`)) ? name : short
 }
 
 /** The types that runs of this controller may host; undefined: all. */
 export function handledTypesOf(shares: readonly PartitionShare[], controller: string): readonly string[] | undefined {
-  return shares.find(({ hosts }) => hosts.includes(controller))?.partitions
+  return shares.find(({ hosts }) => hosts.includes(controller))?.handled
 }
 
 /** The partitions that this process leaves to others. */
 export function excludedPartitions(shares: readonly PartitionShare[]): readonly LeftLanes[] {
-  return shares.flatMap(({ controller, lanes: { at, all }, partitions }) => {
-    const lanes = all.filter((lane) => !partitions.includes(lane))
+  return shares.flatMap(({ controller, partitions: { path: at, names }, handled }) => {
+    const lanes = names.filter((name) => !handled.includes(name))
     return lanes.length === 0 ? [] : [{ controller, at, lanes }]
   })
 }

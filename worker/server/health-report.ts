@@ -19,11 +19,11 @@ import type { FlagTable, FlagValues } from './flags.ts'
 import { describeHealth, type HealthState, type ReportedHealth, stateToReport, problemsIn } from './health-state.ts'
 import type { Logger } from './log.ts'
 import { type ObjectPlace, readReportObject, reportTarget, writeReportObject } from './report-object.ts'
-import type { WingTells } from '../../workflows/kit/index.ts'
+import type { StatusReports } from '../../workflows/kit/index.ts'
 
 export interface HealthSettings {
   readonly at: ObjectPlace
-  readonly tells: WingTells['health']
+  readonly tells: StatusReports['health']
   readonly everyMs: number
 }
 

@@ -13,7 +13,7 @@ import {
   groupKindText,
   isSameFields,
   type JobModeController,
-  type Lanes,
+  type Partitions,
   type LevelController,
   levelKinds,
   levelMode,
@@ -23,7 +23,7 @@ import {
   type RoutedEvent,
   routeEvent,
   type Routing,
-  type WantedRun,
+  type RunRequest,
   type WatchedKind,
   type Wing,
 } from '../../workflows/kit/index.ts'
@@ -39,7 +39,7 @@ export interface Registry {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** The partitions of controllers that have some. */
-  readonly lanes: Readonly<Record<string, Lanes>>
+  readonly lanes: Readonly<Record<string, Partitions>>
   /** For controllers with hosted subjects: the controllers whose runs host them. */
   readonly hosts: Readonly<Record<string, readonly string[]>>
   /** The task queues that controllers request, by controller name. */
@@ -48,7 +48,7 @@ export interface Registry {
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
   /** @param ownerGone the subject has no controller owner that still exists. */
-  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => WantedRun
+  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => RunRequest
 }
 
 /** The wings that have controllers. */
@@ -85,13 +85,15 @@ export function createRegistry(
     watchedKinds: joinKinds([...new Set(jobModeControllers.flatMap(({ watches }) => watches))], levels),
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
-    lanes: Object.fromEntries(all.flatMap(({ name, lanes }) => (lanes === undefined ? [] : [[name, lanes] as const]))),
+    lanes: Object.fromEntries(
+      all.flatMap(({ name, partitions: lanes }) => (lanes === undefined ? [] : [[name, lanes] as const])),
+    ),
     hosts: Object.fromEntries(
       all.flatMap(({ name, hostedBy }) => (hostedBy === undefined ? [] : [[name, hostedBy] as const])),
     ),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
-      controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
+      controllers.get(name)?.requestedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
   }
 }
 
@@ -157,9 +159,9 @@ function versionConflict({ name }: LevelController, found: WatchedKind, known: W
 /** All objects are watched if the controllers select different ones. */
 function joinKind({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
   const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
-  const traits = [known.traits, kind.traits].flatMap((one) => one ?? [])
-  const traitFields = traits.length === 0 ? {} : { traits: { fields: distinct(traits.flatMap((one) => one.fields)) } }
-  return { ...known, ...same, ...traitFields, projection: union(known.projection, kind.projection) }
+  const keys = [known.indexKeys, kind.indexKeys].flatMap((one) => one ?? [])
+  const indexKeys = keys.length === 0 ? {} : { indexKeys: { fields: distinct(keys.flatMap((one) => one.fields)) } }
+  return { ...known, ...same, ...indexKeys, projection: union(known.projection, kind.projection) }
 }
 
 function distinct(fields: readonly string[]): readonly string[] {

@@ -3,7 +3,7 @@
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
-import type { TellingResource, WingTells } from '../../workflows/kit/index.ts'
+import type { ReportResource, StatusReports } from '../../workflows/kit/index.ts'
 import { WINGS } from '../../workflows/wings.gen.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -18,7 +18,7 @@ type Kube = Pick<KubeClient, 'request'>
 /** Undefined: it does not exist. @throws failures of the API server. */
 export async function readReportObject(
   kube: Kube,
-  of: TellingResource,
+  of: ReportResource,
   at: ObjectPlace,
 ): Promise<KubeObject | undefined> {
   try {
@@ -32,7 +32,7 @@ export async function readReportObject(
 /** @param before the object that was read; undefined: create it. @throws failures of the API server, including conflicts. */
 export async function writeReportObject(
   kube: Kube,
-  { of, at: { namespace, name }, before }: { of: TellingResource; at: ObjectPlace; before: KubeObject | undefined },
+  { of, at: { namespace, name }, before }: { of: ReportResource; at: ObjectPlace; before: KubeObject | undefined },
   fields: object,
 ): Promise<void> {
   if (before === undefined) {
@@ -59,12 +59,12 @@ export function reportTarget(
   flag: string,
   text: string | undefined,
   wings: readonly string[],
-): { readonly at: ObjectPlace; readonly tells: WingTells } | undefined {
+): { readonly at: ObjectPlace; readonly tells: StatusReports } | undefined {
   if (text === undefined) return undefined
   const [namespace = '', name = '', ...more] = text.split('/')
   if (more.length > 0 || !NAMESPACE.test(namespace) || !NAME.test(name))
     throw new UsageError(`--${flag} is "${text}"; expected namespace/name`)
-  const tells = wings.map((wing) => WINGS[wing]?.tells).find((one) => one !== undefined)
+  const tells = wings.map((wing) => WINGS[wing]?.statusReports).find((one) => one !== undefined)
   if (tells === undefined)
     throw new UsageError(`--${flag} is given, but no wing that is on has a kind for it; expected one in --wings`)
   return { at: { namespace, name }, tells }

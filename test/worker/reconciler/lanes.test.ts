@@ -13,9 +13,9 @@ import {
 } from '../../../worker/reconciler/task-queues.ts'
 import { type Controller, path } from '../../../workflows/kit/index.ts'
 
-const LANES = { at: path('spec.color'), all: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }
+const LANES = { path: path('spec.color'), names: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }
 const controllers = [
-  { name: 'paint', lanes: LANES, hostedBy: ['room', 'house'] },
+  { name: 'paint', partitions: LANES, hostedBy: ['room', 'house'] },
   { name: 'room' },
   { name: 'house' },
   { name: 'garden' },
@@ -35,8 +35,8 @@ describe('the lanes that a flag gives to a worker', () => {
         {
           controller: 'paint',
           hosts: ['room', 'house'],
-          lanes: LANES,
-          served: ['example.com/blue', 'example.com/red'],
+          partitions: LANES,
+          handled: ['example.com/blue', 'example.com/red'],
         },
       ])
   })
@@ -47,7 +47,7 @@ describe('the lanes that a flag gives to a worker', () => {
   })
 
   it('leave the others to other workers', () => {
-    const left = { controller: 'paint', at: LANES.at }
+    const left = { controller: 'paint', at: LANES.path }
     expect(excludedPartitions(shares('red'))).toEqual([{ ...left, lanes: ['example.com/blue', 'x/green'] }])
     expect(excludedPartitions(shares('red,blue,green'))).toEqual([])
   })

@@ -5,7 +5,7 @@ import type { AskedJob, AskedObject } from '../../../activities/journal/read/ask
 import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
 import { isUnseen } from '../../api/unseen.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './format.ts'
 
 export interface JobNode {

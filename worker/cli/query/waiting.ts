@@ -9,7 +9,7 @@ import {
   textAt,
   valueAt,
 } from '../../../workflows/kit/index.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { nameOf, shown } from './format.ts'
 import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
@@ -31,7 +31,7 @@ export function pausedText({ group, kind, projection }: Asked): string | undefin
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
-  if (valueAt(projection, pausing.told) !== undefined) return toldText(projection, pausing.told)
+  if (valueAt(projection, pausing.statusPath) !== undefined) return toldText(projection, pausing.statusPath)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
   return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
 }
@@ -61,7 +61,7 @@ export function pauseTold(object: Asked): readonly string[] {
 type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
-const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+const JOB_CONTROLLERS = Object.entries(builtInRegistry.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** Of those that have no open job, which wait for their turn; by uid. */
 export async function readTurns(journal: Questions, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
