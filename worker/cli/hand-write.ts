@@ -1,7 +1,7 @@
 // Who beside Pawl's runs has written an object, by what the API server keeps of its fields. That is what a client has called itself, and of the last
 // write of each only: a hint, no proof. Source: Kubernetes, "Field Management".
 
-import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
 import type { ObjectMeta } from '../../activities/kube/client.ts'
 
 export interface HandWrite {

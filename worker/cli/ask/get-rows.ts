@@ -1,22 +1,22 @@
 // Objects with their newest jobs as rows: for a table, for programs, and as names. Pure.
 
 import type { GroupKind } from '../../../workflows/kit/index.ts'
-import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedName, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectName, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 import { pausedText } from './paused.ts'
 import { tableText, type Cell } from './table.ts'
 import { between, colourOf, deletionIn, errorText, isBad, isBusy, nameOf, type Paint, phaseIn, shown } from './texts.ts'
 import { turnText } from './turns.ts'
 
 export interface Found {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
-  readonly awaited: readonly Awaited[]
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
+  readonly awaited: readonly AwaitedObject[]
   /** Children that are not through, when the object is not. */
-  readonly unfinished: readonly AskedObject[]
+  readonly unfinished: readonly ObjectRecord[]
   /** Its next job is asked for, and has not begun. */
-  readonly turn?: Waiting | undefined
+  readonly turn?: QueuePosition | undefined
 }
 
 export interface Form {
@@ -54,7 +54,7 @@ function rowOf(found: Found, { now, wide, withNamespace, withKind }: Form): read
   ]
 }
 
-function wideCells(job: AskedJob | undefined): readonly Cell[] {
+function wideCells(job: JobRecord | undefined): readonly Cell[] {
   if (job === undefined) return ['-', '-', '-', '-']
   return [job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
 }
@@ -79,7 +79,7 @@ function restText(found: Found): string {
   return goingText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
 }
 
-function goingText({ projection }: AskedObject): string | undefined {
+function goingText({ projection }: ObjectRecord): string | undefined {
   const deletion = deletionIn(projection)
   return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
 }
@@ -104,12 +104,12 @@ export function getData(found: readonly Found[]): readonly object[] {
   }))
 }
 
-function jobData(job: AskedJob): object {
+function jobData(job: JobRecord): object {
   const { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt } = job
   return { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt }
 }
 
-export function getNames(objects: readonly (GroupKind & AskedName)[]): string {
+export function getNames(objects: readonly (GroupKind & ObjectName)[]): string {
   return objects
     .map(({ group, kind, name }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
     .join('')

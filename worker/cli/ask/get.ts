@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 
-import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -85,7 +85,7 @@ async function listedOf<Row>(
   return listed
 }
 
-async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
+async function withJobs(asked: Asked, objects: readonly ObjectRecord[]): Promise<readonly Found[]> {
   const uids = objects.map(({ uid }) => uid)
   const newest = await asked.newestJobs(uids)
   // Jobs of hosted items are not in the journal: what is there may be of an earlier one.
@@ -102,7 +102,7 @@ async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<
     busy.map(({ uid }) => uid),
   )
   const children = await asked.childrenOf(busy, new Date())
-  const unfinished = new Map<string, AskedObject[]>()
+  const unfinished = new Map<string, ObjectRecord[]>()
   for (const child of children) {
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
@@ -139,7 +139,7 @@ export function labelsOf(selector: string | undefined): ReadonlyMap<string, stri
 }
 
 export function hasLabels(
-  { projection }: Pick<AskedObject, 'projection'>,
+  { projection }: Pick<ObjectRecord, 'projection'>,
   wanted: ReadonlyMap<string, string>,
 ): boolean {
   return [...wanted].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)

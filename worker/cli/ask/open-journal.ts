@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
@@ -28,7 +28,7 @@ export interface AskFlags extends ContextFlags {
 }
 
 /** What a command asks; its `db` is there only where a database answers. */
-export interface Asked extends Journal, Questions {
+export interface Asked extends Journal, JournalQueries {
   readonly namespace: string
   readonly kinds: readonly AskableKind[]
   /** Those with a controller of Pawl's own. */
@@ -74,7 +74,7 @@ export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Pro
 }
 
 interface Opened {
-  readonly questions: Questions
+  readonly questions: JournalQueries
   /** @throws UsageError where no database answers. */
   readonly db: () => Journal['db']
   readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
@@ -84,9 +84,9 @@ interface Opened {
 async function openFound(found: FoundJournal, flags: AskFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
     // Who asks `pawl api` does without the client of a database.
-    const [{ openReader }, { questionsTo }] = await Promise.all([
+    const [{ openReader }, { queriesOf: questionsTo }] = await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
-      import('../../../activities/journal/read/questions.ts'),
+      import('../../../activities/journal/read/queries.ts'),
     ])
     const db = openReader(found.url)
     return {

@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 
 import { openDatabase } from '../../../activities/journal/database.ts'
-import { type Prunable, prunable, pruneJournal } from '../../../activities/journal/write/retention.ts'
+import { type PruningPreview, previewPruning, pruneJournal } from '../../../activities/journal/write/retention.ts'
 import { parseDuration } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -37,7 +37,7 @@ export function pruneCommand(): Command {
         answerMs: 0,
       })
       try {
-        const found = await prunable(db, before)
+        const found = await previewPruning(db, before)
         if (flags.yes === true) {
           const now = new Date()
           const done = await pruneJournal(db, now.getTime() - before.getTime(), now)
@@ -82,7 +82,7 @@ export function durationMs(flag: string, text: string): number {
   throw new UsageError(`${flag} is '${text}', expected a duration such as 7d or 36h`)
 }
 
-function prunableText({ before, partitions, rows, ended }: Prunable, isDone: boolean): string {
+function prunableText({ before, partitions, rows, ended }: PruningPreview, isDone: boolean): string {
   const [days, drop, kept] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
   const lines = partitions.map(({ name, events, isWhole }) =>
     isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${kept} ${events} events; something needs the others`,

@@ -2,7 +2,13 @@
 
 import { Command } from 'commander'
 
-import { brokenRules, type BrokenRule, gapsOf, openRuns, RULES } from '../../../activities/journal/read/soundness.ts'
+import {
+  violatedRules,
+  type ViolatedRule,
+  sequenceGaps,
+  openRuns,
+  RULES,
+} from '../../../activities/journal/read/consistency-rules.ts'
 import { readConfig } from '../../server/config.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from '../ask/open-journal.ts'
@@ -38,8 +44,8 @@ export function verifyCommand(): Command {
 }
 
 async function verify(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
-  const broken = await brokenRules(asked)
-  const { events, without } = await gapsOf(asked)
+  const broken = await violatedRules(asked)
+  const { events, without } = await sequenceGaps(asked)
   const gaps =
     without === 0
       ? 'none is missing'
@@ -52,9 +58,12 @@ async function verify(asked: Asked, target: TemporalTarget | undefined): Promise
   ]
 }
 
-function told({ name, verdict, expected, found, more }: BrokenRule): readonly Finding[] {
-  const rest: readonly Finding[] = more ? [{ part: name, verdict, text: 'and more' }] : []
-  return [...found.map((one): Finding => ({ part: name, verdict, text: `${one}; expected ${expected}` })), ...rest]
+function told({ name, severity, expected, violations, isTruncated }: ViolatedRule): readonly Finding[] {
+  const rest: readonly Finding[] = isTruncated ? [{ part: name, verdict: severity, text: 'and more' }] : []
+  return [
+    ...violations.map((one): Finding => ({ part: name, verdict: severity, text: `${one}; expected ${expected}` })),
+    ...rest,
+  ]
 }
 
 async function runsFound(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
@@ -68,9 +77,9 @@ async function runsFound(asked: Asked, target: TemporalTarget | undefined): Prom
     target,
     runs.map(({ workflowID }) => workflowID),
   )
-  const lost = runs.flatMap(({ workflowID, told }): Finding[] => {
+  const lost = runs.flatMap(({ workflowID, description }): Finding[] => {
     const state = missing.get(workflowID)
-    const text = `${told}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
+    const text = `${description}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
     return state === undefined ? [] : [{ part: 'runs', verdict: 'bad', text }]
   })
   const text = `${runs.length - lost.length} of ${runs.length} open jobs have a run in Temporal`

@@ -1,6 +1,6 @@
 // How long jobs took that ended well, by the journal: what the next one may take.
 
-import { jobsOf, objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
+import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { isGood } from '../ask/texts.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AskedWrite } from '../../../../activities/journal/read/asked-events.ts'
+import type { WriteRecord } from '../../../../activities/journal/read/event-queries.ts'
 import { objectAndJobs } from '../../../../worker/cli/ask/diff.ts'
 import type { Known } from '../../../../worker/cli/ask/history-rows.ts'
 import { diffData, diffOf, type JobSide } from '../../../../worker/cli/ask/job-diff.ts'
@@ -7,7 +7,7 @@ import { diffText } from '../../../../worker/cli/ask/job-diff-text.ts'
 import { plain } from '../../../../worker/cli/ask/texts.ts'
 import { after, job, node, object } from './build-node.ts'
 
-const write = (verb: string, name: string, error: AskedWrite['error'] = null): AskedWrite => ({
+const write = (verb: string, name: string, error: WriteRecord['error'] = null): WriteRecord => ({
   pass: 1,
   step: 's',
   object: `DeployItem.g/ns/${name}`,
