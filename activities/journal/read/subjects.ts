@@ -5,7 +5,7 @@ import {
   type GroupKind,
   groupKindOf,
   groupKindText,
-  isLaneServed,
+  isPartitionHandled,
   isSameGroupKind,
   ownerReferenceOf,
 } from '../../../workflows/kit/index.ts'
@@ -64,7 +64,7 @@ export function parentsOf(
   if (ownerKind === undefined || !isSameGroupKind(ownerKind, nearest)) return { owner: 'gone', jobID: undefined }
   const strange = ancestors.findIndex((one, index) => !isKind(one, hosts[index]))
   const found = (strange === -1 ? ancestors : ancestors.slice(0, strange)).find(({ jobID }) => jobID !== undefined)
-  return { owner, jobID: isLaneServed(hostLanes, lane) ? found?.jobID : undefined }
+  return { owner, jobID: isPartitionHandled(hostLanes, lane) ? found?.jobID : undefined }
 }
 
 function isKind(one: GroupKind, kind: GroupKind | undefined): boolean {

@@ -6,7 +6,7 @@ import {
   type Projection,
   projectObject,
   type WatchedKind,
-  withTraits,
+  withIndexKeys,
   path,
   valueAt,
 } from '../../../workflows/kit/index.ts'
@@ -88,7 +88,7 @@ export function reduceEvent(event: BatchEvent, source: string, contentKey: Buffe
 /** The declared fields of an object, as the journal keeps them. */
 export function projectionOf({ watched, object }: ObjectEvent): Projection {
   const projection = withFlow(hashLongAnnotations(projectObject(object, watched.projection)), watched, object)
-  return cleanJson(withTraits(projection, watched.traits, object))
+  return cleanJson(withIndexKeys(projection, watched.indexKeys, object))
 }
 
 /**

@@ -8,9 +8,9 @@ import {
   type Controller,
   type GroupKind,
   groupKindOf,
-  laneOf,
-  type TriggerMark,
-  wantedOf,
+  partitionOf,
+  type JobTrigger,
+  requestedRunOf,
 } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { isChildRow, isInHandledLane } from '../conditions.ts'
@@ -19,7 +19,10 @@ import type { Job } from './jobs.ts'
 import { type Claim, type NewWake, upsertWakes } from './wakes.ts'
 
 /** What the sweep has to know of a controller in mode job. */
-export type ResyncedController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'hostedBy' | 'lanes'>
+export type ResyncedController = Pick<
+  Controller,
+  'name' | 'target' | 'requestedRun' | 'triggers' | 'hostedBy' | 'partitions'
+>
 
 export interface ResyncInput {
   readonly cluster: string
@@ -59,7 +62,7 @@ const UNFINISHED = sql`coalesce(o.projection #>> '{status,jobID}', '') <> ''
 const DELETING = sql`o.projection #>> '{metadata,deletionTimestamp}' is not null`
 const EDITED = sql`o.projection #>> '{metadata,generation}' is distinct from o.projection #>> '{status,observedGeneration}'`
 
-function hasTrigger({ at, when, lacks }: TriggerMark): RawBuilder<unknown> {
+function hasTrigger({ path: at, when, lacks }: JobTrigger): RawBuilder<unknown> {
   if (lacks !== undefined)
     return sql`not coalesce(o.projection #> ${[...at]}::text[], '[]') @> to_jsonb(${lacks}::text)`
   const found = sql`o.projection #> ${[...at]}::text[] is not null`
@@ -105,12 +108,12 @@ async function subjectWakes(
 
 function wakeOfSubject(
   state: SubjectState,
-  { wantedRun, lanes }: ResyncedController,
+  { requestedRun: wantedRun, partitions: lanes }: ResyncedController,
   hosts: readonly GroupKind[],
 ): SubjectWake[] {
   const { object } = state
-  const { owner, jobID: above } = parentsOf(state, hosts, laneOf(lanes, object.projection))
-  const wanted = wantedOf(wantedRun, object.projection, owner, above)
+  const { owner, jobID: above } = parentsOf(state, hosts, partitionOf(lanes, object.projection))
+  const wanted = requestedRunOf(wantedRun, object.projection, owner, above)
   if (wanted === undefined || 'none' in wanted) return []
   const { uid, namespace, name, seq } = object
   const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'
