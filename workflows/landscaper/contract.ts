@@ -1,4 +1,4 @@
-// What the kinds of the group have in common: names that users, deployers and other controllers rely on, and the parts of their schemas.
+// Names and schema parts that all kinds of the group share; users, deployers and other controllers rely on them.
 // Wire format: spec/landscaper.md 1.1, 1.13.
 
 import {
@@ -28,25 +28,25 @@ export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
  */
 export const ORPHAN_FINALIZER = 'orphan'
 
-/** On Targets that DeployItems need, and on the Secrets that those Targets reference: they stay until the last of these items is uninstalled. */
+/** On Targets that DeployItems need, and on the Secrets that those Targets reference: keeps them until the last of these items is uninstalled. */
 export const IN_USE_FINALIZER = 'landscaper.gardener.cloud/pawl-in-use'
-/** On such a Target: the name of the Secret that has the finalizer because of it. */
+/** On such a Target: the name of the Secret that has the finalizer because of this Target. */
 export const HELD_SECRET_ANNOTATION = 'landscaper.gardener.cloud/pawl-held-secret'
 
-/** `ok` on Targets and Secrets that a TargetSync has made. */
+/** `ok` on Targets and Secrets that a TargetSync created. */
 export const TARGET_SYNC_LABEL = 'landscaper.gardener.cloud/targetsync'
-/** On such a Target: when its credentials were written last. */
+/** On such a Target: the time of the last write of its credentials. */
 export const LAST_TARGET_SYNC_ANNOTATION = 'landscaper.gardener.cloud/lasttargetsync'
-/** Beside it: until when those that were issued are valid. */
+/** On such a Target: the expiry time of the issued credentials. */
 export const CREDENTIALS_UNTIL_ANNOTATION = 'landscaper.gardener.cloud/pawl-credentials-until'
-/** On an item that may go without uninstalling: the Shoot that its Target leads to. Source: spec/landscaper.md 1.13. */
+/** On an item that may be deleted without uninstalling: the Shoot of its Target. Source: spec/landscaper.md 1.13. */
 export const CLUSTER_NAME_ANNOTATION = 'landscaper.gardener.cloud/clustername'
-/** On a TargetSync: its token is renewed now. */
+/** On a TargetSync: requests a new token. */
 export const ROTATE_TOKEN_ANNOTATION = 'landscaper.gardener.cloud/rotate-token'
 
 export const OPERATION_ANNOTATION = 'landscaper.gardener.cloud/operation'
 export const DELETE_WITHOUT_UNINSTALL_ANNOTATION = 'landscaper.gardener.cloud/delete-without-uninstall'
-/** Comma-separated names of the items that an item waits for. */
+/** Comma-separated names of the items on which an item depends. */
 export const DEPENDS_ON_ANNOTATION = 'execution.landscaper.gardener.cloud/dependsOn'
 /** The name of the Execution that an item belongs to. */
 export const MANAGED_BY_LABEL = 'execution.landscaper.gardener.cloud/managed-by'
@@ -57,91 +57,92 @@ export const ITEM_NAME_LABEL = 'execution.landscaper.gardener.cloud/name'
 export const RECONCILE_IF_CHANGED_ANNOTATION = 'landscaper.gardener.cloud/reconcile-if-changed'
 export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-reason'
 export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
-/** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
+/** `true`: no job starts; a running job continues to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
 export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
-/** The name of the Installation whose sub-installation it is. */
+/** On a sub-installation: the name of its parent. */
 export const ENCOMPASSED_BY_LABEL = 'landscaper.gardener.cloud/encompassed-by'
-/** The name of the template that a sub-installation was made of. */
+/** On a sub-installation: the name of its template. */
 export const SUBINSTALLATION_NAME_ANNOTATION = 'landscaper.gardener.cloud/subinstallation-name'
-/** On a sub-installation, by its parent: the root's name, then the templates' down to its own, with `/` between them. */
+/** On a sub-installation, written by its parent: the root's name and the template names down to its own, separated by `/`. */
 export const PATH_ANNOTATION = 'landscaper.gardener.cloud/pawl-path'
-/** Handed down to sub-installations, Executions and items. */
+/** Copied to sub-installations, Executions and items. */
 export const CACHE_HELM_CHARTS_ANNOTATION = 'landscaper.gardener.cloud/cache-helm-charts'
-/** Its presence is toggled to raise an event. */
+/** Pawl adds or removes the annotation to cause an event. */
 export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 
 /**
- * On an Execution, by its Installation: the Installation's generation and, where anything is imported, the hash of the imports that its items were
- * rendered from. A job that is taken up again goes on with those items, and says what they came from.
+ * On an Execution, written by its Installation: the Installation's generation and, with imports, the hash of the imports from which the items were
+ * rendered.
+ * A resumed job continues with these items and reports the imports that they were rendered from.
  */
 export const RENDERED_FROM_ANNOTATION = 'landscaper.gardener.cloud/pawl-rendered-from'
 
-/** When the Execution wrote the item last, in whole seconds. It is no reason to write. */
+/** Time of the Execution's last write of the item, in whole seconds. A different time alone causes no write. */
 export const RECONCILE_TIME_ANNOTATION = 'landscaper.gardener.cloud/reconcile-time'
 
 /**
- * On an Installation or Execution: nothing of it begins while this stands there, and what has begun goes on to its end. The value is the reason; empty
- * or `false`: nothing is held back. Source: spec/engine.md 6, rank 7.
+ * On an Installation or Execution: nothing new starts while the annotation exists; running work continues to its end. The value is the reason; empty
+ * or `false` means no pause. Source: spec/engine.md 6, rank 7.
  */
 export const PAUSED_ANNOTATION = 'landscaper.gardener.cloud/pawl-paused'
 
 /**
- * On an item of an Execution: it counts as succeeded for the order, without being deployed, until its spec is written anew. The value is the reason;
- * empty or `false`: it is not skipped. Source: spec/engine.md 6, rank 7.
+ * On an item of an Execution: dependents treat the item as succeeded without a deployment, until its spec is written again. The value is the reason;
+ * empty or `false` means not skipped. Source: spec/engine.md 6, rank 7.
  */
 export const SKIP_ANNOTATION = 'landscaper.gardener.cloud/pawl-skip'
 
-/** By the command line: who asked for what last, and why. Nothing is decided by it. */
+/** Written by the command line: the last request, its user and its reason. No decision reads it. */
 export const ASKED_ANNOTATION = 'landscaper.gardener.cloud/pawl-asked'
 
-/** By the webhook: who has set which of these annotations (steered-by.ts). What clients write here is not kept while a webhook answers. */
+/** Written by the webhook: the user who set each of these annotations (steered-by.ts). The webhook overwrites values that clients write. */
 export const STEERED_BY_ANNOTATION = 'landscaper.gardener.cloud/pawl-steered-by'
 
-/** The operation of an item that asks for a job of its own. */
+/** The operation that requests a job for one item. */
 export const RETRY_OPERATION = 'retry'
 
 const INTERRUPT = { [OPERATION_ANNOTATION]: 'interrupt' }
 
-const PAUSING = { annotation: PAUSED_ANNOTATION, told: path('status.paused') } as const
+const PAUSING = { annotation: PAUSED_ANNOTATION, statusPath: path('status.paused') } as const
 
-/** How people steer the kinds that have jobs (`JobModeController.steering`). */
-const STEERED = { finalizer: FINALIZER, record: ASKED_ANNOTATION } as const
+/** How the command line steers the kinds that have jobs (`JobModeController.steering`). */
+const STEERED = { finalizer: FINALIZER, auditAnnotation: ASKED_ANNOTATION } as const
 export const STEERED_ITEM = {
   ...STEERED,
   retry: { [OPERATION_ANNOTATION]: RETRY_OPERATION },
   skip: SKIP_ANNOTATION,
-  calledAt: label(ITEM_NAME_LABEL),
+  nameInParent: label(ITEM_NAME_LABEL),
 } as const
 export const STEERED_EXECUTION = { ...STEERED, interrupt: INTERRUPT, pause: PAUSING } as const
 export const STEERED_INSTALLATION = {
   ...STEERED_EXECUTION,
   reconcile: { [OPERATION_ANNOTATION]: 'reconcile' },
   reason: RECONCILE_REASON_ANNOTATION,
-  leave: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' },
-  calledAt: annotation(SUBINSTALLATION_NAME_ANNOTATION),
+  orphan: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' },
+  nameInParent: annotation(SUBINSTALLATION_NAME_ANNOTATION),
 } as const
 
 const DATA = 'data.landscaper.gardener.cloud/'
 
-/** Whose scope the object is in: absent for a root's, else `Inst.<name>` or `Exec.<name>`. */
+/** The scope of the object: absent for the scope of roots, else `Inst.<name>` or `Exec.<name>`. */
 export const CONTEXT_LABEL = `${DATA}context`
 /** The name of the import or export. */
 export const KEY_LABEL = `${DATA}key`
 /** `import` or `export`. */
 export const SOURCE_TYPE_LABEL = `${DATA}sourceType`
-/** Who produced it: `Inst.<name>` or `Exec.<name>`. */
+/** The producer: `Inst.<name>` or `Exec.<name>`. */
 export const SOURCE_LABEL = `${DATA}source`
 /** The job that wrote it. */
 export const JOB_ID_LABEL = `${DATA}jobid`
-/** Of a Target from an imported list: its position, from 0. */
+/** On a Target of an imported list: its position, from 0. */
 export const INDEX_LABEL = `${DATA}index`
-/** Of a Target from an imported map: its key. */
+/** On a Target of an imported map: its key. */
 export const TARGET_MAP_KEY_LABEL = `${DATA}targetmapkey`
 
-/** The labels by which data is found; part of the projection of DataObject, Target and Context. */
+/** The labels by which Pawl selects data; part of the projection of DataObject, Target and Context. */
 export const DATA_LABELS = [CONTEXT_LABEL, KEY_LABEL, SOURCE_TYPE_LABEL, SOURCE_LABEL, JOB_ID_LABEL].map(label)
 
-/** A reference by name; the namespace, where given, must be the object's own. */
+/** A reference by name; a namespace in it must be the object's own. */
 export function objectReference(description: string) {
   return record(description, {
     name: required(text('Name of the object.')),
@@ -149,13 +150,13 @@ export function objectReference(description: string) {
   })
 }
 
-// The webhook asks for the namespace, too; it is not asked for here, where it means that of the object.
+// The webhook also requires the namespace. The schema does not, because an absent namespace means the object's own.
 export const targetReference = record('The target to deploy to; some types need none.', {
   name: required(text('Name of the object.')),
   namespace: text('Namespace of the object; must be that of the referring object.'),
 })
 
-/** When a job reached its stages. */
+/** The times at which a job reached its stages. */
 export const transitionTimes = record('When the current job reached its stages.', {
   triggerTime: timestamp('When the job was triggered.'),
   initTime: timestamp('When the job entered its first phase.'),
@@ -208,7 +209,7 @@ export function errorField(description: string) {
 
 export type LastError = ValueOf<ReturnType<typeof errorField>>
 
-/** The conditions with one of them set (C1); the others keep their places, a new one comes last. */
+/** Sets one condition (C1). The others keep their order; a new condition is appended. */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
   change: ConditionChange,
@@ -225,7 +226,7 @@ export function setCondition(
   return (conditions ?? []).map((condition) => (condition === before ? after : condition))
 }
 
-/** The error to write after another one (C2). */
+/** The error to write after a previous error (C2). */
 export function nextError(before: LastError | undefined, report: ErrorReport, now: string): LastError {
   const moved = before === undefined || before.operation !== report.operation
   return { ...report, lastTransitionTime: moved ? now : before.lastTransitionTime, lastUpdateTime: now }
@@ -239,7 +240,7 @@ export const ERROR_COLUMN: PrinterColumn = {
   priority: 1,
 }
 
-/** What the object waits for, for `kubectl get -o wide`: the message of its condition that has this reason. */
+/** The reason for waiting, for `kubectl get -o wide`: the message of the condition with this reason. */
 export function waitingColumn(reason: string): PrinterColumn {
   const jsonPath = `.status.conditions[?(@.reason=="${reason}")].message`
   return { name: 'Waiting', type: 'string', jsonPath, priority: 1 }

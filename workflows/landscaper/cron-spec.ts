@@ -1,11 +1,11 @@
-// Whether a text is a cron specification. Its form only, not the times that it means. Pure.
-// Source: robfig/cron v3, ParseStandard, by which the original reads `cronSpec`: five fields or a descriptor, perhaps with a time zone.
+// Validates the syntax of a cron specification; cron-times.ts computes its times. Pure.
+// Source: robfig/cron v3, ParseStandard, which Landscaper uses for `cronSpec`: five fields or a descriptor, optionally with a time zone.
 
 interface FieldForm {
   readonly name: string
   readonly least: number
   readonly most: number
-  /** Names for numbers, from `least`. */
+  /** Names of the numbers, starting with `least`. */
   readonly names?: readonly string[]
 }
 
@@ -24,10 +24,10 @@ const FIELDS: readonly FieldForm[] = [
 const DESCRIPTORS: readonly string[] = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 const EVERY = /^@every [+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
 const ZONE = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/s
-// Longer ones are not read: nobody writes them.
+// Longer texts are rejected without parsing.
 const LONGEST = 1000
 
-/** What is wrong with it: what was found; undefined when nothing is. */
+/** The defect that the text has, for messages; undefined for a valid specification. */
 export function cronProblem(text: string): string | undefined {
   if (text.length > LONGEST) return `${text.length} characters`
   const [, zone, rest] = ZONE.exec(text) ?? []
@@ -49,7 +49,7 @@ function isField(word: string, form: FieldForm): boolean {
   return word.split(',').every((part) => isRange(part, form))
 }
 
-/** `*`, `?`, `3`, `3-5`, `mon-fri`, each with `/step` behind. */
+/** `*`, `?`, `3`, `3-5`, `mon-fri`, each optionally followed by `/step`. */
 function isRange(part: string, form: FieldForm): boolean {
   const [range = '', step, ...more] = part.split('/')
   if (more.length > 0 || !isStep(step)) return false
@@ -62,7 +62,7 @@ function isStep(step: string | undefined): boolean {
 
 function isSpan(range: string, { least, most, names = [] }: FieldForm): boolean {
   const [low = NaN, high = low, ...more] = range.split('-').map((end) => numberOf(end, least, names))
-  // NaN is in no order with anything.
+  // NaN compares false with every number.
   return more.length === 0 && least <= low && low <= high && high <= most
 }
 

@@ -1,5 +1,5 @@
-// The next time that a cron specification means, as robfig/cron v3 counts it. Pure: it asks no clock.
-// Source: robfig/cron v3, SpecSchedule.Next and ConstantDelaySchedule.Next; five fields in UTC unless a time zone stands before them.
+// Computes the next time of a cron specification as robfig/cron v3 does. Pure: reads no clock.
+// Source: robfig/cron v3, SpecSchedule.Next and ConstantDelaySchedule.Next; five fields in UTC, or in the time zone before them.
 
 import { Cron } from 'croner'
 
@@ -10,10 +10,10 @@ import { parseDuration } from '../kit/index.ts'
 const ZONE = /^(?:CRON_)?TZ=(\S*)\s+/
 const EVERY = /^@every [+]?/
 const SECOND_MS = 1000
-// As the original; who looks further for 30 February keeps all others waiting.
+// Landscaper's limit. A longer search, for example for 30 February, would block other work.
 const LONGEST_MS = 5 * 366 * 24 * 3_600_000
 
-/** In milliseconds since 1970; undefined for what never comes, and for an unknown time zone. @param spec one without a `cronProblem`. */
+/** In milliseconds since 1970; undefined if the time never occurs, and for an unknown time zone. @param spec has no `cronProblem`. */
 export function nextTime(spec: string, fromMs: number): number | undefined {
   const zone = ZONE.exec(spec)
   const text = spec.slice(zone?.[0].length ?? 0).trim()
@@ -25,12 +25,12 @@ export function nextTime(spec: string, fromMs: number): number | undefined {
     const cron = new Cron(asCroner(text), { timezone, stopAt, mode: '5-part', paused: true })
     return cron.nextRun(new Date(fromMs))?.getTime()
   } catch {
-    // The form has been checked: what is left is a time zone that this machine does not know.
+    // The syntax was validated, so the error means that this machine does not know the time zone.
     return undefined
   }
 }
 
-/** In whole seconds, at least one, as the original counts. */
+/** In whole seconds, at least one, as in Landscaper. */
 function everyAfter(duration: string, fromMs: number): number | undefined {
   const ms = parseDuration(duration)
   if (ms === undefined) return undefined
@@ -38,7 +38,7 @@ function everyAfter(duration: string, fromMs: number): number | undefined {
   return Math.floor(fromMs / SECOND_MS) * SECOND_MS + seconds * SECOND_MS
 }
 
-/** `?` is `*`, and `3/15` begins at 3 and ends with the field, as crontab has it and croner has not. */
+/** Translates to croner's syntax: `?` is `*`, and `3/15` starts at 3 and ends with the field. */
 function asCroner(text: string): string {
   if (text.startsWith('@')) return text.replace('@midnight', '@daily')
   return text

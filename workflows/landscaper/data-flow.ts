@@ -1,5 +1,5 @@
-// Who among siblings hands what to whom: by the names that their specs export and import in the scope that they share. Pure.
-// Source: spec/landscaper.md 2.3 "Init" 3, 2.5, 2.6. Unlike the original, maps of targets count in both directions (appendix B 8).
+// The data flow between siblings: exporters and importers of the names in their shared scope. Pure.
+// Source: spec/landscaper.md 2.3 "Init" 3, 2.5, 2.6. Unlike in Landscaper, maps of targets count in both directions (appendix B 8).
 
 import { findCycle, type Node } from '../kit/index.ts'
 import { fieldsOf, type JsonFields, listOf, textOf } from './json-fields.ts'
@@ -8,7 +8,7 @@ interface Named {
   readonly name: string
 }
 
-/** What of a spec is looked at; of Installations and of templates. */
+/** The parts of a spec that the data flow depends on; of Installations and of templates. */
 export interface DataFlow {
   readonly imports?: {
     readonly data?: readonly (Partial<Named> & { readonly dataRef?: string })[]
@@ -26,7 +26,7 @@ export interface DataFlow {
   }
 }
 
-/** What a spec says that nobody may have checked; what is of another type is left out. */
+/** Reads a spec that may be invalid; fields with another type count as absent. */
 export function readFlow(spec: JsonFields): DataFlow {
   const [imports, exports] = [fieldsOf(spec['imports']), fieldsOf(spec['exports'])]
   const entries = (list: unknown) => listOf(list).map(fieldsOf)
@@ -46,10 +46,10 @@ export function readFlow(spec: JsonFields): DataFlow {
   }
 }
 
-/** A name in the shared scope, with what it is a name of: DataObjects and Targets of one name are two things. */
+/** A name in the shared scope, with its kind: a DataObject and a Target may have the same name. */
 export type SharedName = `data ${string}` | `target ${string}`
 
-/** The names that a spec imports, in its order; those of lists and maps are their parent's, never a sibling's. */
+/** The names that a spec imports, in its order. The names of list and map references belong to the parent, never to a sibling. */
 export function importedNames({ imports = {} }: DataFlow): readonly SharedName[] {
   const data = (imports.data ?? []).flatMap(({ dataRef = '' }): SharedName[] =>
     dataRef === '' ? [] : [`data ${dataRef}`],
@@ -73,7 +73,7 @@ export function exportedNames({ exports = {} }: DataFlow): readonly SharedName[]
   return [...data, ...targets]
 }
 
-/** Whether the one imports what the other exports. */
+/** Whether `one` imports a name that `of` exports. */
 export function isSuccessor(one: DataFlow, of: DataFlow): boolean {
   const exported = new Set(exportedNames(of))
   return exported.size > 0 && importedNames(one).some((name) => exported.has(name))
@@ -81,7 +81,7 @@ export function isSuccessor(one: DataFlow, of: DataFlow): boolean {
 
 type Sibling = DataFlow & Named
 
-/** The siblings as a graph: each depends on those whose exports it imports. */
+/** The siblings as a graph: each depends on the siblings whose exports it imports. */
 export function flowGraph(siblings: readonly Sibling[]): readonly Node[] {
   const exporters = new Map<SharedName, Set<string>>()
   for (const one of siblings) {
@@ -93,7 +93,7 @@ export function flowGraph(siblings: readonly Sibling[]): readonly Node[] {
   }))
 }
 
-/** What cannot be among siblings, in words: exports of two. Empty: nothing. */
+/** Formats the names that two siblings export; empty without conflicts. */
 export function exportProblems(siblings: readonly Sibling[]): readonly string[] {
   const exporters = new Map<SharedName, string>()
   return siblings.flatMap((one) =>
@@ -105,18 +105,18 @@ export function exportProblems(siblings: readonly Sibling[]): readonly string[] 
   )
 }
 
-/** A ring of siblings that import from each other, in words, with its path; undefined: none. */
+/** Formats a cycle of siblings that import from each other; undefined without a cycle. */
 export function ringProblem(siblings: readonly Sibling[]): string | undefined {
   const cycle = findCycle(flowGraph(siblings))
   return cycle && `they import from each other: ${cycle.join(' -> ')}`
 }
 
-/** The shortest ring that a sibling is in, as a closed path of names; undefined: none. */
+/** The shortest cycle through a sibling, as a closed path of names; undefined without a cycle. */
 export function ringThrough(name: string, siblings: readonly Node[]): readonly string[] | undefined {
   const dependsOn = new Map(siblings.map((one) => [one.name, one.dependsOn]))
   const paths: (readonly string[])[] = [[name]]
   const seen = new Set([name])
-  // Breadth first; what is appended is walked, too.
+  // Breadth-first search: the loop also visits the appended paths.
   for (const path of paths) {
     for (const next of dependsOn.get(path.at(-1) ?? '') ?? []) {
       if (next === name) return [...path, name]

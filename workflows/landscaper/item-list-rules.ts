@@ -1,7 +1,7 @@
-// What the list of an Execution's items must be: names, and an order in which they can run. Pure. Asked of the plain list where it stands, and of
-// the compressed one where it was unpacked. Source: spec/landscaper.md 5.3.
+// Validates the list of an Execution's items: names, and an order of the dependencies. Pure. Used for the plain list of the spec and for the unpacked
+// compressed list. Source: spec/landscaper.md 5.3.
 //
-//   L1. The work is linear in the size of the list, whatever stands in it, and ends when nobody takes another problem.
+//   L1. The work is linear in the size of the list, and ends when the caller stops reading problems.
 
 import { findCycle, type Node, type NodeDefect, nodeDefects, type Problem } from '../kit/index.ts'
 import { countDefect, itemDefects, shownName, shownNames, targetReferenceDefects } from './item-rules.ts'
@@ -31,7 +31,7 @@ function* eachProblem(items: readonly JsonFields[], list: string): Generator<Pro
   yield { field: list, found, expected: 'an order in which they can run' }
 }
 
-/** @param at the item's path. @param known the names of items, in words. */
+/** @param at the item's path. @param known the names of the items, formatted. */
 function nodeProblem(
   defect: NodeDefect,
   at: string,
@@ -62,10 +62,10 @@ function itemProblems(item: JsonFields, at: string): readonly Problem[] {
   ].map((one) => ({ ...one, field: `${at}${one.field === '' ? '' : `.${one.field}`}` }))
 }
 
-// A longer path is told by its beginning.
+// Of a longer path the message shows the beginning.
 const STEPS_SHOWN = 20
 
-/** A closed path, as `findCycle` finds it. */
+/** Formats a closed path of `findCycle`. */
 export function pathInWords(cycle: readonly string[]): string {
   const shown = cycle.slice(0, STEPS_SHOWN).map(shownName).join(' -> ')
   return cycle.length > STEPS_SHOWN ? `${shown} -> ... (${cycle.length - 1} items)` : shown

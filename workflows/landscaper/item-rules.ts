@@ -1,11 +1,11 @@
-// What an item must be to become a DeployItem: said in words before the API server refuses the object in its own. Pure.
-// For items that templates rendered, and for those of an Execution written by hand, when it is made and when its job begins.
+// Validates an item with Pawl's own messages before the API server would reject its DeployItem. Pure.
+// Used for items that templates rendered, and for items of an Execution that a user wrote: at admission and when the job starts.
 // Source: spec/landscaper.md 1.1, 1.3, 1.15 and 5.3.
 
 import { type Problem, problemText } from '../kit/index.ts'
 import { fieldsOf, textOf } from './json-fields.ts'
 
-/** An item as somebody wrote it; only what the rules look at. */
+/** An unchecked item; only the fields that the rules read. */
 export interface WrittenItem {
   readonly name?: string
   readonly type?: unknown
@@ -17,27 +17,27 @@ export interface WrittenItem {
 
 type Fields = Readonly<Record<string, unknown>>
 
-// The name becomes a part of the object's name, and the value of a label.
+// The name becomes a part of the object's name and the value of a label.
 const NAME_LIMIT = 63
-/** Each item of an Execution carries its name in a label. */
+/** Each DeployItem has the name of its Execution in a label. */
 export const EXECUTION_NAME_LIMIT = 63
 const DNS_LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
 const DNS_SUBDOMAIN = new RegExp(`^${DNS_LABEL}(\\.${DNS_LABEL})*$`)
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const PREFIX_LIMIT = 253
 const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
-/** Without a sign: nothing can take less than no time. */
+/** Without a sign, because a timeout is not negative. */
 const GO_DURATION = /^(none|0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/
 const LONGEST_SHOWN = 80
 
-/** An item's name for messages. */
+/** Shortens an item's name for messages. */
 export function shownName(name: string): string {
   return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}...`
 }
 
 const NAMES_SHOWN = 20
 
-/** The first of these names, each once, for messages. */
+/** Formats the first distinct names for messages. */
 export function shownNames(names: readonly string[]): string {
   const shown = new Set<string>()
   for (const name of names) {
@@ -47,19 +47,19 @@ export function shownNames(names: readonly string[]): string {
   return [...shown].join(', ')
 }
 
-/** Why an Execution, or an Installation, whose Execution has its name, can have no items; undefined when nothing is wrong. */
+/** Checks whether the name of an Execution, or of the Installation of the same name, is too long for its items; undefined for a valid name. */
 export function ownerNameProblem(kind: string, name: string): string | undefined {
   if (name.length <= EXECUTION_NAME_LIMIT) return undefined
   const found = `${kind} ${shownName(name)}: metadata.name has ${name.length} characters`
   return `${found}, expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
 }
 
-/** What is wrong with an item, in words: field, found, expected. Values are not quoted, names are. */
+/** The defects of an item as texts with field, found value and expected value. The texts quote names, not values. */
 export function itemProblems(item: WrittenItem): string[] {
   return [...itemDefects(item), ...targetDefects(item.target)].map(problemText)
 }
 
-/** The same without its target, fields as paths from the item; an empty one is the item itself. */
+/** The defects of an item without its target. Fields are paths from the item; an empty field is the item itself. */
 export function itemDefects({ name = '', type, config, labels, timeout }: WrittenItem): Problem[] {
   return [
     ...(textOf(type) === '' ? [NO_TYPE] : []),
@@ -85,7 +85,7 @@ function nameProblems(name: string): Problem[] {
 
 const NO_TYPE: Problem = { field: 'type', found: 'nothing', expected: 'the type, which selects the deployer' }
 
-// The API server takes an embedded object only with both.
+// The API server requires both fields in an embedded object.
 function configProblems(config: unknown): Problem[] {
   if (!isMap(config) || Object.keys(config).length === 0) return [{ field: '', found: 'no config', expected: 'a map' }]
   return ['apiVersion', 'kind'].flatMap((field) => {
@@ -102,7 +102,7 @@ function labelsProblems(labels: unknown): Problem[] {
   return Object.entries(labels).flatMap(([key, value]) => labelProblems(key, value))
 }
 
-/** What is wrong with the reference of an object that a user writes to its target: it says both name and namespace. */
+/** The defects of a target reference that a user writes: it needs name and namespace. */
 export function targetReferenceDefects(target: unknown): Problem[] {
   if (target === undefined || target === null) return []
   const fields = fieldsOf(target)
@@ -113,7 +113,7 @@ export function targetReferenceDefects(target: unknown): Problem[] {
   )
 }
 
-/** What is wrong with the reference to its target. */
+/** The defects of a rendered item's target reference. */
 function targetDefects(target: unknown): Problem[] {
   if (target === undefined || target === null) return []
   if (isMap(target) && typeof target['name'] === 'string' && target['name'] !== '') return []
@@ -150,16 +150,16 @@ function timeoutProblems(timeout: unknown): Problem[] {
   return [{ field: 'timeout', found: 'no duration', expected: 'one such as 10m or none' }]
 }
 
-/** Each is an object, and a row of the journal; a run holds a track for each. */
+/** Each item is an object and a row of the journal, and a run has a background activity for each. */
 export const MOST_ITEMS = 5000
 
-/** What is wrong with so many items, in words. */
+/** The defect of a list with so many items, as a text. */
 export function countProblem(items: number): string | undefined {
   const defect = countDefect(items)
   return defect && problemText(defect)
 }
 
-/** The same; its field is the list. */
+/** The same as a problem; its field is the list. */
 export function countDefect(items: number): Problem | undefined {
   return items > MOST_ITEMS
     ? { field: '', found: `${items} deploy items`, expected: `at most ${MOST_ITEMS}` }

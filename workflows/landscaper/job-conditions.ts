@@ -1,10 +1,10 @@
-// The conditions by which tools that know no phases follow a job: Ready, with Reconciling or Stalled beside it. Pure.
+// The conditions with which tools that do not know Landscaper's phases follow a job: Ready, and Reconciling or Stalled. Pure.
 // Source: Kubernetes' API conventions ("Typical status properties"), kstatus ("Conditions"), docs/adr/0045.
 //
-//   J1. Ready is Unknown from the first write of a job's status on; it is True in the write that ends it with success, False in that of a failure.
-//   J2. Reconciling is there while the job runs, Stalled once it has failed; neither is ever there as False (kstatus: "abnormal-true").
-//   J3. With the first write of a job goes what the job before has said of other aspects.
-//   J4. They are no reason to write: they are in writes that are made for the phase or the job ID.
+//   J1. Ready is Unknown from the first status write of a job on; the last write sets it to True after a success and to False after a failure.
+//   J2. Reconciling exists while the job runs, Stalled after it failed; neither exists with status False (kstatus: "abnormal-true").
+//   J3. The first write of a job removes the other conditions of the previous job.
+//   J4. The conditions cause no writes of their own: they are part of the writes for the phase or the job ID.
 
 import type { ConditionChange, ErrorReport } from '../kit/index.ts'
 import { type Condition, setCondition } from './contract.ts'
@@ -13,26 +13,26 @@ export const READY_CONDITION = 'Ready'
 export const RECONCILING_CONDITION = 'Reconciling'
 export const STALLED_CONDITION = 'Stalled'
 
-/** How far a job is. */
+/** The progress of a job. */
 export interface JobStage {
-  /** Undefined: it was handed out, and nobody has taken it up. */
+  /** Undefined: the job ID was handed down, and no controller has started the job. */
   readonly phase: string | undefined
   readonly finished: boolean
   readonly lastError?: Pick<ErrorReport, 'reason' | 'message'> | undefined
-  /** The generation that the job works on; undefined: whoever writes does not know it, and `status.observedGeneration` counts. */
+  /** The generation that the job works on; undefined if the writer does not know it: then `status.observedGeneration` counts. */
   readonly generation?: number | undefined
 }
 
-/** What is written of a status, beside what is there. */
+/** The changes of a status write. */
 export interface ConditionNews {
   readonly stage: JobStage
-  /** Of other aspects. */
+  /** Changes of other conditions. */
   readonly changes?: readonly ConditionChange[]
-  /** The job's first write (J3). */
+  /** Whether this is the job's first write (J3). */
   readonly isFirst: boolean
 }
 
-/** The whole list as it shall be. @param before as it is; undefined where the status has none. */
+/** The complete new list. @param before the current list; undefined if the status has none. */
 export function nextConditions(
   before: readonly Condition[] | undefined,
   { stage, changes = [], isFirst }: ConditionNews,
@@ -44,7 +44,7 @@ export function nextConditions(
   return said.reduce<readonly Condition[]>((all, one) => setCondition(all, one, now), kept)
 }
 
-/** The same where the first write of a job does not know what is there: what the job before has said goes. */
+/** The complete list for a job's first write, for writers that do not know the current list: the conditions of the previous job are removed. */
 export function firstConditions(stage: JobStage, now: string): readonly Condition[] {
   return nextConditions(undefined, { stage, isFirst: true }, now)
 }
@@ -78,14 +78,14 @@ function reasonOf({ phase, finished, lastError }: JobStage): Pick<ConditionChang
   return { reason: phase, message: phase === SUCCEEDED ? 'the job has succeeded' : `the job has ended: ${phase}` }
 }
 
-// The original's reasons may have blanks ("children failed"); those of a condition must not. Source: API conventions, metav1.Condition.
+// Landscaper's reasons may contain blanks ("children failed"); reasons of conditions must not. Source: API conventions, metav1.Condition.
 function word(reason: string, otherwise: string): string {
   const words = reason.split(/[^A-Za-z0-9_]+/).filter((part) => part !== '')
   const joined = words.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('')
   return /^[A-Za-z]/.test(joined) ? joined : otherwise
 }
 
-// The whole stands in lastError.
+// lastError has the complete message.
 const LONGEST_MESSAGE = 1000
 
 function short(message: string): string {

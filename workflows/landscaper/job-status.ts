@@ -1,4 +1,4 @@
-// How Installations, Executions and DeployItems say where a job stands. Wire format: spec/landscaper.md 1.1 to 1.4, 1.16.
+// Defines how Installations, Executions and DeployItems report a job in their status. Wire format: spec/landscaper.md 1.1 to 1.4, 1.16.
 
 import type { ErrorReport, Fault, JobStatus, StatusChange, StatusFields } from '../kit/index.ts'
 import { type Condition, FINALIZER, type LastError, nextError } from './contract.ts'
@@ -6,19 +6,19 @@ import { firstConditions, nextConditions } from './job-conditions.ts'
 
 export const jobStatus: JobStatus = {
   finalizer: FINALIZER,
-  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
-  begun: (now, { phase, generation }) => ({
+  firstPhase: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  onBegin: (now, { phase, generation }) => ({
     conditions: firstConditions({ phase, finished: false, generation }, now),
     phaseTransitionTime: now,
     lastError: null,
     transitionTimes: { triggerTime: now, initTime: now, waitTime: null, finishedTime: null },
   }),
-  handedDown: (now) => ({
+  onHandDown: (now) => ({
     conditions: firstConditions({ phase: undefined, finished: false }, now),
     transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
   }),
-  needsBefore: () => true,
-  settled,
+  needsCurrentStatus: () => true,
+  onSettle: settled,
 }
 
 function settled(change: StatusChange, before: StatusFields = {}, now: string): StatusFields {
@@ -36,27 +36,27 @@ function conditionNews({ phase, finished, lastError, observedGeneration, conditi
   return {
     stage: { phase, finished, lastError, generation: observedGeneration },
     changes: conditions,
-    // A job that was handed down begins with the first phase.
+    // A hosted job starts with the mark of the first phase.
     isFirst: begins !== undefined || marks.includes('initTime'),
   }
 }
 
 function transitionTimes({ marks }: StatusChange, now: string): StatusFields {
-  // A new job's marks replace those of the one before.
+  // The marks of a new job replace those of the previous job.
   const cleared = marks.includes('initTime') ? { waitTime: null, finishedTime: null } : {}
   return { ...cleared, ...Object.fromEntries(marks.map((mark) => [mark, now])) }
 }
 
-/** How faults become a last error, where the wire format has words of its own; by the fault's code. Source: spec/landscaper.md 1.16. */
+/** How faults become a last error, where the wire format defines other texts; by the fault's code. Source: spec/landscaper.md 1.16. */
 export interface ReportWords {
-  /** Codes that users expect beside a reason. */
+  /** Additional codes that users expect for a reason. */
   readonly codes?: Readonly<Record<string, readonly string[]>>
   readonly names?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
 }
 
 const COMMON: ReportWords = { codes: { WebhookUnavailable: ['ERR_WEBHOOK'] } }
 
-/** What a job says of the faults that it met in a phase. */
+/** Builds the last error of a job from the faults in a phase. */
 export function reportOf({ codes = {}, names = {} }: ReportWords = {}) {
   return (phase: string, faults: readonly Fault[]): ErrorReport => {
     const code = faults[0]?.code ?? 'Unknown'

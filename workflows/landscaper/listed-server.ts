@@ -1,14 +1,15 @@
-// One entry of `--target-allow`: where Targets may lead although nobody may by default (docs/security.md "Where Targets lead"). Pure.
+// Parses one entry of `--target-allow`: a destination that Targets may use although the default rules forbid it (docs/security.md "Where Targets
+// lead"). Pure.
 
-/** A server by the name that kubeconfigs have for it, on one port or on all; or all servers that are at these addresses. */
+/** A server by the host name in kubeconfigs, on one port or on all; or all servers with these addresses. */
 export type ListedServer =
   | { readonly host: string; readonly port: number | undefined }
   | { readonly address: string; readonly prefix: number; readonly family: 'ipv4' | 'ipv6' }
 
-/** What an entry looks like, for people. */
+/** The expected form of an entry, for messages. */
 export const LISTED_SERVER = 'a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8'
 
-/** Undefined for a text that is none. Hosts come as URLs have them: in lower case, IPv6 in brackets. */
+/** Undefined for an invalid text. Hosts have the form of URLs: lower case, IPv6 in brackets. */
 export function readListedServer(text: string): ListedServer | undefined {
   const [, address, prefix] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
   return address === undefined ? readServer(text) : readAddresses(address, Number(prefix))
@@ -38,7 +39,7 @@ function readServer(text: string): ListedServer | undefined {
 
 const MOST_PORT = 65_535
 
-// As the URL of a kubeconfig has it, so that both can be compared: 127.1 is 127.0.0.1.
+// Normalizes like the URL of a kubeconfig, so that both can be compared: 127.1 becomes 127.0.0.1.
 function hostOf(name: string): string | undefined {
   return URL.canParse(`https://${name}`) ? new URL(`https://${name}`).hostname : undefined
 }

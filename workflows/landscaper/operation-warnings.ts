@@ -1,4 +1,5 @@
-// Reports values of the operation annotation that start nothing, such as `Reconcile` with a capital: the webhook warns the client that writes the value, and
+// Reports values of the operation annotation that start nothing, such as `Reconcile` with a capital: the webhook warns the client that writes the
+// value, and
 // a Warning Event on the object reports it where no webhook runs. Pure.
 
 import {
@@ -7,12 +8,12 @@ import {
   type MetadataRules,
   type RoutedEvent,
   textAt,
-  type WantedRun,
+  type RunRequest,
 } from '../kit/index.ts'
 import { OPERATION_ANNOTATION, RETRY_OPERATION } from './contract.ts'
 import { shownName } from './item-rules.ts'
 
-/** The values that have a meaning for a kind, the one to recommend first. */
+/** The values that each kind supports, the recommended value first. */
 export const OPERATIONS = {
   installation: ['reconcile', 'interrupt'],
   // Landscaper leaves `reconcile` on Executions, where it starts nothing.
@@ -27,7 +28,7 @@ export const UNKNOWN_OPERATION = 'unknown operation annotation'
 /** The webhook's rule for a kind. */
 export function operationRules(known: readonly string[]): MetadataRules {
   return {
-    asked: { annotationsSet: [OPERATION_ANNOTATION] },
+    filter: { annotationsSet: [OPERATION_ANNOTATION] },
     validate: () => [],
     warnings: ({ object }: AdmissionRequest) => {
       const problem = operationProblem(object, known)
@@ -51,7 +52,7 @@ export function setsUnknownOperation({ projection, previous }: RoutedEvent, know
 }
 
 /** No run, and a Warning Event, for an idle object whose annotation has an unknown value; undefined for all others. */
-export function unknownOperationRun(object: object, known: readonly string[]): WantedRun | undefined {
+export function unknownOperationRun(object: object, known: readonly string[]): RunRequest | undefined {
   const message = operationProblem(object, known)
   if (message === undefined) return undefined
   return { none: UNKNOWN_OPERATION, warning: { operation: 'Reconcile', reason: 'UnknownOperation', message } }

@@ -1,10 +1,11 @@
-// A pause: while its annotation stands on an Installation or Execution nothing of that begins, no job, no item, no sub-installation and no deletion.
-// What has begun goes on to its end. Pure. Source: spec/engine.md 5 ("pause": audited, owner recorded), docs/adr/0049.
+// Pause: while its annotation exists on an Installation or Execution, no job, item, sub-installation or deletion of the object starts.
+// Running work continues to its end. Pure. Source: spec/engine.md 5 ("pause": audited, owner recorded), docs/adr/0049.
 //
-//   Q1. The annotation's value is the reason. Empty and `false` hold nothing back.
-//   Q2. The status says it, also of what is idle: `paused` and a condition, in one write, made and taken back by a run without a job where none is open.
-//   Q3. A parent hands it down to sub-installations that have its job. What it hands down holds for that job alone.
-//   Q4. An interrupt ends a job that is held back; what it ends begins no more.
+//   Q1. The annotation's value is the reason. Empty and `false` mean no pause.
+//   Q2. The status shows the pause, also for idle objects: field `paused` and a condition, in one write. If no job runs, a run without a job writes
+//       them.
+//   Q3. A parent hands its pause down to sub-installations with its job. A pause that was handed down is valid for that job only.
+//   Q4. An interrupt ends a paused job; items that it ends do not start again in this job.
 
 import { PAUSED_ANNOTATION } from './contract.ts'
 import {
@@ -19,62 +20,62 @@ import {
   textAt,
   timestamp,
   type TransitionMark,
-  type TriggerMark,
-  type WantedRun,
+  type JobTrigger,
+  type RunRequest,
 } from '../kit/index.ts'
 
 export const PAUSED_CONDITION = 'Paused'
 
-/** The field `paused` of a status: what holds the object back; absent where nothing does (Q2). */
+/** The field `paused` of a status; absent without a pause (Q2). */
 export const pausedField = record('Who holds it back; absent: nobody does.', {
   by: required(text('Who has paused it, as far as is known.')),
   since: timestamp('Since when, where that is known.'),
   reason: required(text('The value of the annotation.')),
 })
 
-/** What of it is in the projection of a kind that can be paused. */
+/** The paths of a pause in the projection of a kind that can be paused. */
 export const PAUSE_PATHS = [annotation(PAUSED_ANNOTATION), path('status.paused')]
 
-/** What may ask for a run that says so (Q2). */
-export const PAUSE_MARKS: readonly TriggerMark[] = PAUSE_PATHS.map((at) => ({ at }))
+/** The fields whose changes can need a run that reports the pause (Q2). */
+export const PAUSE_MARKS: readonly JobTrigger[] = PAUSE_PATHS.map((at) => ({ path: at }))
 
-/** What a pass sees of it. */
+/** A pause as a pass observes it. */
 export interface PauseView {
   readonly by: string
   readonly since?: string
   readonly reason: string
 }
 
-/** Of the subject of a pass. */
+/** The pause fields of a pass's subject. */
 export interface PausableView {
   readonly paused?: PauseView
-  /** The reason that its status tells. */
+  /** The reason in the status. The name is part of recorded activity results. */
   readonly pauseTold?: string
 }
 
-// Longer reasons are cut; the journal keeps as much of an annotation.
+// Longer reasons are cut; the journal keeps this much of an annotation.
 const LONGEST = 256
 const HANDED_DOWN = 'parent:'
 const BY = ' by '
 
-/** The value that holds the sub-installations of a job back (Q3). @param by who has paused the one above, as it is told there. */
+/** The value that pauses the sub-installations of a job (Q3). @param by the user who paused the parent, from the parent's status. */
 export function handedDown(jobID: string, by?: string): string {
   return by === undefined ? `${HANDED_DOWN}${jobID}` : `${HANDED_DOWN}${jobID}${BY}${by}`
 }
 
-/** Who has paused the one above, as the value says; undefined: it does not. */
+/** The user who paused the parent, from the value; undefined if the value names no user. */
 export function handedDownBy(object: object): string | undefined {
   const value = textAt(object, annotation(PAUSED_ANNOTATION)) ?? ''
   const at = value.indexOf(BY)
   return at === -1 ? undefined : value.slice(at + BY.length)
 }
 
-/** Whether the annotation was handed down, in whatever job. */
+/** Whether the pause was handed down, for any job. */
 export function isHandedDown(reason: string): boolean {
   return reason.startsWith(HANDED_DOWN)
 }
 
-/** What holds an object back, of what was handed down without who has paused the one above; undefined: nothing does. Takes objects and projections alike. */
+/** The reason of an effective pause, without the user of a pause that was handed down; undefined without a pause. Accepts objects and projections. */
 export function pauseReason(object: object): string | undefined {
   const value = (textAt(object, annotation(PAUSED_ANNOTATION)) ?? '').trim().slice(0, LONGEST)
   if (value === '' || value === 'false') return undefined
@@ -85,34 +86,34 @@ export function pauseReason(object: object): string | undefined {
   return value === ofJob || value.startsWith(`${ofJob}${BY}`) ? ofJob : undefined
 }
 
-/** What its status tells of it. Takes objects and projections alike. */
+/** The reason in the status. Accepts objects and projections. */
 export function toldPause(object: object): string | undefined {
   return textAt(object, path('status.paused.reason'))
 }
 
-/** The run of an idle object whose status does not say what is so; undefined: it does (Q2). */
-export function runThatTells(object: object): WantedRun | undefined {
+/** The run of an idle object whose status does not show the current pause; undefined if the status is correct (Q2). */
+export function runThatTells(object: object): RunRequest | undefined {
   const reason = pauseReason(object)
   if (reason === toldPause(object)) return undefined
   return { jobID: undefined, cause: reason === undefined ? 'resumed' : 'paused', isJobless: true }
 }
 
-/** Why an object that is held back gets no run. */
-export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies WantedRun
+/** The reason why a paused object gets no run. */
+export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies RunRequest
 
-/** Whether what is known of an idle subject is not what its status tells. */
+/** Whether the status of an idle subject does not show the current pause. */
 export function isUntold({ paused, pauseTold }: PausableView): boolean {
   return paused?.reason !== pauseTold
 }
 
-/** In words, for people. */
+/** Formats a pause. */
 export function pauseText({ by, since, reason }: PauseView): string {
   const when = since === undefined ? '' : ` since ${since}`
   const why = reason === 'true' || isHandedDown(reason) ? '' : `: ${reason}`
   return `paused by ${by}${when}${why}`
 }
 
-/** What a status has to say. */
+/** The status fields of a pause. */
 export function pauseStatus(paused: PauseView | undefined): {
   readonly paused: PauseView | null
   readonly condition: ConditionChange
@@ -132,10 +133,10 @@ interface Told {
   readonly state: { readonly target: PausableView }
 }
 
-/** Says in what the pass settles what holds the subject back, or that nothing does any more. */
+/** Adds the pause, or its end, to the status that the pass settles. */
 export function tellPause({ draft, state: { target } }: Told): void {
   if (draft.conditions.some(({ type }) => type === PAUSED_CONDITION)) return
-  // With the first write of a job goes what the job before has said.
+  // The first write of a job removes the conditions of the previous job.
   const isAnew = target.paused !== undefined && draft.marks.includes('initTime')
   if (!isUntold(target) && !isAnew) return
   const { paused, condition } = pauseStatus(target.paused)

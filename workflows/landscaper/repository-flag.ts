@@ -1,13 +1,13 @@
-// The value of `--default-context-repository`: a repository context as Contexts have it, in JSON. Pure.
+// Parses the value of `--default-context-repository`: the repository context of Contexts, as JSON. Pure.
 
 import { readJson, writeJson } from '../kit/index.ts'
 
 export type RepositoryFields = Readonly<Record<string, unknown>>
 
-/** What it looks like, for people. */
+/** The expected form, for messages. */
 export const REPOSITORY = 'a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}'
 
-/** Undefined for a text that is none. */
+/** Undefined for an invalid text. */
 export function readRepositoryContext(text: string): RepositoryFields | undefined {
   try {
     const value: unknown = readJson(text)
@@ -18,7 +18,7 @@ export function readRepositoryContext(text: string): RepositoryFields | undefine
   }
 }
 
-/** What to merge into what is there, so that it becomes what is wanted: null for what is too much. Undefined: it is that already. */
+/** The merge patch that turns `found` into `wanted`, with null for surplus fields; undefined if both are equal. */
 export function replacing(found: unknown, wanted: RepositoryFields): RepositoryFields | undefined {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return wanted
   const before = found as RepositoryFields

@@ -1,9 +1,9 @@
-// Lists for people, e.g. in a status: of hundreds of entries only the first, each cut short.
+// Shortens lists for a status or a message: few entries, each of limited length.
 
 const MOST = 10
 const MOST_CHARACTERS = 4000
 
-/** At most 10 entries and 4,000 characters; what is left out is counted in one entry more. */
+/** At most 10 entries and 4,000 characters; one more entry has the number of the others. */
 export function shortList(entries: readonly string[]): readonly string[] {
   const shown = entries.slice(0, MOST)
   const each = Math.floor(MOST_CHARACTERS / Math.max(shown.length, 1))

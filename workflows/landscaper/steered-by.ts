@@ -1,11 +1,11 @@
-// Who has set the annotations by which people steer objects, as the API server has known them: the webhook records it in an annotation of the object.
+// Records the users who set steering annotations, as authenticated by the API server: the webhook writes the record into an annotation of the object.
 // Pure. Source: docs/adr/0054.
 //
-//   B1. An entry stands beside the value that it is about, by the user of the request that has set it. What the client wrote there is not asked.
-//   B2. An annotation that stays as it is keeps the entry that it had, or has none.
-//   B3. An annotation that goes takes its entry with it.
+//   B1. An entry has the value that it describes and the user of the request that set it. The record that the client sends is ignored.
+//   B2. An unchanged annotation keeps its entry, or its lack of one.
+//   B3. Removing an annotation removes its entry.
 
-import type { AdmissionRequest, AskedAnnotation, FieldChange, Mutation } from '../kit/index.ts'
+import type { AdmissionRequest, AnnotationFilter, FieldChange, Mutation } from '../kit/index.ts'
 import { STEERED_BY_ANNOTATION } from './contract.ts'
 import { fieldsOf, type JsonFields, textOf } from './json-fields.ts'
 
@@ -14,25 +14,25 @@ interface Entry {
   readonly by: string
 }
 
-// As much of a value as a pause and a skipped item tell.
+// The length at which a pause and a skipped item cut the value.
 const LONGEST_VALUE = 256
 // Names of ServiceAccounts have up to 150 characters.
 const LONGEST_NAME = 256
 
-/** Of a kind whose objects are steered by these annotations. */
-export function steeredByMutations(annotations: readonly AskedAnnotation[]): readonly Required<Mutation>[] {
+/** The mutations for a kind that is steered by these annotations. */
+export function steeredByMutations(annotations: readonly AnnotationFilter[]): readonly Required<Mutation>[] {
   const all = [...annotations, STEERED_BY_ANNOTATION]
   const mutate = (request: AdmissionRequest) => recordChange(request, annotations)
   return [
-    { name: 'steered-by', asked: { annotationsSet: all }, whenAway: 'record-policy', mutate },
-    // What takes one off ends something, the engine's own writes among them: nothing is proven by it, and nothing has to wait.
-    { name: 'steered-by-gone', asked: { annotationsGone: all }, whenAway: 'pass', mutate },
+    { name: 'steered-by', filter: { annotationsSet: all }, whenUnavailable: 'record-policy', mutate },
+    // Removals end something, and some of them are the engine's own writes: they prove nothing, so no request has to wait for the webhook.
+    { name: 'steered-by-gone', filter: { annotationsRemoved: all }, whenUnavailable: 'pass', mutate },
   ]
 }
 
 function recordChange(
   { object, old, user }: AdmissionRequest,
-  annotations: readonly AskedAnnotation[],
+  annotations: readonly AnnotationFilter[],
 ): readonly FieldChange[] {
   const [now, before] = [annotationsIn(object), annotationsIn(old)]
   const known = fieldsOf(parsed(before[STEERED_BY_ANNOTATION]))
@@ -49,7 +49,9 @@ function recordChange(
   return [{ path: ['metadata', 'annotations', STEERED_BY_ANNOTATION], value: record }]
 }
 
-/** Who has set the annotation to the value that it has, by the record; undefined: it does not say. Whether it is to be believed is another question. */
+/**
+ * The user who set the annotation to its current value, from the record; undefined without an entry. The caller decides whether the record is trusted.
+ */
 export function recordedName(object: object, annotation: string): string | undefined {
   const annotations = annotationsIn(object)
   const value = annotations[annotation]
@@ -70,13 +72,13 @@ function cut(value: string): string {
   return value.slice(0, LONGEST_VALUE)
 }
 
-/** Whole, or seen to be cut; nothing that ends a line, or turns the direction of a text. */
+/** Cuts visibly; replaces characters that end a line or change the direction of text. */
 function shownName(name: string): string {
   const text = name.replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '?')
   return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text
 }
 
-/** Anybody may have written it. */
+/** Any user may have written the record. */
 function parsed(record: unknown): unknown {
   try {
     return JSON.parse(typeof record === 'string' ? record : 'null')

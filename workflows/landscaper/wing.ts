@@ -1,11 +1,11 @@
-// What the wing needs of a worker that runs it: a flag, and rights on Kubernetes' own kinds.
+// Declares the wing's requirements to its workers: flags, and rights on Kubernetes' own kinds.
 
 import type { Wing } from '../kit/index.ts'
 import { telling } from './telling.ts'
 import { LISTED_SERVER, readListedServer } from './listed-server.ts'
 import { readRepositoryContext, REPOSITORY } from './repository-flag.ts'
 
-// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+// Source: RFC 1123 labels, required for namespaces.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 const TELLING = { apiGroups: ['landscaper.gardener.cloud'], verbs: ['get', 'create', 'patch'] }
@@ -101,18 +101,19 @@ export const landscaperWing = {
     },
   },
   workerRules: [
-    // Imports and exports are read and written by name; nothing needs a list of Secrets. What is retained goes with its owner, what a TargetSync has made with it.
+    // Imports and exports are read and written by name; no list of Secrets is needed. Pawl deletes retained objects with their owner, and the objects
+    // of a TargetSync with the TargetSync.
     { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
     { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
-    // Targets with `selfConfig`: the account of the user deploys, not the worker's.
+    // Targets with `selfConfig`: the user's ServiceAccount deploys, not the worker's.
     { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
-    // With --strict-tenancy: whether the account allows it.
+    // With --strict-tenancy: whether the ServiceAccount permits its use.
     { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
     // With --health-check and --critical-problems.
     { ...TELLING, resources: ['criticalproblems', 'lshealthchecks'] },
   ],
   bridgeRules: [{ ...TELLING, resources: ['lshealthchecks'] }],
-  tells: telling,
+  statusReports: telling,
   switches: { context: 'default-contexts', targetSync: 'target-sync' },
   // Source: spec/landscaper.md 5.3.
   admission: {

@@ -1,9 +1,9 @@
-// The Shoots that items with `onDelete.skipUninstallIfClusterRemoved` are deployed to: what their deletion will ask about (removed-clusters.ts).
+// The Shoots of items with `onDelete.skipUninstallIfClusterRemoved`: their deletion checks whether the Shoot exists (removed-clusters.ts).
 // Source: spec/landscaper.md 1.13.
 //
-//   N1. Only Targets that a TargetSync has made lead to Shoots that can be asked about. The name is the one that the server in their kubeconfig has:
-//       https://api.NAME. and so on. Nothing of a kubeconfig but this name leaves.
-//   N2. A Target that is not there, or is malformed, changes nothing of what an item says: its deployer tells.
+//   N1. Only Targets that a TargetSync created have Shoots that can be checked. The name of the Shoot comes from the server in their kubeconfig:
+//       https://api.NAME. and so on. No other part of a kubeconfig leaves this module.
+//   N2. A missing or malformed Target does not change an item's annotation: the item's deployer reports the problem.
 
 import { CLUSTER_NAME_ANNOTATION, TARGET_SYNC_LABEL } from '../../../workflows/landscaper/contract.ts'
 import type { DeployItemTemplate } from '../../../workflows/landscaper/execution/kind.ts'
@@ -19,7 +19,7 @@ import { isObjectName } from '../deploy/target/target-config.ts'
 
 type Annotations = Readonly<Record<string, string | undefined>>
 
-/** The part of an item's annotations that names its cluster; a value of undefined: none shall be there. */
+/** The annotation of an item that names its cluster; a value of undefined removes the annotation. */
 export type ClusterOf = (item: DeployItemTemplate) => Annotations
 
 const PARALLEL_TARGETS = 5
@@ -61,7 +61,7 @@ async function clusterOfTarget(deps: LandscaperDeps, namespace: string, name: st
   }
 }
 
-/** The Shoot whose API server has this address; undefined: that of none. */
+/** The Shoot whose API server has this address; undefined if it is no Shoot's. */
 export function shootAt(server: string): string | undefined {
   const [, name] = /^https:\/\/api\.([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\./.exec(server) ?? []
   return name

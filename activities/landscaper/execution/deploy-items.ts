@@ -1,7 +1,7 @@
-// The Execution's hand on its deploy items: create, update, trigger, delete, release. Bodies are read, built and written here only.
+// The writes of an Execution to its deploy items: create, update, trigger, delete, release. Only this module reads, builds and writes their bodies.
 //
-//   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
-//   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
+//   D1. The activity checks the generation that the pass observed: another generation of the Execution fails with `Changed`.
+//   D2. Every write is fenced by the item's version; after a conflict the single field is written again, never the whole object.
 
 import { FINALIZER, SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
@@ -9,7 +9,7 @@ import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -33,43 +33,45 @@ export interface ApplyInput {
   readonly subject: Subject
   readonly jobID: string
   readonly generation: number
-  /** As the run knows them, for people who read the call's summary; what is applied stands in the Execution. */
+  /** The items as the run knows them, for the call's summary; the activity applies the items of the Execution. */
   readonly items?: readonly { readonly name: string }[]
-  /** What an earlier call has left (`BatchResult`); absent: all. */
+  /** The items that an earlier call left (`BatchResult`); absent: all. */
   readonly only?: readonly string[]
-  /** Of the deploy items: those that are so still are not told again. */
+  /** Known versions of the deploy items; unchanged items are not returned. */
   readonly known?: KnownVersions
 }
 
 export const deployItemActivities = (deps: LandscaperDeps) => ({
   /**
-   * Makes the deploy items of the Execution's spec: creates missing ones, updates those that differ, deletes those that the spec no longer has.
+   * Writes the deploy items of the Execution's spec: creates missing ones, updates those that differ, deletes those that the spec no longer names.
    * Idempotent: names are deterministic per job, and a repeated create finds its own object.
    *
-   * @throws `Changed` when the Execution has another generation than the pass observed; `NotFound` (final) when it is gone.
+   * @throws `Changed` when the Execution has another generation than the pass observed; `NotFound` (final) when it is deleted.
    */
   async applyDeployItems(input: ApplyInput): Promise<BatchResult> {
     return await apply(deps, input)
   },
 
-  /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
+  /** Hands the job ID down to items, which triggers their deployers. Source: spec/landscaper.md 2.8. An item that has the job ID is unchanged. */
   async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
     const now = deps.now().toISOString()
-    const { conditions, ...times } = jobStatus.handedDown(now)
+    const { conditions, ...times } = jobStatus.onHandDown(now)
     const fields = { jobIDGenerationTime: now, ...times }
-    // A deployer of others would never take them back.
+    // Other programs' deployers would never remove the conditions.
     const fieldsOf = (type = '') => (isTypeBuiltIn(type) ? { ...fields, conditions } : fields)
     const writes = items.map((item) => assignJob(childOf(subject, item), jobID, fieldsOf(item.type)))
     return await send(deps, { by, step: 'triggerDeployItems' }, writes)
   },
 
-  /** Deletes items (their finalizer still holds them until a deployer has uninstalled them). */
+  /** Deletes items (their finalizer keeps them until a deployer has uninstalled them). */
   async deleteDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
     const writes = items.map((item) => deleteChild(childOf(subject, item)))
     return await send(deps, { by, step: 'deleteDeployItems' }, writes)
   },
 
-  /** Lets items go without their deployers: what they deployed stays. Source: spec/landscaper.md 2.4 "Deletion without uninstall". */
+  /**
+   * Removes the finalizer of items without uninstalling them: the deployed objects stay. Source: spec/landscaper.md 2.4 "Deletion without uninstall".
+   */
   async releaseDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
     const writes = items.map((item) => removeFinalizer(childOf(subject, item), FINALIZER))
     return await send(deps, { by, step: 'releaseDeployItems' }, writes)
@@ -129,7 +131,7 @@ function plannedWrites(
   ]
 }
 
-// The first refusal of the API server would name one item only, and the object instead of its item.
+// The API server's rejection would name only the first item, and by the object's name.
 function refuseUnfit(items: readonly DeployItemTemplate[]): void {
   const excess = countProblem(items.length)
   if (excess !== undefined) throw finalFailure('InvalidDeployItems', excess)
@@ -141,7 +143,7 @@ function refuseUnfit(items: readonly DeployItemTemplate[]): void {
     throw finalFailure('InvalidDeployItems', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
 }
 
-// Names that were cut differ in their hash only; two writes of one object would stand in each other's way for ever.
+// Shortened names differ only in their hash; two items with the same name would overwrite each other forever.
 function refuseSharedNames(
   execution: Execution,
   items: readonly DeployItemTemplate[],
@@ -174,7 +176,7 @@ function itemWrite(
   }
   const patch = itemPatch(execution, item, existing, writing)
   if (patch === undefined) return []
-  // Another job of it means that ours is over, and its spec is old.
+  // Another job on the item means that this job is over, and its spec is outdated.
   const isSame = (current: KubeObject) =>
     current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
   const reapply = (current: DeployItem) =>
@@ -196,7 +198,7 @@ function itemPatch(
       `deploy item ${existing.metadata.name} (item ${item.name}) has type ${found.type}; the type is immutable, but the execution wants ${desired.spec.type}`,
     )
   }
-  // The labels are the template's and ours: one that left the template leaves the item.
+  // The labels are those of the template and of Pawl: a label that was removed from the template is removed from the item.
   const labels = mergePatch(existing.metadata.labels ?? {}, desired.labels)
   const annotations = additivePatch(existing.metadata.annotations ?? {}, desired.annotations)
   const spec = mergePatch(found, desired.spec)
@@ -210,7 +212,7 @@ function itemPatch(
   }
 }
 
-/** What was left out is another item now. */
+/** An item with a changed spec is a different item, so the user's skip does not apply to it. */
 function withoutSkip({ metadata }: DeployItem): Readonly<Record<string, null>> {
   return metadata.annotations?.[SKIP_ANNOTATION] === undefined ? {} : { [SKIP_ANNOTATION]: null }
 }

@@ -1,10 +1,11 @@
-// Ends the jobs of items from outside, and is the only module that does: on an interrupt, and when no deployer takes an item up.
+// Ends the jobs of items without their deployers: after an interrupt, and when no deployer picks an item up. No other module does.
 // Source: spec/landscaper.md 2.10, 2.11, docs/architecture.md "Writes, fields, errors".
 //
 //   E1. An item ends in one status write: IDs, phase, error and time.
-//   E2. What counts is the item as it is when it is written: one that has ended meanwhile keeps its end, one that has a job that
-//       is neither this one nor what the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
-//   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
+//   E2. The state of the item at the time of the write decides: an item that has ended meanwhile keeps its result, an item with a job that is
+//       neither this one
+//       nor the observed one is unchanged, and an item that a deployer has picked up does not time out.
+//   E3. An interrupt is removed after the items have ended, so that a crash in between repeats it without an effect.
 
 import { nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -12,7 +13,7 @@ import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/d
 import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
 import { nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
@@ -29,20 +30,20 @@ import { type ExecutionView, executionView } from './views.ts'
 export interface ForgetInput {
   readonly by: By
   readonly subject: Subject
-  /** That the Execution has: a request that comes with another one is meant for that. Undefined: none. */
+  /** The job of the Execution: an interrupt with another job belongs to that job. Undefined: none. */
   readonly jobID: string | undefined
   /** The version of the Execution that the pass observed. */
   readonly version: string
 }
 
-/** `request`: where it stands on the Execution itself, and not on what hosts it, the Execution as the pass observed it. */
+/** `request`: the Execution as the pass observed it, if the Execution itself has the interrupt, and not its host. */
 export type InterruptInput = ItemsInput & { readonly request: Pick<ForgetInput, 'jobID' | 'version'> | undefined }
 
-/** `target` is the Execution without the request; undefined when items are left to end, when it is gone or has another job, and without one. */
+/** `target`: the Execution without the request; undefined if items are left to end, if it is deleted or has another job, and without a request. */
 export type InterruptResult = BatchResult & { readonly target: ExecutionView | undefined }
 
 export const endItemActivities = (deps: LandscaperDeps) => ({
-  /** Ends the given items, triggered or not, of any type, and takes the interrupt off the Execution. Idempotent. @throws retryable failures. */
+  /** Ends the given items, triggered or not, of any type, and removes the interrupt of the Execution. Idempotent. @throws retryable failures. */
   async interruptExecution({ request, ...input }: InterruptInput): Promise<InterruptResult> {
     const ended = await endItems(deps, 'interruptExecution', input, () => INTERRUPTED)
     const isDone = ended.failures.length === 0 && ended.left?.length === 0
@@ -50,12 +51,12 @@ export const endItemActivities = (deps: LandscaperDeps) => ({
     return { ...ended, target: await takeInterruptOff(deps, { ...input, ...request }) }
   },
 
-  /** Takes off an interrupt that was meant for an earlier job. @returns the Execution; undefined when it is gone or has another job. */
+  /** Removes an interrupt of an earlier job. @returns the Execution; undefined when it is deleted or has another job. */
   async forgetInterrupt(input: ForgetInput): Promise<ExecutionView | undefined> {
     return await takeInterruptOff(deps, input)
   },
 
-  /** Ends those of the given items that no deployer has taken up in time. Idempotent. @throws retryable failures. */
+  /** Ends the given items that no deployer has picked up before the timeout. Idempotent. @throws retryable failures. */
   async endUnclaimedItems(input: ItemsInput): Promise<BatchResult> {
     return await endItems(deps, 'endUnclaimedItems', input, (object) => unclaimed(deps, input.by, object))
   },
@@ -82,7 +83,7 @@ function unclaimed(deps: LandscaperDeps, by: By, object: DeployItem): ErrorRepor
   }
 }
 
-/** @param why the item ends; undefined: it does not. What a call has no time for is left. */
+/** @param why the error with which the item ends; undefined if it does not end. Items without time are in `left`. */
 async function endItems(
   deps: LandscaperDeps,
   step: string,
@@ -93,14 +94,14 @@ async function endItems(
   return await writeEnds(deps, step, input, (object, { before, now }) => endOf(object, { before, jobID, now, why }))
 }
 
-/** What is known of an item whose end is to be written. */
+/** The parameters of an item's end. */
 interface Ending {
   /** The job ID that the pass observed. */
   readonly before: string | undefined
   readonly now: string
 }
 
-/** @param patchOf the end of an item, by the item as it is when it is written (E2). What a call has no time for is left. */
+/** @param patchOf computes the end of an item from its state at the time of the write (E2). Items without time are in `left`. */
 export async function writeEnds(
   deps: LandscaperDeps,
   step: string,
@@ -145,7 +146,7 @@ interface End extends Ending {
 function endOf(object: DeployItem, { before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
   const { jobID: found, jobIDFinished } = targetView(object)
   if (jobIDFinished === jobID) return 'done'
-  // Where it is hosted, its own first write may have begun this job since.
+  // If the item is hosted, its first status write may have started this job meanwhile.
   const isMeant = found === before || found === jobID
   if (!isMeant) return 'superseded'
   const report = why(object)
@@ -157,7 +158,7 @@ const KEPT_ERRORS = 5
 function endPatch(object: DeployItem, jobID: string, report: ErrorReport, now: string): Patch {
   const status = object.status ?? {}
   const isTriggered = targetView(object).jobID === jobID
-  // Until a deployer begins, the errors are those of the job before; until the trigger, the times are too.
+  // Before the pick-up, the errors belong to the previous job; before the trigger, the times do too.
   const isBegun = isTriggered && isTakenUp(object)
   const lastError = nextError(isBegun ? status.lastError : undefined, report, now)
   const times = isTriggered ? {} : { triggerTime: null, initTime: null, waitTime: null }
@@ -169,7 +170,7 @@ function endPatch(object: DeployItem, jobID: string, report: ErrorReport, now: s
       jobID,
       jobIDFinished: jobID,
       phase,
-      // A deployer of others would never take them back.
+      // Other programs' deployers would never remove the conditions.
       ...(isTypeBuiltIn(object.spec.type) && { conditions: nextConditions(status.conditions, news, now) }),
       lastError,
       lastErrors: [...(isBegun ? (status.lastErrors ?? []) : []), lastError].slice(-KEPT_ERRORS),

@@ -1,9 +1,9 @@
-// What the items of an Execution export, collected into one DataObject `{item: exports}`. Source: spec/landscaper.md 2.7 "Completing", 1.15.
+// Collects the exports of an Execution's items into one DataObject `{item: exports}`. Source: spec/landscaper.md 2.7 "Completing", 1.15.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import { forNamespace } from '../customer.ts'
+import { forNamespace } from '../tenant-call.ts'
 import { reportFurtherDocuments } from '../further-documents.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { PARALLEL_READS, writeDataObjects } from '../data-objects.ts'
@@ -22,7 +22,7 @@ export interface CollectInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** Those that export something. */
+  /** The items with exports. */
   readonly items: readonly Pick<DeployItemView, 'item' | 'exportRef'>[]
 }
 
@@ -30,7 +30,7 @@ type ExportRef = Readonly<Record<'name' | 'namespace', string>>
 
 export const exportActivities = (all: LandscaperDeps) => ({
   /**
-   * Reads the export Secrets of the items and writes the Execution's DataObject; without items, deletes what an earlier job has collected.
+   * Reads the export Secrets of the items and writes the Execution's DataObject; without items, deletes the DataObject of an earlier job.
    *
    * @returns the reference for `status.exportRef`; null without items.
    * @throws `ERR_CONFIGURATION_PROBLEM` (final) when a Secret is missing, unreadable or in another namespace.
@@ -61,7 +61,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
   },
 })
 
-// The reference writes an empty DataObject then. Here an Execution without exports has none, whatever it had before.
+// Landscaper writes an empty DataObject. In Pawl an Execution without exports has no DataObject, also after an earlier job with exports.
 async function deleteCollected(
   deps: LandscaperDeps,
   writer: Writer,
@@ -116,7 +116,7 @@ async function valueIn(deps: LandscaperDeps, content: string, where: string): Pr
     return await deps.landscaper.templates.data.yaml(Buffer.from(content, 'base64').toString('utf8'), where)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    // Its message would quote the content.
+    // The error's own message would quote the content.
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
       `${where} is not a YAML map: line ${error.line}, column ${error.column}: ${error.reason}`,

@@ -1,4 +1,4 @@
-// Batches of writes to the deploy items of an Execution, and what became of each item.
+// Sends batches of writes to the deploy items of an Execution, and returns the result of each item.
 
 import type { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
@@ -20,12 +20,12 @@ export interface ItemsInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** `item` is for people who read the call's summary; `type` is there where the items are handed a job. */
+  /** `item` is for the call's summary; `type` exists if the call hands a job down. */
   readonly items: readonly (Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'> &
     Partial<Pick<DeployItemView, 'item' | 'type'>>)[]
 }
 
-/** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */
+/** The result of a batch: the current items, deleted items, and the failures per item. */
 export interface BatchResult {
   readonly items: readonly DeployItemView[]
   readonly gone: readonly string[]
@@ -35,15 +35,15 @@ export interface BatchResult {
     readonly message: string
     readonly retryable: boolean
   }[]
-  /** Names of the objects that one call had no time for: as they were, and to be asked for again. Absent: none. */
+  /** Names of the objects that the call had no time for; the caller passes them again. Absent: none. */
   readonly left?: readonly string[]
 }
 
 /**
- * Sends the writes of one step, as far as the time of a call goes.
+ * Sends the writes of one step until the time of the call is up.
  *
- * @param told of each answer, after its write.
- * @throws retryable failures of the journal; those of single writes are in the result.
+ * @param told observes each answer after its write.
+ * @throws retryable failures of the journal; failures of single writes are in the result.
  */
 export async function send(
   deps: LandscaperDeps,

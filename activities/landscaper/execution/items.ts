@@ -1,5 +1,4 @@
-// The items of an Execution as data: read in either form, and as the DeployItem objects they shall become.
-// Source: spec/landscaper.md 1.3, 1.13, 1.15, 2.7.
+// Converts the items of an Execution: decodes both forms of the list, and builds their DeployItems. Source: spec/landscaper.md 1.3, 1.13, 1.15, 2.7.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
 import {
@@ -19,18 +18,18 @@ import { wantedTexts } from '../../kube/merge.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
-import type { DecodedItems } from '../bounded/packed-items.ts'
+import type { DecodedItems } from '../bounded/compressed-items.ts'
 import type { ClusterOf } from './cluster-names.ts'
 
 const GENERATED_NAME_LIMIT = 63
 const SUFFIX_LENGTH = 5
-// Where names were cut, the hash alone tells items apart.
+// For shortened names, only the hash distinguishes items.
 const CUT_SUFFIX_LENGTH = 10
 const TYPE_ANNOTATION = 'landscaper.gardener.cloud/deployer-type'
 const TARGET_ANNOTATION = 'landscaper.gardener.cloud/deployer-target-name'
 const NO_TARGET = '.noTargetName'
 
-/** The items of `spec.deployItems`, or of `spec.deployItemsCompressed` (base64 of gzipped JSON), or why they cannot be read. */
+/** The items of `spec.deployItems`, or of `spec.deployItemsCompressed` (base64 of gzipped JSON), or the reason why they cannot be decoded. */
 export async function decodeItems(
   { spec }: Pick<Execution, 'spec'>,
   data: Pick<TenantData, 'items'>,
@@ -39,7 +38,7 @@ export async function decodeItems(
   return packed === '' ? { items: spec.deployItems ?? [] } : await data.items(packed)
 }
 
-/** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
+/** The name of an item's DeployItem: the same for each attempt of a job, different for each job. Source: docs/architecture.md "Created names". */
 export function deployItemName(execution: KubeObject, item: string, jobID: string): string {
   const hash = createHash('sha256')
     .update(writeJson([execution.metadata.uid, item, jobID]))
@@ -47,12 +46,14 @@ export function deployItemName(execution: KubeObject, item: string, jobID: strin
   const full = `${execution.metadata.name}-${item}`
   const isWhole = full.length + 1 + SUFFIX_LENGTH <= GENERATED_NAME_LIMIT
   const suffix = hash.slice(0, isWhole ? SUFFIX_LENGTH : CUT_SUFFIX_LENGTH)
-  // A label of a DNS name, which the dots separate, ends with a letter or digit.
+  // A label of a DNS name ends with a letter or digit; dots separate labels.
   const base = full.slice(0, GENERATED_NAME_LIMIT - suffix.length - 1).replace(/[.-]+$/, '')
   return `${base}-${suffix}`
 }
 
-/** @param cluster what cluster-names.ts says of the item. @returns the labels, annotations (undefined: none) and spec that its DeployItem shall have. */
+/**
+ * @param cluster the item's cluster annotation (cluster-names.ts). @returns the labels, annotations (undefined: removed) and spec of its DeployItem.
+ */
 export function desiredDeployItem(
   execution: Execution,
   item: DeployItemTemplate,
@@ -67,7 +68,7 @@ export function desiredDeployItem(
       [DEPENDS_ON_ANNOTATION]: (item.dependsOn ?? []).join(','),
       [TYPE_ANNOTATION]: type,
       [TARGET_ANNOTATION]: target?.name ?? NO_TARGET,
-      // What was taken back must not stay behind on the items.
+      // A withdrawn request must not stay on the items.
       [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: withoutUninstall(execution) ? 'true' : undefined,
       [CACHE_HELM_CHARTS_ANNOTATION]: metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION],
       ...cluster,
@@ -84,19 +85,19 @@ export function desiredDeployItem(
   }
 }
 
-/** The annotation that goes with every write of an item's metadata or spec. Source: spec/landscaper.md 1.13. */
+/** The annotation of every write of an item's metadata or spec. Source: spec/landscaper.md 1.13. */
 export function writtenAt(now: Date): Readonly<Record<string, string>> {
   return { [RECONCILE_TIME_ANNOTATION]: now.toISOString().replace(/\.\d+/, '') }
 }
 
-/** For which job items are written, when, and what is known of their clusters. */
+/** The job, the time and the clusters for which items are written. */
 export interface Writing {
   readonly jobID: string
   readonly now: Date
   readonly clusterOf: ClusterOf
 }
 
-/** The whole DeployItem to create. */
+/** The complete DeployItem to create. */
 export function newDeployItem(
   execution: Execution,
   item: DeployItemTemplate,

@@ -1,9 +1,9 @@
-// What a pass of an Execution sees: the Execution and its deploy items, of which only those that changed since the run last looked.
+// Observes an Execution and its deploy items for a pass; returns only the items that changed since the run's previous observation.
 
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type Family, type KnownVersions, newestKnown, readFamily } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
@@ -15,22 +15,22 @@ import { type ExecutionView, executionView } from './views.ts'
 export interface ObserveInput {
   readonly by: By
   readonly subject: Subject
-  /** Of the deploy items. */
+  /** Known versions of the deploy items. */
   readonly known: KnownVersions
-  /** Generation of the Execution whose items the run knows; absent = none. */
+  /** Generation of the Execution whose items the run knows; absent: none. */
   readonly generation?: number
 }
 
 export interface ExecutionObservation {
-  /** Undefined: the Execution is gone. */
+  /** Undefined: the Execution is deleted. */
   readonly target: ObservedExecution | undefined
   readonly changed: readonly DeployItemView[]
-  /** uids of known items that are there no more. */
+  /** uids of known items that no longer exist. */
   readonly gone: readonly string[]
 }
 
 export interface ObservedExecution extends Omit<ExecutionView, 'items'> {
-  /** Undefined where the run knows them; told in each look, they made histories grow with items times looks. */
+  /** Undefined if the run knows them. Returning them each time would make histories grow with items times observations. */
   readonly items: ExecutionView['items'] | undefined
 }
 
@@ -38,7 +38,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   /**
    * Reads an Execution and its deploy items.
    *
-   * @returns the Execution (undefined when gone or replaced), and the difference to the items that the run knows.
+   * @returns the Execution (undefined when deleted or replaced), and the changes to the items that the run knows.
    * @throws retryable failures of the API server and the journal.
    */
   async observeExecution({ by, subject, known, generation }: ObserveInput): Promise<ExecutionObservation> {
@@ -57,14 +57,14 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-/** The difference to the items that the run knows. */
+/** The changes to the items that the run knows. */
 export function itemsNews(
   deps: LandscaperDeps,
   by: By,
   items: readonly DeployItem[],
   known: KnownVersions,
 ): Pick<ExecutionObservation, 'changed' | 'gone'> {
-  // What waits for its deployer, or has a time-out, is another thing at any later time.
+  // The view of an item that waits for its deployer, or has a timeout, changes with time.
   const ages = (item: DeployItem) =>
     pickupMs(item, by, deps) !== undefined || (!isIdle(targetView(item)) && remainingMs(item, deps.now()) !== undefined)
   const { changed, gone } = newsOf(items, known, ages)
@@ -75,13 +75,13 @@ function withoutKnown(view: ExecutionView, known: number | undefined): ObservedE
   return view.generation === known ? { ...view, items: undefined } : view
 }
 
-/** Whose run asks for whose items. */
+/** The run, and the Execution whose items it reads. */
 export interface ItemsOwner {
   readonly by: By
   readonly subject: Subject
 }
 
-/** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
+/** An Execution and the deploy items that it owns, without items of an earlier Execution of the same name. */
 export async function readExecution(
   deps: LandscaperDeps,
   owner: ItemsOwner,
@@ -90,7 +90,7 @@ export async function readExecution(
   return await readFamily(deps, executionKind, owner.subject, itemsOf(deps, owner, ownVersion))
 }
 
-/** How an Execution's deploy items are found. @param ownVersion of an item that the run itself has seen. */
+/** The query of an Execution's items. @param ownVersion the version of an item that the run has observed. */
 export function itemsOf(
   deps: LandscaperDeps,
   { by, subject }: ItemsOwner,

@@ -1,5 +1,6 @@
-// Before an Execution or Installation goes: its items are uninstalled, so their Targets may have lost their last user. Its finalizer is still there, so
-// that a pass that is interrupted repeats the release. Source: docs/adr/0064.
+// Releases Targets before an Execution or Installation is deleted: its items are uninstalled, so their Targets may have lost their last user. Its
+// finalizer
+// still exists, so that a repeated pass repeats an interrupted release. Source: docs/adr/0064.
 
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -28,7 +29,7 @@ export async function releaseTargetsOfExecution(deps: LandscaperDeps, { by, subj
   await deps.landscaper.protection.release(by, subject.namespace)
 }
 
-/** False only where it is known: items that the spec no longer names have released their Targets themselves. */
+/** False only if it is certain: items that the spec no longer names have released their Targets themselves. */
 function mayHaveTargets({ spec }: Execution): boolean {
   const { deployItems = [], deployItemsCompressed } = spec
   return deployItemsCompressed !== undefined || deployItems.some((item) => item.target !== undefined)

@@ -1,11 +1,13 @@
-// Lets items go whose cluster was removed: the Shoot that they say they are deployed to is not in the project of the namespace's TargetSync.
+// Releases items whose cluster was removed: the Shoot in their annotation does not exist in the project of the namespace's TargetSync.
 // Source: spec/landscaper.md 2.8 "Deletion".
 //
-//   R1. Removed is what the server of the project says that it does not have. No answer, no access, an API that is not served: nobody knows, so nothing
-//       is let go, and it is asked again.
-//   R2. With a domain of its own a Shoot's server has another name than the Shoot: one called like the Target, which a TargetSync names after it,
+//   R1. A Shoot is removed only if the project's server answers that it does not exist. Without an answer, without access, or if the API is not
+//       served, the
+//       state is unknown: no item is released, and the check is repeated.
+//   R2. With its own domain, a Shoot's server has another name than the Shoot: a Shoot with the name of the Target, which a TargetSync uses for
+//       both,
 //       counts as the item's cluster, too.
-//   R3. What is let go is what was asked about: an item that has changed meanwhile is looked at again.
+//   R3. Only the checked state is released: an item that has changed meanwhile is checked again.
 
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
@@ -35,7 +37,7 @@ export interface ClusteredInput extends ItemsInput {
 type ClusteredItem = ItemsInput['items'][number] & { readonly cluster: ItemCluster }
 
 export interface RemovedResult extends BatchResult {
-  /** Names of the items whose cluster is there: they are to be uninstalled. Of those that are in no list nobody knows; `failures` says why. */
+  /** Names of the items whose cluster exists: they must be uninstalled. For items in no list the state is unknown; `failures` has the reason. */
   readonly there: readonly string[]
 }
 
@@ -46,9 +48,9 @@ const LONGEST_MS = 5000
 const PARALLEL_QUESTIONS = 10
 const NAMES_SHOWN = 3
 
-/** @param longestMs for all questions of a call together. */
+/** @param longestMs for all requests of a call together. */
 export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGEST_MS) => ({
-  /** Lets those of the items go whose cluster was removed. Idempotent. @throws retryable failures of the journal; all else is in the result. */
+  /** Releases the items whose cluster was removed. Idempotent. @throws retryable failures of the journal; other failures are in the result. */
   async releaseItemsOfRemovedClusters({ by, subject, items }: ClusteredInput): Promise<RemovedResult> {
     const find = await finder(deps, subject.namespace, longestMs)
     const found = new Map<ClusteredItem, Whereabouts>()
@@ -68,25 +70,25 @@ export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGE
   },
 })
 
-/** `told` is for people: which one it is, or why nobody knows. */
+/** `told` is for messages: the cluster, or the reason why its state is unknown. */
 interface Whereabouts {
   readonly is: 'there' | 'removed' | 'unknown'
   readonly told: string
 }
 
-/** The project that is asked. */
+/** The project of the namespace's TargetSync. */
 interface Project {
-  /** For people. */
+  /** The TargetSync, for messages. */
   readonly at: string
   readonly namespace: string
-  /** The Target for the cluster that answers; undefined: there is none. */
+  /** The Target of the project's own cluster; undefined: none. */
   readonly ownTarget: string | undefined
   readonly isThere: (shoot: string) => Promise<boolean>
 }
 
 type Find = (cluster: ItemCluster) => Promise<Whereabouts>
 
-/** Asks about each Shoot once, and opens the project once. */
+/** Checks each Shoot once, and opens the project once. */
 async function finder(deps: LandscaperDeps, namespace: string, longestMs: number): Promise<Find> {
   const signal = limited(activitySignal(), longestMs)
   try {
@@ -117,7 +119,7 @@ async function whereabouts(project: Project, { shoot, target }: ItemCluster): Pr
   return { is: 'removed', told: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
 }
 
-/** By the one TargetSync of the namespace. @throws DeployError, KubeError, and when the signal is aborted. */
+/** Opens the project of the only TargetSync of the namespace. @throws DeployError, KubeError, and when the signal is aborted. */
 async function openProject(deps: LandscaperDeps, namespace: string, signal: AbortSignal): Promise<Project> {
   const path = resourcePath(targetSyncKind, namespace)
   const { items } = await deps.kube.request<ObjectList>('GET', path, { query: { limit: '2' }, signal })
@@ -146,7 +148,7 @@ function unclear(message: string): DeployError {
   return new DeployError(OPERATION, 'ClusterUnknown', message)
 }
 
-/** R1. @throws what is no failure of the world, and when the activity is over. */
+/** R1. @throws bugs, and when the activity has ended. */
 function unknown(error: unknown, at = ''): Whereabouts {
   activitySignal()?.throwIfAborted()
   if (error instanceof KubeError || error instanceof DeployError)
@@ -156,7 +158,7 @@ function unknown(error: unknown, at = ''): Whereabouts {
   return { is: 'unknown', told: `${at}found no answer in time` }
 }
 
-/** One for each reason, however many items it is. */
+/** One failure per reason, for any number of items. */
 function failuresOf(
   items: readonly ClusteredItem[],
   why: (item: ClusteredItem) => string,
@@ -190,7 +192,7 @@ function releaseOf({ namespace }: Subject, item: ClusteredItem): ItemWrite {
   }
 }
 
-/** The item is gone by then; who asks for its Events still learns why. */
+/** Emits an Event with the reason. The item is deleted then, but its Events remain. */
 async function tellRelease(
   deps: LandscaperDeps,
   { namespace }: Subject,

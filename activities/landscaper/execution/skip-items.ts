@@ -1,8 +1,9 @@
-// Items that somebody has left out: they count as succeeded for the order, without being deployed, and say so. Source: docs/adr/0053.
+// Ends items that a user has skipped: they count as succeeded for the order without a deployment, and a condition says so. Source: docs/adr/0053.
 //
-//   S1. It is the end of the item's job, in one status write, whether that has begun or not, or has failed in this job already.
-//   S2. Who has taken the annotation off meanwhile is heard: the item is as it was.
-//   S3. What was not deployed as its spec is now is not called so: else an item with `updateOnChangeOnly` would be left out of later jobs, too.
+//   S1. The item's job ends in one status write, whether it has started or not, or has failed in this job already.
+//   S2. If the user has removed the annotation meanwhile, the item is unchanged.
+//   S3. An item whose current spec was not deployed does not get its generation: otherwise later jobs would skip an item with `updateOnChangeOnly`,
+//       too.
 
 import { SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../workflows/landscaper/deploy-item/kind.ts'
@@ -19,7 +20,7 @@ import { writeEnds } from './end-items.ts'
 import type { BatchResult, ItemsInput } from './item-batch.ts'
 
 export const skipItemActivities = (deps: LandscaperDeps) => ({
-  /** Ends those of the given items that are still to be left out as succeeded. Idempotent. @throws retryable failures. */
+  /** Ends the given items that are still skipped as succeeded. Idempotent. @throws retryable failures. */
   async skipItems(input: ItemsInput): Promise<BatchResult> {
     const { jobID } = input
     const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST
@@ -73,7 +74,7 @@ function skipped(
       lastErrors: null,
       firstError: null,
       ...(!isDeployed && { observedGeneration: null }),
-      // A deployer of others would never take them back.
+      // Other programs' deployers would never remove the conditions.
       ...(isTypeBuiltIn(object.spec.type) && { conditions: nextConditions(object.status?.conditions, news, now) }),
       transitionTimes: { ...times, finishedTime: now },
     },

@@ -1,4 +1,4 @@
-// What the Execution's workflow sees: its graph and the states of its deploy items. Item configurations stay here.
+// The Execution as its workflow sees it: its graph and the states of its deploy items. Item configurations do not enter the workflow.
 
 import { DEPLOYERS_CONDITION, type Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import { ownerOfKind, type TargetView } from '../../../workflows/kit/index.ts'
@@ -19,21 +19,21 @@ export interface ItemView {
 
 export interface ExecutionView extends TargetView, PausableView {
   readonly items: readonly ItemView[]
-  /** Why the items cannot be read, for the user. */
+  /** The reason why the items cannot be decoded, for the user. */
   readonly problem: string | undefined
   readonly withoutUninstall: boolean
   readonly interruptRequested: boolean
-  /** Its job IDs come from a parent, which takes the interrupts of earlier jobs off before. */
+  /** Its job IDs come from a parent, which removes the interrupts of earlier jobs first. */
   readonly hasParent: boolean
-  /** No run has worked on the job yet: whatever phase is there was left by another one. */
+  /** No run has worked on the job yet: an existing phase belongs to a previous job. */
   readonly isUnbegun: boolean
-  /** Its last job exported something. */
+  /** Whether its last job has exports. */
   readonly hasExports: boolean
-  /** Its conditions say that deployers are waited for. */
+  /** Whether its condition names deployers that it waits for. */
   readonly namesDeployers?: boolean
 }
 
-/** @param data for the Execution's namespace. @param trust for the subject of a run: without it no name is told as proven. */
+/** @param data for the Execution's namespace. @param trust for the subject of a run: without it no name counts as verified. */
 export async function executionView(
   object: Execution,
   data: Pick<TenantData, 'items'>,
@@ -57,7 +57,7 @@ export async function executionView(
 
 const NOT_RUNNING: readonly string[] = ['', 'Succeeded', 'Failed', 'DeleteFailed']
 
-// The trigger clears the time of the job before.
+// The trigger clears the time of the previous job.
 function isUnbegun({ status }: Execution): boolean {
   return NOT_RUNNING.includes(status?.phase ?? '') || status?.transitionTimes?.initTime === undefined
 }

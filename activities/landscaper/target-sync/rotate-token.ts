@@ -1,11 +1,12 @@
-// The token with which a TargetSync reads its source, renewed before it expires: by itself, for the ServiceAccount whose name its user in the kubeconfig has.
+// Renews the token with which a TargetSync reads its source before it expires: the token of the ServiceAccount that the kubeconfig's user is named
+// after.
 // Source: spec/landscaper.md 1.9.
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { writeAll } from '../../kube/write.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
@@ -41,7 +42,7 @@ export async function rotateToken(
       conceals: [after, token],
       version: secret?.metadata.resourceVersion ?? '',
       patch: { data: { [key]: after } },
-      // Whoever has written another kubeconfig meanwhile knows better.
+      // A kubeconfig that another client has written meanwhile wins.
       reapply: (current) => (entriesOf(current)?.[key] === before ? { data: { [key]: after } } : 'superseded'),
     },
   ])

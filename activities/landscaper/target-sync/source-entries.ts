@@ -1,13 +1,13 @@
-// What a source cluster has that a TargetSync wants: Secrets with a kubeconfig, or Shoots, by expressions for their names.
+// Reads the entries of a source cluster that a TargetSync selects by name: Secrets with a kubeconfig, or Shoots.
 //
-//   E1. Expressions are RE2, as their authors know them, and are matched where templates run: no pattern holds up the worker.
-//   E2. What a source answers is looked at before it is used: it is the cluster of a user.
-//   E3. Of what it sends no more is kept than a batch whose names are to be matched, and what has matched, up to a limit.
+//   E1. Expressions have RE2 syntax, and are matched where templates run, so that no pattern blocks the worker.
+//   E2. The answers of a source are validated before use, because it is a user's cluster.
+//   E3. Memory has one batch of unmatched names and the matching entries, up to a limit.
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
 import { entriesOf } from '../../kube/secrets.ts'
-import { customerIn } from '../customer.ts'
+import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { listed } from '../deploy/target/answers.ts'
 import { shootResource } from '../deploy/target/gardener.ts'
@@ -15,23 +15,23 @@ import type { TargetCluster } from '../deploy/target/target-cluster.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
 import { TemplateError } from '../render/template-error.ts'
 
-/** Of one namespace. */
+/** Per namespace. */
 const MOST_ENTRIES = 1000
 const MIB = 1024 * 1024
-/** Of all kubeconfigs that match, in base64. */
+/** Sum of all matching kubeconfigs, in base64. */
 const MOST_BYTES = 32 * MIB
-/** What is matched at once. */
+/** Size of a batch to match. */
 const BATCH_ENTRIES = 200
 const BATCH_BYTES = 4 * MIB
 const SECRETS = { apiVersion: 'v1', plural: 'secrets' }
 export const KUBECONFIG_KEY = 'kubeconfig'
 
-/** For people: what is wrong with a TargetSync, or with what it leads to. */
+/** A defect of a TargetSync or of its source, for users. */
 export class SyncProblem extends Error {}
 
 export interface SourceEntry {
   readonly name: string
-  /** Of a Secret: its kubeconfig in base64. Absent: a Shoot, whose kubeconfig is asked for. */
+  /** Of a Secret: its kubeconfig in base64. Absent: a Shoot, whose kubeconfig is requested. */
   readonly kubeconfig?: string
 }
 
@@ -81,7 +81,7 @@ async function matching(
     batch.set(entry.name, entry)
     if (batch.size >= BATCH_ENTRIES || sizeOf(batch) >= BATCH_BYTES) await keepMatching()
   }
-  // Also of nothing: an expression that is none is told.
+  // Also without names, so that an invalid expression is reported.
   await keepMatching()
   return [...entries.values()]
 }
@@ -96,7 +96,7 @@ async function* secretsIn(namespace: string, { cluster, signal }: Source): Async
     const { name } = secret.metadata
     const data: unknown = entriesOf(secret)
     const kubeconfig = isEntries(data) && Object.hasOwn(data, KUBECONFIG_KEY) ? data[KUBECONFIG_KEY] : undefined
-    // The name goes into paths and objects of ours.
+    // The name becomes part of paths and of Pawl's objects.
     if (isObjectName(name) && typeof kubeconfig === 'string') yield { name, kubeconfig }
   }
 }
@@ -127,11 +127,11 @@ async function namesLike(
   const binding = { expression, names: names.length === 0 ? [''] : names }
   const request = { engine: 'GoTemplate', name: field, template: MATCHING, files: {}, binding } as const
   try {
-    const { output } = await templates.of(customerIn(namespace)).render(request)
+    const { output } = await templates.of(tenantOf(namespace)).render(request)
     return output.split('\n').filter((name) => name !== '')
   } catch (error) {
     if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') throw error
-    // Names are checked, so what fails is the expression; what takes too much is told as that.
+    // The names were validated, so a failure is due to the expression; exceeded limits have their own message.
     if (error.code !== 'TemplateFailed')
       throw new SyncProblem(`spec.${field}: found no answer which names match: ${error.message}`)
     const cut = expression.length > 100 ? `${expression.slice(0, 100)}...` : expression

@@ -1,7 +1,8 @@
-// One synchronisation of a TargetSync: what passes of workflows/landscaper/target-sync/ call. Source: spec/landscaper.md 1.9.
+// The activities of a TargetSync's passes (workflows/landscaper/target-sync/): one synchronization. Source: spec/landscaper.md 1.9.
 //
-//   S1. Kubeconfigs go from the source into Secrets here. What leaves are errors and times: they enter histories and the status.
-//   S2. Nothing is removed as long as anything has gone wrong: a source that shows less for a while takes no Target away.
+//   S1. Kubeconfigs are copied from the source into Secrets here. The results have only errors and times, because they enter histories and the
+//       status.
+//   S2. After any error nothing is removed, so that a source that returns fewer entries for a while removes no Target.
 
 import type { ActivityContext, By } from '../../../workflows/kit/index.ts'
 import { CREDENTIALS_UNTIL_ANNOTATION, LAST_TARGET_SYNC_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
@@ -29,12 +30,12 @@ import {
 export interface SyncInput {
   readonly by: By
   readonly spec: TargetSync['spec']
-  /** The token of the access is to be renewed. */
+  /** Whether to renew the token of the access. */
   readonly rotates: boolean
 }
 
 export interface SyncAnswer {
-  /** For people; empty: all is in step. */
+  /** For users; empty: everything is synchronized. */
   readonly errors: readonly string[]
   readonly rotated: boolean
 }
@@ -43,23 +44,23 @@ const PARALLEL_ENTRIES = 5
 const MOST_ERRORS = 20
 const SHOOT_SECONDS = 24 * 60 * 60
 const SHOOT_RENEWAL_MS = 12 * 60 * 60_000
-/** Within which there is another look (workflows/landscaper/target-sync/plan.ts). */
+/** The next synchronization happens within this time (workflows/landscaper/target-sync/plan.ts). */
 const SURELY_LOOKED_MS = 6 * 60_000
 
-/** Brings the Targets of the namespace in step with the source. Idempotent. */
+/** Synchronizes the Targets of the namespace with the source. Idempotent. */
 export async function syncTargets(
   { by, spec, rotates }: SyncInput,
   { subject, parts, signal }: ActivityContext,
 ): Promise<SyncAnswer> {
   const sync = new Synchronisation(depsOf(parts), { subject, writer: writerOf(by, 'syncTargets') }, spec)
-  // The kit knows a signal by its shape.
+  // The kit's context declares a signal by its structure.
   const rotated = await sync.run(rotates, signal)
   const { errors } = sync
   const more = errors.length > MOST_ERRORS ? [`and ${errors.length - MOST_ERRORS} more`] : []
   return { errors: [...errors.slice(0, MOST_ERRORS), ...more], rotated }
 }
 
-/** Removes all Targets of the namespace that a TargetSync has made, with their Secrets. */
+/** Removes all Targets of the namespace that a TargetSync created, with their Secrets. */
 export async function removeTargets(
   { by }: Pick<SyncInput, 'by'>,
   { subject, parts }: Pick<ActivityContext, 'subject' | 'parts'>,
@@ -124,7 +125,7 @@ class Synchronisation {
     })
   }
 
-  /** Its name; undefined: there is to be none. */
+  /** The name of the Target for the source; undefined: none is wanted. */
   get #targetToSource(): string | undefined {
     const { createTargetToSource = false, targetToSourceName, sourceNamespace } = this.#spec
     return createTargetToSource ? (targetToSourceName ?? sourceNamespace) : undefined
@@ -132,7 +133,7 @@ class Synchronisation {
 
   async #writeTargetToSource(name: string): Promise<void> {
     const { name: access, key = KUBECONFIG_KEY } = this.#spec.secretRef
-    // Of an entry that was called so before: nothing would lead to it any more.
+    // The Secret of an earlier entry with this name: no Target would reference it any more.
     if (name !== access) await removeSecret(this.#deps, this.#syncing, name)
     await writeTarget(this.#deps, this.#syncing, { name, secretRef: { name: access, key } })
   }
@@ -157,7 +158,7 @@ class Synchronisation {
     await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig: issued, issuedUntil: access.expiresAt })
   }
 
-  /** Undefined: it went wrong in a way that people are told. @throws bugs. */
+  /** Undefined after a failure that is reported to users. @throws bugs. */
   async #try<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work()
@@ -168,7 +169,7 @@ class Synchronisation {
   }
 }
 
-/** Whether the credentials of a Shoot need no renewal yet: half of what was granted is ahead, and more than until the next look. */
+/** Whether the credentials of a Shoot need no renewal yet: half of the granted time remains, and more than the time until the next synchronization. */
 function isFresh(target: Target | undefined, now: Date): boolean {
   const annotations = target?.metadata.annotations ?? {}
   const timeOf = (annotation: string) => Date.parse(annotations[annotation] ?? '')
@@ -178,7 +179,7 @@ function isFresh(target: Target | undefined, now: Date): boolean {
     ? SHOOT_RENEWAL_MS
     : Math.min(SHOOT_RENEWAL_MS, grantedMs / 2, grantedMs - SURELY_LOOKED_MS)
   const ageMs = now.getTime() - syncedMs
-  // A date to come is nobody's of ours.
+  // Pawl writes no future date.
   return ageMs >= 0 && ageMs < renewalMs
 }
 

@@ -1,9 +1,10 @@
-// The Targets and Secrets that a TargetSync has made, and how they are written and removed.
+// Reads, writes and removes the Targets and Secrets of a TargetSync.
 //
-//   T1. Theirs is what has the label and is nobody else's: an object of that name that is there for another reason is told, and left alone.
-//   T2. A Target comes after its Secret, so that none leads nowhere, and goes after it: Secrets are not listed, so that theirs are found by their Targets,
-//       and a failure in between leaves what the next time finds. Where no Target comes after all, the Secret goes again.
-//   T3. What is so already is not written. Values of Secrets go from one API server to the other, and nowhere else.
+//   T1. An object belongs to a TargetSync if it has the label and no other owner: another object of that name is reported and unchanged.
+//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found
+//       by their
+//       Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
+//   T3. Unchanged objects are not written. Values of Secrets go from one API server to the other, and nowhere else.
 
 import {
   CREDENTIALS_UNTIL_ANNOTATION,
@@ -25,13 +26,13 @@ import { KUBECONFIG_KEY, SyncProblem } from './source-entries.ts'
 
 const LABELS = { [TARGET_SYNC_LABEL]: 'ok' }
 
-/** For whom objects are written, and by whom. */
+/** The TargetSync, and its writer. */
 export interface Syncing {
   readonly subject: Subject
   readonly writer: Writer
 }
 
-/** Those of its namespace, by name. */
+/** The synced Targets of the namespace, by name. */
 export async function syncedTargets(
   deps: LandscaperDeps,
   { subject }: Pick<Syncing, 'subject'>,
@@ -40,14 +41,14 @@ export async function syncedTargets(
   return new Map(found.filter((one) => isSynced(one)).map((one) => [one.metadata.name, one]))
 }
 
-/** @param kubeconfig in base64. @param issuedUntil of one that was issued anew: the Target says so even if it is the same as before. */
+/** @param kubeconfig in base64. @param issuedUntil for issued credentials: the Target records it even if the kubeconfig is unchanged. */
 interface Credentials {
   readonly name: string
   readonly kubeconfig: string
   readonly issuedUntil?: string
 }
 
-/** Makes Secret and Target hold a kubeconfig. @throws SyncProblem, KubeError */
+/** Writes a kubeconfig into Secret and Target. @throws SyncProblem, KubeError */
 export async function writeCredentials(
   deps: LandscaperDeps,
   syncing: Syncing,
@@ -57,7 +58,7 @@ export async function writeCredentials(
   if (former !== undefined && !isSynced(former)) throw taken(targetKind, former)
   const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
   const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
-  // Whoever wrote the Secret may have died before the Target.
+  // The process may have died between both writes.
   const isUntold = former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] === undefined
   const isDated = isNew || isUntold || issuedUntil !== undefined
   const annotations = {
@@ -67,7 +68,7 @@ export async function writeCredentials(
   try {
     await writeTarget(deps, syncing, { name, secretRef: { name, key: KUBECONFIG_KEY }, annotations })
   } catch (error) {
-    // Asked again: another try of this may have made it meanwhile.
+    // Reads again: another attempt may have created it meanwhile.
     const target = await readObject(deps, targetKind, syncing.subject.namespace, name)
     if (target === undefined || !isSynced(target)) await removeSecret(deps, syncing, name)
     throw error
@@ -84,19 +85,19 @@ export async function writeTarget(
   await write(deps, syncing, targetKind, { name, content, ...(annotations !== undefined && { annotations }) })
 }
 
-/** Whether its Secret is still there. */
+/** Whether its Secret exists. */
 export async function hasSecret(deps: LandscaperDeps, { subject }: Syncing, name: string): Promise<boolean> {
   const secret = await readObject(deps, secretResource, subject.namespace, name)
   return secret !== undefined && isSynced(secret)
 }
 
-/** T2. Removes a Target and its Secret. What has changed meanwhile stays for the next time. @throws KubeError */
+/** T2. Removes a Target and its Secret. Objects that have changed meanwhile stay until the next synchronization. @throws KubeError */
 export async function removeSynced(deps: LandscaperDeps, syncing: Syncing, target: Target): Promise<void> {
   await removeSecret(deps, syncing, target.metadata.name)
   await remove(deps, syncing.writer, targetKind, { namespace: syncing.subject.namespace, object: target })
 }
 
-/** Where it is a TargetSync's: the one with the access to the source is its author's. @throws KubeError */
+/** Only a Secret of a TargetSync: the Secret with the access to the source belongs to the user. @throws KubeError */
 export async function removeSecret(
   deps: LandscaperDeps,
   { subject: { namespace }, writer }: Syncing,
@@ -124,7 +125,7 @@ interface Wanted {
   readonly conceals?: readonly string[]
 }
 
-/** @returns whether it was written. */
+/** @returns whether the object was written. */
 async function write(
   deps: LandscaperDeps,
   { subject, writer }: Syncing,
@@ -173,7 +174,7 @@ function taken({ kind }: WatchedKind, { metadata: { namespace = '', name } }: Ku
   return new SyncProblem(`${found}, expected none of that name, or an expression that leaves it out`)
 }
 
-/** It does not wait for what it owns: that would take a right on its finalizers. */
+/** Without blockOwnerDeletion, which would need a right on the owner's finalizers. */
 function ownerOfSync({ name, uid }: Subject): OwnerReference {
   const { apiVersion, kind } = targetSyncKind
   return { apiVersion, kind, name, uid, controller: true }

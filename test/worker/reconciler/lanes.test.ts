@@ -2,13 +2,20 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { laneShares, leftLanes, servesOf, shortLane } from '../../../worker/reconciler/lanes.ts'
-import { allQueues, queueOf, queuesOf } from '../../../worker/reconciler/queues.ts'
+import {
+  allQueues,
+  laneShares,
+  leftLanes,
+  queueOf,
+  queuesOf,
+  servesOf,
+  shortLane,
+} from '../../../worker/reconciler/task-queues.ts'
 import { type Controller, path } from '../../../workflows/kit/index.ts'
 
-const LANES = { at: path('spec.color'), all: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }
+const LANES = { path: path('spec.color'), names: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }
 const controllers = [
-  { name: 'paint', lanes: LANES, hostedBy: ['room', 'house'] },
+  { name: 'paint', partitions: LANES, hostedBy: ['room', 'house'] },
   { name: 'room' },
   { name: 'house' },
   { name: 'garden' },
@@ -40,7 +47,7 @@ describe('the lanes that a flag gives to a worker', () => {
   })
 
   it('leave the others to other workers', () => {
-    const left = { controller: 'paint', at: LANES.at }
+    const left = { controller: 'paint', at: LANES.path }
     expect(leftLanes(shares('red'))).toEqual([{ ...left, lanes: ['example.com/blue', 'x/green'] }])
     expect(leftLanes(shares('red,blue,green'))).toEqual([])
   })

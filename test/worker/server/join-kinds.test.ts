@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { joinKinds } from '../../../worker/server/join-kinds.ts'
+import { joinKinds } from '../../../worker/server/registry.ts'
 import { defineLevel, nop, type StateQuery } from '../../../workflows/kit/index.ts'
 
 const level = (name: string, queries: Readonly<Record<string, StateQuery>>) =>
@@ -14,7 +14,7 @@ const traits = (...all: readonly Readonly<Record<string, StateQuery>>[]) =>
   joinKinds(
     [],
     all.map((queries, at) => level(`shop${at}`, queries)),
-  ).find(({ kind }) => kind === 'Event')?.traits
+  ).find(({ kind }) => kind === 'Event')?.indexKeys
 const about = (field: string): StateQuery => ({ kind: 'v1/Event', many: true, fieldsFrom: { [field]: 'spec.names' } })
 const all: StateQuery = { kind: 'v1/Event', many: true }
 

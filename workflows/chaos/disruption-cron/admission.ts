@@ -2,7 +2,7 @@
 // spec/chaos.md 2.12.
 
 import type { Admission } from '../../kit/index.ts'
-import { dnsListMutation } from '../disruption/rules/dns-list.ts'
+import { dnsListMutation } from '../disruption/rules/dns.ts'
 import { networkWarnings } from '../disruption/rules/network.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
@@ -17,10 +17,10 @@ export const disruptionCronAdmission: Admission = {
   metadata: USER_INFO_RULES,
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   mutations: [
     ...USER_INFO_MUTATIONS,
     dnsListMutation(['spec', 'disruptionTemplate']),
-    { name: TOLERANCE_MUTATION, asked: { spec: true }, whenAway: 'pass' },
+    { name: TOLERANCE_MUTATION, filter: { spec: true }, whenUnavailable: 'pass' },
   ],
 }

@@ -1,7 +1,7 @@
 // What a DisruptionRollout must be to be stored. Source: spec/chaos.md 2.13.
 
 import type { Admission, Problem } from '../../kit/index.ts'
-import { dnsListMutation } from '../disruption/rules/dns-list.ts'
+import { dnsListMutation } from '../disruption/rules/dns.ts'
 import { networkWarnings } from '../disruption/rules/network.ts'
 import { specProblems } from '../disruption/rules/spec.ts'
 import { fieldsOf } from '../json-fields.ts'
@@ -29,7 +29,7 @@ export const disruptionRolloutAdmission: Admission = {
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
   metadata: USER_INFO_RULES,
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
   mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],

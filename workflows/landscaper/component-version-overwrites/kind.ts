@@ -29,7 +29,7 @@ export const componentVersionOverwritesKind = defineKind({
     ),
   },
   projection: [],
-  // Those that the Context of an Installation names.
+  // The objects that the Context of an Installation names.
   workerVerbs: ['get'],
 })
 

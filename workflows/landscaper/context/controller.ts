@@ -1,7 +1,7 @@
-// Gives each namespace its Context `default`, when `--default-contexts` says so. Source: spec/landscaper.md 1.7, 5.4.
+// Creates the Context `default` in each namespace when `--default-contexts` is set. Source: spec/landscaper.md 1.7, 5.4.
 //
-//   C1. One that is there is left as it is, whoever has made it, but for the repository that is configured: nothing else is anybody's but its author's.
-//   C2. It stays when it is wanted no more: Installations may rely on it.
+//   C1. An existing Context keeps all fields except the configured repository, whoever created it.
+//   C2. Pawl never deletes a Context, because Installations may use it.
 
 import { action, activitiesOf, defineLevel, done, type LevelPass, type ObjectMeta } from '../../kit/index.ts'
 import { replacing } from '../repository-flag.ts'
@@ -16,12 +16,12 @@ interface Namespace {
 }
 
 export interface ContextState {
-  /** Of the namespace; undefined: it has none. */
+  /** The namespace's Context; undefined if it does not exist. */
   readonly context: Context | undefined
 }
 
 const KIND = `${contextKind.apiVersion}/${contextKind.kind}`
-/** Installations without `spec.context` name it. */
+/** The Context of Installations without `spec.context`. */
 const NAME = 'default'
 
 const giveContext = action<LevelPass<ContextState, Namespace>>('giveContext', async (pass) => {
@@ -33,7 +33,7 @@ const giveContext = action<LevelPass<ContextState, Namespace>>('giveContext', as
   const { apiVersion, kind } = contextKind
   if (state.context === undefined) {
     const fields = repositoryContext === undefined ? {} : { repositoryContext }
-    // One that came first wakes the namespace.
+    // If another client created the Context first, its event wakes the namespace.
     await act.create({ apiVersion, kind, metadata: { name: NAME, namespace }, ...fields }, { owner: 'none' })
     return done
   }
@@ -48,7 +48,7 @@ export const contextController = defineLevel<ContextState, Namespace>({
   queries: { context: { kind: KIND, name: NAME, namespace: '${target.metadata.name}' } },
   plan: giveContext,
   activities: defaults,
-  // Only workers with the flag ask it: others would get tasks that they cannot run.
+  // Only workers with the flag poll this queue. Other workers could not run the tasks.
   settings: { queue: 'default-contexts' },
   plurals: { [KIND]: contextKind.plural },
   writes: [{ kind: KIND, verbs: ['create', 'patch'] }],

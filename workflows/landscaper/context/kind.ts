@@ -56,7 +56,7 @@ export const contextKind = defineKind({
     path('componentVersionOverwrites'),
     path('verificationSignatures'),
   ],
-  // Whether the Context that an Installation names is there.
+  // Pawl checks whether the Context of an Installation exists.
   workerVerbs: ['get'],
 })
 

@@ -1,4 +1,4 @@
-// CriticalProblems: defects that the controllers met in themselves. Wire format: spec/landscaper.md 1.11.
+// CriticalProblems: defects of the controllers themselves. Wire format: spec/landscaper.md 1.11.
 
 import { defineKind, list, type ObjectOf, record, required, text, timestamp } from '../../kit/index.ts'
 

@@ -1,4 +1,4 @@
-// What a DeployItem must be to be stored. Source: spec/landscaper.md 5.3.
+// Admission rules for DeployItems. Source: spec/landscaper.md 5.3.
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { OPERATION_ANNOTATION, RETRY_OPERATION, SKIP_ANNOTATION } from '../contract.ts'

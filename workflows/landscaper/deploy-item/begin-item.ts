@@ -1,8 +1,8 @@
-// Job IDs of items come from elsewhere: from their Execution, or a hand. Two get their own, whatever their type: one that is being deleted and has no
-// owner left, so that nothing waits for a parent that is gone, and one of which a job of its own is asked for.
+// Claims the job of an item in the item's own run. Job IDs come from the Execution or from a user. Two kinds of item create their own job ID: an item
+// that is being deleted and has no owner, so that its deletion does not wait for a missing parent, and an item with a retry request.
 // Source: docs/architecture.md "Subjects and routes".
 //
-//   R1. The request is taken off when the job has begun: a run that is lost in between does that again, and no second job begins.
+//   R1. The request is removed after the job has started: a run that is lost between both repeats the removal, and no second job starts.
 
 import { FINALIZER } from '../contract.ts'
 import { done, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
@@ -12,12 +12,12 @@ export async function beginItem(pass: ItemPass): Promise<Outcome> {
   const { target } = pass.state
   if (target.jobID === pass.jobID) return await goOn(pass)
   const isRetry = target.retry !== undefined && isIdle(target)
-  // The run is there for the finalizer, or its job was taken away.
+  // Without a deletion or a retry, the run either exists for the finalizer, or its job was cancelled.
   if (!target.deleting && !isRetry) return target.finalizers.includes(FINALIZER) ? stop(SUPERSEDED) : done
   return (await begin(pass)) ? await goOn(pass) : stop(SUPERSEDED)
 }
 
-/** @returns false: another run has the job, or it is not asked for any more. */
+/** @returns false if another run has the job, or the request was withdrawn. */
 async function begin(pass: ItemPass): Promise<boolean> {
   const { by, subject, jobID, act } = pass
   const { target } = pass.state

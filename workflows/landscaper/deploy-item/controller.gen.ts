@@ -9,13 +9,13 @@ export interface DeployItemObservation {
 
 export const deployItemQueries = {} as const satisfies Record<string, StateQuery>
 
-/** Deploys an item that nobody hosts, of a type that is served here. */
+/** Deploys an item that no Execution hosts, if its type is handled here. */
 export interface DeployItemActions<Pass> {
-  /** Gives a job to an item that is being deleted and has no owner left, whatever its type. */
+  /** Claims the job; creates one for a retry request, and for an item that is being deleted and has no owner. */
   beginItem(pass: Pass): Outcome | Promise<Outcome>
-  /** Puts the finalizer on. */
+  /** Adds the finalizer. */
   guardItem(pass: Pass): Outcome | Promise<Outcome>
-  /** Deploys the item, or takes it away; what takes long goes on beside the passes. */
+  /** Deploys or uninstalls the item; long work continues in a background activity. */
   deployItem(pass: Pass): Outcome | Promise<Outcome>
 }
 

@@ -1,4 +1,4 @@
-// What the engine knows of the deployers' controller: of items that nobody hosts.
+// Registers the controller of DeployItems, `deploy`, with the engine. It runs items that no Execution hosts.
 
 import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_ITEM } from '../contract.ts'
@@ -16,14 +16,14 @@ export const deployController: JobModeController = {
   mode: 'job',
   target: deployItemKind,
   hostedBy: ['execution', 'installation'],
-  lanes: { at: path('spec.type'), all: [...BUILT_IN_TYPES].sort(), flag: 'deployers' },
+  partitions: { path: path('spec.type'), names: [...BUILT_IN_TYPES].sort(), flag: 'deployers' },
   watches: [deployItemKind],
   routes: deployRoutes,
   queries: deployItemQueries,
   status: jobStatus,
-  wantedRun: deployItemRun,
+  requestedRun: deployItemRun,
   plan: deployPlan,
-  triggers: [UNGUARDED, { at: annotation(OPERATION_ANNOTATION) }],
+  triggers: [UNGUARDED, { path: annotation(OPERATION_ANNOTATION) }],
   fields: deployFields,
   steering: STEERED_ITEM,
   siblings: { name: label(ITEM_NAME_LABEL), after: annotation(DEPENDS_ON_ANNOTATION) },

@@ -1,4 +1,4 @@
-// The item's own job, in a run of its own: nobody hosts it, and the job ID is in its status already.
+// Deploys the item in its own run: no Execution hosts it, and its status has the job ID already.
 
 import type { Outcome } from '../../kit/index.ts'
 import { deployItems } from './deploy-items.ts'

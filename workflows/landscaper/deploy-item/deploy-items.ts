@@ -1,5 +1,5 @@
-// One pass over unfinished items of types that are deployed here: those of quick deployers in one batch; the others are tried together once, and what
-// does not end in that goes on, each on a track of its own that outlives the pass. A slow or failing item never delays its siblings.
+// Deploys unfinished items of handled types in one pass. Items of quick deployers go into one batch. The others get one common first attempt, and each
+// unfinished item continues in a background activity that outlives the pass. A slow or failing item never delays its siblings.
 // Source: docs/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -9,8 +9,8 @@ import { QUICK_TYPES } from './deployers.gen.ts'
 import { runItem, withItem } from './run-item.ts'
 
 /**
- * @param items unfinished, or not begun where they are hosted.
- * @param isHosted the job begins in the items' own first status writes: nothing hands it down.
+ * @param items unfinished items; hosted items may not have started.
+ * @param isHosted whether the items' first status writes start the job, because no parent hands down a job ID.
  */
 export async function deployItems<State extends DeployState>(
   pass: DeployPass<State>,
@@ -19,7 +19,7 @@ export async function deployItems<State extends DeployState>(
 ): Promise<Outcome> {
   const quick = items.filter(({ type }) => QUICK_TYPES.has(type))
   const outcome = quick.length === 0 ? done : await answerItems(pass, quick, isHosted)
-  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.tracks.has(uid))
+  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.background.has(uid))
   if (fresh.length > 0) await sendItems(pass, fresh, isHosted)
   return outcome
 }
@@ -42,7 +42,7 @@ async function sendItems<State extends DeployState>(
     const result = byUid.get(item.uid)
     if (result !== undefined) pass.state = withItem(pass.state, item.uid, result.item)
     if (result?.isWaiting !== false)
-      pass.tracks.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
+      pass.background.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
   }
 }
 
@@ -78,7 +78,7 @@ async function answerSome<State extends DeployState>(
     items: asked.map(({ uid, item }) => ({ uid, item })),
     ownVersion: newestVersion(state.deployItems),
   })
-  // A track may have ended meanwhile: what it has put into the state stays.
+  // A background activity may have ended meanwhile; the state keeps its result.
   const gone = new Set(answered.gone)
   const byUid = new Map(pass.state.deployItems.filter(({ uid }) => !gone.has(uid)).map((item) => [item.uid, item]))
   for (const item of answered.items) byUid.set(item.uid, item)
@@ -86,9 +86,9 @@ async function answerSome<State extends DeployState>(
   return answered
 }
 
-// Source: spec/landscaper.md 2.9: what failed is tried again every 5 s; settle's back-off may make it sooner.
+// Source: spec/landscaper.md 2.9: failed items are retried every 5 s; the back-off of settle may be shorter.
 const RETRY_MS = 5000
-// A time-out that has passed and cannot be written must not turn into passes without end.
+// Lower bound, so that a timeout that has passed and cannot be written yet does not cause endless passes.
 const SHORTEST_WAIT_MS = 1000
 
 function timeouts<State extends DeployState>(pass: DeployPass<State>): Outcome[] {

@@ -1,5 +1,5 @@
-// What Pawl's deployers write, and nobody else (docs/concepts.md "One controller per field"). What a manifest item applies is not ours to
-// declare: its fields are those of the manifest, and its field manager is `pawl-manifest`.
+// Declares the fields that only Pawl's deployers write (docs/concepts.md "One controller per field"). The objects that a manifest item applies are not
+// declared: their fields come from the manifest, and their field manager is `pawl-manifest`.
 
 import { FINALIZER, HELD_SECRET_ANNOTATION, IN_USE_FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
@@ -28,6 +28,6 @@ export const deployFields: OwnedFields = {
     Target: [['metadata', 'finalizers', IN_USE_FINALIZER], annotation(HELD_SECRET_ANNOTATION)],
     Secret: [['metadata', 'finalizers', IN_USE_FINALIZER]],
   },
-  // The exports of an item.
+  // The Secret with the exports of an item.
   makes: ['Secret'],
 }

@@ -1,4 +1,4 @@
-// DeployItem: one unit of deployment, handed to the deployer that serves its type. Wire format: spec/landscaper.md 1.4.
+// DeployItem: one unit of deployment, processed by the deployer of its type. Wire format: spec/landscaper.md 1.4.
 
 import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
@@ -32,7 +32,7 @@ import {
   timestamp,
 } from '../../kit/index.ts'
 
-/** Values of `status.phase`; an item that was never triggered has none. Source: spec/landscaper.md 2.9. */
+/** Values of `status.phase`; absent before the first trigger. Source: spec/landscaper.md 2.9. */
 export type DeployItemPhase =
   'Init' | 'Progressing' | 'Completing' | 'Succeeded' | 'Failed' | 'InitDelete' | 'Deleting' | 'DeleteFailed'
 
@@ -50,8 +50,8 @@ const spec = record('What to deploy, and how.', {
   onDelete,
 })
 
-// observedGeneration is optional, unlike in the original's schema: there, a merge patch that only hands out a job ID
-// passes because the client always sends the field; here it may come from kubectl or a parent that does not own it.
+// observedGeneration is optional, unlike in Landscaper's schema: there, a merge patch that only hands down a job ID passes because Landscaper's client
+// always sends the field. Here the patch may come from kubectl, or from a parent that does not own the field.
 const status = record('What the deployer and the execution controller report.', {
   phase: text('Where the current job stands.'),
   observedGeneration: int64('The generation that the current or last job started from.'),
@@ -74,10 +74,10 @@ const status = record('What the deployer and the execution controller report.', 
   transitionTimes,
 })
 
-/** The condition that says why an item was left out. */
+/** The condition with the reason why a user skipped the item. */
 export const SKIPPED_CONDITION = 'Skipped'
 
-/** The condition that says who has asked for a job of the item alone. */
+/** The condition with the user who requested a job for this item. */
 export const RETRIED_CONDITION = 'Retried'
 
 export const deployItemKind = defineKind({

@@ -1,9 +1,9 @@
-// The item as it is. A track that ends during the look may know better.
+// Observes the item. A background activity that ends during the observation may return a newer version.
 
 import type { By, JobInput } from '../../kit/index.ts'
 import { type ItemRunActivities, type ItemState, itemState } from './pass.ts'
 
-/** @param latest what the run knows. @returns undefined when the item is gone. */
+/** @param latest returns the state that the run knows. @returns undefined when the item is deleted. */
 export async function observeItem(
   act: Pick<ItemRunActivities, 'observeDeployItem'>,
   { subject }: JobInput,

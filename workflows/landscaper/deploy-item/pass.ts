@@ -1,45 +1,45 @@
-// What controller.cm cannot say of items: what deploys them in whatever run they are, and what the run of one that nobody hosts remembers.
+// Types and functions of passes that deploy items, in addition to controller.gen.ts: for hosted items, and for items with their own run.
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { By, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
+import type { By, ShownJob, StepPass, Subject, BackgroundActivities } from '../../kit/index.ts'
 import type { DeployItemObservation } from './controller.gen.ts'
 import { isTypeServed } from './served-types.ts'
 
-/** What a pass that deploys items knows of them. */
+/** The state of a pass that deploys items. */
 export interface DeployState {
   readonly deployItems: readonly DeployItemView[]
 }
 
-/** A pass that deploys items: of their Execution, which hosts them, or of one on its own. */
+/** A pass that deploys items: of the Execution that hosts them, or of one item with its own run. */
 export interface DeployPass<State extends DeployState> {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
   readonly act: DeployActivities
-  readonly tracks: Tracks<State>
+  readonly background: BackgroundActivities<State>
   state: State
 }
 
-/** `target`: the item as the pass has found it, or as it was begun. `deployItems`: as it was left by what deploys it; empty when it is gone. */
+/** `target`: the item as observed, or as claimed. `deployItems`: the item after its deployment; empty when it is deleted. */
 export interface ItemState extends DeployItemObservation, DeployState {}
 
 export function itemState(item: DeployItemView): ItemState {
   return { target: item, deployItems: [item] }
 }
 
-/** What the item says of its job; undefined when it is gone. */
+/** The job fields of the item's status; undefined when the item is deleted. */
 export function shownItem({ deployItems: [item] }: DeployState): ShownJob | undefined {
   if (item === undefined) return undefined
   const { jobID, jobIDFinished, phase, reason = 'Unknown', error: message } = item
   return { jobID, jobIDFinished, phase, lastError: message === undefined ? undefined : { reason, message } }
 }
 
-/** What the deployers of other clusters do, item by item; each call may take long. */
+/** The activities of deployers that work on other clusters, item by item; each call may take minutes. */
 export type ItemActivities = Pick<Activities, 'applyItem' | 'awaitItem' | 'uninstallItem'>
 
 export interface DeployActivities extends Pick<Activities, 'deployMockItems' | 'sendItems'> {
-  /** The calls for one item, under its name in Temporal's UI. */
+  /** The activities for one item; Temporal's UI shows them with the item's name. */
   forItem(item: string): ItemActivities
 }
 
@@ -48,20 +48,20 @@ export type ItemRunActivities = DeployActivities &
 
 export type ItemPass = StepPass<ItemState, ItemRunActivities>
 
-/** What a pass has to say to know which items are its own to deploy. */
+/** The fields of a pass that decide which items the pass deploys. */
 type Deploying = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
 
-/** Whether items of this type are deployed by the run. */
+/** Whether the run deploys items of this type. */
 export function isServed({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<Deploying, 'by'>): boolean {
   return isTypeServed(type, by)
 }
 
-/** Whether the item has the pass's job, is the run's to do, and has not finished it. */
+/** Whether the item has the pass's job, the run deploys it, and it has not finished. */
 export function isUnfinished(item: DeployItemView, { by, jobID }: Deploying): boolean {
   return isServed(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
 }
 
-/** The newest version among the items, for reads that must not be older. */
+/** The newest version among the items, as a lower bound for reads. */
 export function newestVersion(items: readonly DeployItemView[]): number {
   return items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
 }

@@ -1,4 +1,4 @@
-// What the run of an item does in a pass. Phases are the item's own. Source: spec/landscaper.md 2.9.
+// The plan of an item's own run. The phases belong to the item. Source: spec/landscaper.md 2.9.
 
 import { sequential } from '../../kit/index.ts'
 import { beginItem } from './begin-item.ts'

@@ -1,4 +1,4 @@
-// Which events concern an item that nobody hosts, and which run its state asks for. Where somebody hosts it, its wakes are for that run.
+// Maps events to the items that they concern, and an item's state to the run that it needs. The wakes of a hosted item go to the run that hosts it.
 // Source: docs/architecture.md "Subjects and routes".
 
 import { MANAGED_BY_LABEL, OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
@@ -7,18 +7,18 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDProblem,
   jobIDsOf,
   label,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../../kit/index.ts'
 import { deletionRun } from '../delete-by-hand.ts'
 import { executionKind } from '../execution/kind.ts'
@@ -41,28 +41,28 @@ function fromDeployItem(event: RoutedEvent): Routing {
     if (!isOfBuiltInType(projection)) return { ignored: FOREIGN }
     return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
   }
-  // Whether its execution is gone is resolved when the wake is dispatched.
+  // The dispatcher resolves whether the Execution is gone.
   if (isDeleting(projection)) return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isFirstSeen(projection)) return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
   if (isRetry(projection)) return { routes: [{ ...subject, mode: 'start', cause: RETRY }] }
-  if (isJobIDRefused(event) && isOfBuiltInType(projection))
-    return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isJobIDInvalid(event) && isOfBuiltInType(projection))
+    return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (isOfBuiltInType(projection) && setsUnknownOperation(event, OPERATIONS.deployItem))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
 }
 
-// What it hosted is left to itself. That its job has ended hands nothing over: it ends after those of its items.
+// Items of a deleted Execution, or of one with another job, get their own runs. The end of an Execution's job needs no route: all its items have ended.
 function fromExecution(event: RoutedEvent): Routing {
   const { type, uid, namespace, name } = event
   const items = { controller: 'deploy', uid: '', dependentsOf: uid, namespace, name, mode: 'start' as const }
   if (type === 'DELETED') return { routes: [{ ...items, cause: 'execution gone' }] }
-  if (isJobTaken(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
+  if (isJobReplaced(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
   return { ignored: 'deploy items wait for the end of their execution only' }
 }
 
-/** The run that an item asks for which nobody hosts, or why none. `ownerGone`: it has no controller owner that still exists. */
-export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
+/** The run that an item without host needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
+export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) {
     if (!isOfBuiltInType(subject)) return { none: FOREIGN }
@@ -83,14 +83,14 @@ const PARENT = { name: 'execution', mark: label(MANAGED_BY_LABEL) } as const
 const RETRY = 'retry annotation'
 const AFTERWARDS = { none: 'its retry begins when the job of its execution has ended' } as const
 
-/** A job of it alone, of whatever type. */
+/** Whether a user requests a job for this item, of any type. */
 function isRetry(item: object): boolean {
   return textAt(item, annotation(OPERATION_ANNOTATION)) === RETRY_OPERATION && !isDeleting(item)
 }
 
 const FOREIGN = 'deploy item is of a type that another deployer serves'
 
-// By some worker: which of them, the item's lane says.
+// Some worker deploys the type; the partition of the item selects the worker.
 function isOfBuiltInType(item: object): boolean {
   return BUILT_IN_TYPES.has(textAt(item, path('spec.type')) ?? '')
 }

@@ -1,16 +1,16 @@
-// One item of a deployer that works on another cluster, when its first try has not ended it (deploy-items.ts): deploy it, or take it away, and
-// wait for what that leads to.
-// Each step is an activity, retried by the server until the item has ended: time-outs and errors are the activities' to see.
+// Runs one item of a deployer that works on another cluster, when the item's first attempt has not ended it (sendItems): deploys or uninstalls the
+// item,
+// and waits for the result. Each step is an activity that Temporal retries until the item has ended; the activities handle timeouts and errors.
 // Source: docs/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { Change } from '../../kit/index.ts'
+import type { StateChange } from '../../kit/index.ts'
 import type { DeployPass, DeployState } from './pass.ts'
 
 export interface ItemProgress {
-  /** It was deployed, and is not ready. */
+  /** The item was deployed and is not ready. */
   readonly isSent: boolean
-  /** As for `deployItems`. */
+  /** See `deployItems`. */
   readonly isHosted: boolean
 }
 
@@ -18,7 +18,7 @@ export async function runItem<State extends DeployState>(
   pass: Pick<DeployPass<State>, 'by' | 'subject' | 'jobID' | 'act'>,
   { uid, item, name, uninstalls }: DeployItemView,
   { isSent, isHosted }: ItemProgress,
-): Promise<Change<State>> {
+): Promise<StateChange<State>> {
   const { by, subject, jobID } = pass
   const act = pass.act.forItem(item)
   const input = { by, jobID, uid, namespace: subject.namespace, name, isHosted }
@@ -28,7 +28,7 @@ export async function runItem<State extends DeployState>(
   return (state) => withItem(state, uid, after)
 }
 
-/** @param after undefined = the item is gone. */
+/** @param after undefined when the item is deleted. */
 export function withItem<State extends DeployState>(
   state: State,
   uid: string,

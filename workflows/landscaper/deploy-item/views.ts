@@ -1,3 +1,3 @@
-// What the runs of controller.cm remember of its kinds, each under the kind's name.
+// The types of the objects that controller.cm observes, each exported under its kind's name.
 
 export type { DeployItemView as DeployItem } from '../../../activities/landscaper/deploy-item-view.ts'

@@ -23,7 +23,7 @@ const controller: StepController<ItemState, ItemRunActivities> = {
   details: itemDetails,
 }
 
-/** One job of one item that nobody hosts. */
+/** One job of one item that no Execution hosts. */
 export async function deploy(input: JobInput): Promise<RunResult> {
   return await runSteps(controller, input)
 }

@@ -1,5 +1,5 @@
-// What an Execution must be to be stored: its items have names, and an order in which they can run (item-list-rules.ts).
-// Source: spec/landscaper.md 5.3.
+// Admission rule for Executions: every item has a name, and the dependencies have an order (item-list-rules.ts). Source: spec/landscaper.md
+// 5.3.
 
 import type { Admission } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
@@ -16,7 +16,7 @@ export const executionAdmission: Admission = {
     const spec = fieldsOf(fieldsOf(object)['spec'])
     return listProblems(listOf(spec['deployItems']), 'spec.deployItems')
   },
-  further: () => import('../../../activities/landscaper/further-rules.ts'),
+  asyncRules: () => import('../../../activities/landscaper/further-rules.ts'),
   metadata: operationRules(OPERATIONS.execution),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

@@ -1,4 +1,4 @@
-// Init: the deploy items become what the spec says; those it no longer names are deleted (orphans).
+// Phase Init: writes the DeployItems that the spec names and deletes the DeployItems that it no longer names (orphans).
 // Source: seeds/landscaper-execution-controller.txt "Init".
 
 import { done, joinOutcomes, type Outcome } from '../../kit/index.ts'
@@ -20,7 +20,7 @@ export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   } while (only.length > 0)
   pass.draft.observedGeneration = generation
   pass.draft.marks.push('waitTime')
-  // A pass that is made again for a fault would write them each time.
+  // With faults the step runs again, and each repetition would write the names again.
   if (applied.faults.length === 0) nameDeployItems(pass)
   return applied
 }

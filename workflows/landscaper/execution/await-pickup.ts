@@ -1,10 +1,10 @@
-// Beside what waits for items: another pass is wanted when the first of them has waited too long for its deployer.
+// Schedules a pass for the time at which the first waiting item exceeds the pickup timeout.
 
 import { again, done, type Outcome } from '../../kit/index.ts'
 import type { ExecutionPass } from './pass.ts'
 import { unclaimedItems } from './end-unclaimed-items.ts'
 
-// A time-out that has passed and cannot be written yet must not turn into passes without end.
+// Lower bound, so that a timeout that has passed and cannot be written yet does not cause endless passes.
 const SHORTEST_WAIT_MS = 100
 
 export function awaitPickup(pass: ExecutionPass): Outcome {

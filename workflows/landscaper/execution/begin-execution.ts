@@ -1,14 +1,17 @@
-// Job IDs of Executions come from their Installation. Only one that is being deleted and has no owner left gets its own,
-// so that nothing waits for a parent that is gone. Source: docs/architecture.md "Subjects and routes".
+// Claims the job of an Execution. Job IDs come from the Installation. Only an Execution that is being deleted and has no owner creates its
+// own job ID,
+// so that its deletion does not wait for a missing parent. Source: docs/architecture.md "Subjects and routes".
 //
-//   B1. A job that nobody has worked on begins with its first phase, whatever phase a hand has left there.
-//   B2. An interrupt that is there when the job begins was meant for an earlier one. Not so below a parent: it takes the old ones off
-//       before it hands out its job ID, so what is there is for this job. Nor where an item has the job: a pass that was lost has begun it.
-//   B3. One without a parent gets its finalizer as soon as it is seen, in a run without a job (unguarded.ts).
-//   B4. So is told that it is paused, or not any more (pause.ts, Q2).
+//   B1. A job without progress starts in its first phase, whatever phase a user wrote into the status.
+//   B2. An interrupt annotation that exists when a root's job starts belongs to an earlier job and is removed. Below a parent the
+//       annotation belongs to this
+//       job, because the parent removes older ones before it hands down the job ID. It also belongs to this job if an item has the job ID:
+//       a lost pass started it.
+//   B3. An Execution without a parent gets its finalizer when Pawl first sees it, in a run without a job (without-finalizer.ts).
+//   B4. A run without a job also writes the pause, or its end, into the status of an idle Execution (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { done, FINALIZER_ADDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { guardExecution } from './guard-execution.ts'
 import { isUntold } from '../pause.ts'
 import type { ExecutionPass } from './pass.ts'
@@ -28,7 +31,7 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   if (!target.deleting) return await guard(pass)
   const begun = await act.beginJob({ by, subject, jobID, target })
   if (begun === undefined) return stop(SUPERSEDED)
-  // Absent fields do not travel: without its error, which begin has taken off, the target would keep that of the job before.
+  // JSON drops undefined fields: without lastError here, the target would keep the error of the previous job, which begin has removed.
   pass.state = { ...state, target: { ...target, ...begun, lastError: begun.lastError } }
   pass.draft.phase = begun.phase
   pass.draft.observedGeneration = begun.observedGeneration
@@ -36,20 +39,20 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   return await forgetInterrupt(pass)
 }
 
-/** B3. The run is there for the finalizer, or its job was taken away. */
+/** B3. Without a deletion, the run either exists for the finalizer, or its job was cancelled. */
 async function guard(pass: ExecutionPass): Promise<Outcome> {
   if (pass.state.target.finalizers.includes(FINALIZER)) return stop(SUPERSEDED)
   const guarded = await guardExecution(pass)
-  return guarded.stopped === undefined ? stop(GUARDED) : guarded
+  return guarded.stopped === undefined ? stop(FINALIZER_ADDED) : guarded
 }
 
 /** B4 */
 async function tell({ by, subject, act }: ExecutionPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
-  return stop(GUARDED)
+  return stop(FINALIZER_ADDED)
 }
 
-/** B1, for one that is hosted. */
+/** B1, for a hosted Execution. */
 export function resumeExecution({ state, draft }: ExecutionPass): void {
   if (state.target.isUnbegun) draft.phase = undefined
 }

@@ -1,6 +1,7 @@
-// Init: what cannot work at all fails before anything is written; Progressing: what a hand has made of the spec meanwhile, too.
-// An unreadable list must not make orphans of all items. Source: spec/landscaper.md 1.3 and decision 5 of appendix B.
-// A cycle is not refused here: its items cannot start, the others can (trigger-deploy-items.ts).
+// Validates the items: in Init before anything is written, in Progressing again after edits of the spec.
+// An unreadable list fails the job; otherwise all items would count as orphans. Source: spec/landscaper.md 1.3 and decision 5 of appendix
+// B.
+// A cycle is allowed here: its items cannot start, the others can (trigger-deploy-items.ts).
 
 import { done, fail, joinOutcomes, type NodeDefect, nodeDefects, type Outcome, stop } from '../../kit/index.ts'
 import { shownNames } from '../item-rules.ts'
@@ -22,7 +23,7 @@ export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   return fail('InvalidDeployItems', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '))
 }
 
-/** @param known the names of items, in words. */
+/** @param known the names of the items, formatted. */
 function inWords(defect: NodeDefect, name: string, known: string): string {
   switch (defect.defect) {
     case 'unnamed':
@@ -34,7 +35,7 @@ function inWords(defect: NodeDefect, name: string, known: string): string {
   }
 }
 
-/** As `checkItems`, but items that run already are let finish first. */
+/** Validates like `checkItems`, but waits for running items before it fails the job. */
 export async function checkEdits(pass: ExecutionPass): Promise<Outcome> {
   const outcome = checkItems(pass)
   if (outcome.faults.length === 0) return outcome

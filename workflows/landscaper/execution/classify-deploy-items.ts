@@ -1,4 +1,4 @@
-// The classes A-E of the seed: which items have been triggered in this job and how they stand, which may be triggered now.
+// Sorts the items of a job into the classes A-E of the seed: triggered items by their result, the others by whether they may be triggered.
 // Source: seeds/landscaper-execution-controller.txt "Progressing" and "Deleting", spec/landscaper.md 2.8.
 
 import type { ItemView } from '../../../activities/landscaper/execution/views.ts'
@@ -8,7 +8,7 @@ import { classifyBackward, classifyForward } from '../../kit/index.ts'
 export interface DeployItemClasses {
   /** Triggered, finished, Succeeded (A). */
   readonly succeeded: readonly DeployItemView[]
-  /** Triggered and finished otherwise (B), as item names; an item whose object is missing counts too. */
+  /** Triggered and finished with another phase (B), as item names. An item without a DeployItem object counts as failed. */
   readonly failed: readonly string[]
   /** Triggered, not finished (C). */
   readonly running: readonly DeployItemView[]
@@ -16,14 +16,14 @@ export interface DeployItemClasses {
   readonly ready: readonly DeployItemView[]
   /** Not triggered, some predecessor unfinished (E). */
   readonly blocked: readonly ItemView[]
-  /** Objects that the spec no longer wants, or that somebody deletes. */
+  /** DeployItems that the spec no longer names, or that are being deleted. */
   readonly orphans: readonly DeployItemView[]
 }
 
-/** Whether an item that does not have the job yet is worked on all the same: its first try has not come to a write. */
+/** Whether the run works on an item whose status does not have the job ID yet, because the first status write is pending. */
 export type IsAtWork = (uid: string) => boolean
 
-/** Classes for the way forward: the order comes from the Execution's spec. */
+/** Classes for a deployment. The dependencies come from the Execution's spec. */
 export function classifyDeployItems(
   items: readonly ItemView[],
   objects: readonly DeployItemView[],
@@ -52,23 +52,23 @@ export function classifyDeployItems(
 }
 
 export interface DeletionClasses {
-  /** Triggered, finished, still there (B). */
+  /** Triggered, finished, still exists (B). */
   readonly failed: readonly DeployItemView[]
   /** Triggered, not finished (C). */
   readonly running: readonly DeployItemView[]
-  /** Not triggered, all successors gone (D). */
+  /** Not triggered, all successors deleted (D). */
   readonly ready: readonly DeployItemView[]
-  /** Not triggered, some successor still there (E). */
+  /** Not triggered, some successor still exists (E). */
   readonly blocked: readonly DeployItemView[]
 }
 
-/** Classes for the way back: the order comes from the items themselves, which remember it, not from a spec that may have changed. */
+/** Classes for a deletion. The dependencies come from the DeployItems' annotations, because the spec may have changed. */
 export function classifyForDeletion(
   objects: readonly DeployItemView[],
   jobID: string,
   isAtWork: IsAtWork,
 ): DeletionClasses {
-  // Their names in the graph are those of the items, not of the objects. What was never deployed binds no order.
+  // Nodes carry item names, not object names. An item that was never deployed has no dependencies.
   const nodes = objects.map((object) => ({
     name: object.item,
     object,

@@ -1,6 +1,8 @@
-// Progressing, before anything else: orphans are taken away, all at once, and waited for until they are gone.
-// Source: spec/landscaper.md 2.8 rule 1. Their `dependsOn` is not honoured. One that no deployer ever took up, e.g. of a misspelt type, has
-// nothing to uninstall and is let go at once, as is one whose cluster was removed (release-of-removed.ts).
+// Phase Progressing, before new items start: uninstalls all orphans at once and waits until they are deleted. Source: spec/landscaper.md
+// 2.8 rule 1.
+// `dependsOn` of orphans is ignored. An orphan that no deployer ever picked up, e.g. because its type is misspelt, has nothing to uninstall
+// and is
+// released at once. So is an orphan whose cluster was removed (releaseOfRemoved).
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
@@ -35,7 +37,7 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   return await uninstall(pass, await releaseOfRemoved(pass, orphans))
 }
 
-/** What has begun goes on, and no orphan is touched that has not. */
+/** Continues orphans that have started, and leaves the others untouched. */
 async function holdBack(pass: ExecutionPass): Promise<Outcome> {
   const orphans = () => classesOf(pass).orphans
   if (orphans().length === 0) return done
@@ -50,7 +52,7 @@ async function holdBack(pass: ExecutionPass): Promise<Outcome> {
 
 async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise<Outcome> {
   const { jobID } = pass
-  // What runs goes on meanwhile.
+  // Other items that run continue meanwhile.
   const look = () => {
     const { orphans, running } = classesOf(pass)
     return { orphans, unfinished: [...orphans.filter((orphan) => orphan.jobIDFinished !== jobID), ...running] }
@@ -68,7 +70,7 @@ async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise
       waiting,
     )
   if (orphans.length === 0) return done
-  // One that failed lets the others finish, and what else runs.
+  // A failed orphan fails the phase only after all running items have finished.
   if (unfinished.length > 0) return joinOutcomes(waiting, taken, removed.outcome)
   return fail(
     'OrphanedDeployItems',
@@ -77,12 +79,12 @@ async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise
   )
 }
 
-// Items that an edit of the spec has dropped during the job: a job ID would deploy them, so they are deleted first.
+// Deletes items that an edit removed from the spec during the job. Handing them a job ID without a deletion would deploy them.
 async function deleteUnwanted(pass: ExecutionPass): Promise<Outcome> {
   const unwanted = classesOf(pass).orphans.filter((orphan) => !orphan.deleting)
   return await absorbAll(pass, 'deleteDeployItems', unwanted)
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
+function classesOf({ state, jobID, background: tracks }: ExecutionPass) {
   return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
 }

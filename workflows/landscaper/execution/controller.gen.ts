@@ -5,7 +5,7 @@ import type { DeployItem, Execution } from './views.ts'
 
 export interface ExecutionObservation {
   readonly target: Execution
-  /** All deploy items that it has, also those that its spec no longer names. */
+  /** All its deploy items, including those that its spec no longer names. */
   readonly deployItems: readonly DeployItem[]
 }
 
@@ -18,39 +18,39 @@ export const executionQueries = {
   },
 } as const satisfies Record<string, StateQuery>
 
-/** Runs the graph of its deploy items, each when those that it depends on have finished; in deletion the other way round. */
+/** Runs the graph of its deploy items, each after its dependencies; a deletion uninstalls them in reverse order. */
 export interface ExecutionActions<Pass> {
-  /** Fails when the items of the spec cannot work, before anything is written. */
+  /** Fails if the items of the spec are invalid, before anything is written. */
   checkItems(pass: Pass): Outcome | Promise<Outcome>
-  /** Holds a paused job back that has begun nothing yet. */
+  /** Holds a paused job that has not started anything. */
   awaitResume(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Puts the finalizer on. */
+  /** Adds the finalizer. */
   guardExecution(pass: Pass): Outcome | Promise<Outcome>
-  /** Writes the deploy items as the spec has them, and deletes those that it no longer names. */
+  /** Writes the deploy items of the spec, and deletes those that it no longer names. */
   applyDeployItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Says in a condition which items wait for deployers that are not part of Pawl. */
+  /** Names in a condition the items that wait for deployers outside of this run. */
   nameDeployers(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Ends all items that have not finished, when an interrupt is asked for. */
+  /** Ends all unfinished items after an interrupt. */
   interruptItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Ends items that no deployer has taken up in time. */
+  /** Fails items that no deployer picked up before the timeout. */
   endUnclaimedItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Ends as succeeded what somebody has left out. */
+  /** Ends items that a user has skipped as succeeded. */
   skipItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Fails when an edit during the job has made the items unable to work; items that run are left to finish first. */
+  /** Fails if an edit during the job has made the items invalid, after running items have finished. */
   checkEdits(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Has items that the spec no longer names uninstalled, and waits until they are gone. */
+  /** Uninstalls items that the spec no longer names, and waits until they are deleted. */
   cleanUpOrphans(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Brings to work the items whose predecessors have finished, level after level, and waits for those that run. */
+  /** Starts the items whose predecessors have finished, level after level, and waits for running ones. */
   triggerDeployItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Wants another pass when the first item will have waited too long for its deployer. */
+  /** Schedules a pass for the time at which the first waiting item exceeds the pickup timeout. */
   awaitPickup(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Makes one DataObject of what the items export. */
+  /** Writes the exports of the items into one DataObject. */
   collectExports(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Deletes all items; their finalizers hold them until they are triggered. */
+  /** Deletes all items; their finalizers keep them until they are triggered. */
   deleteDeployItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Has items taken away whose successors are gone, and waits for those that run. */
+  /** Uninstalls items whose successors are deleted, and waits for running ones. */
   triggerDeletion(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Takes the finalizer off. */
+  /** Removes the finalizer. */
   releaseExecution(pass: Pass): Outcome | Promise<Outcome>
 }
 

@@ -1,4 +1,4 @@
-// What the engine knows of the controller of Executions.
+// Registers the controller of Executions with the engine.
 
 import type { JobModeController } from '../../kit/index.ts'
 import { STEERED_EXECUTION } from '../contract.ts'
@@ -18,15 +18,15 @@ export const executionController: JobModeController = {
   mode: 'job',
   target: executionKind,
   hostedBy: ['installation'],
-  // DataObjects are followed for the read model; nobody is woken by them yet.
+  // The bridge follows DataObjects for the read model; their events wake no run.
   watches: [executionKind, dataObjectKind],
   routes: executionRoutes,
   queries: executionQueries,
   status: jobStatus,
-  wantedRun: executionRun,
+  requestedRun: executionRun,
   plan: executionPlan,
   triggers: [UNGUARDED, ...PAUSE_MARKS],
   fields: executionFields,
-  foresee: foreseeExecution,
+  dryRun: foreseeExecution,
   steering: STEERED_EXECUTION,
 }

@@ -1,4 +1,4 @@
-// InitDelete: deletes all deploy items; their finalizers hold them until they are triggered.
+// Phase InitDelete: deletes all DeployItems. Their finalizers keep them until they are triggered.
 // Source: seeds/landscaper-execution-controller.txt "InitDelete".
 
 import type { Outcome } from '../../kit/index.ts'

@@ -1,13 +1,13 @@
-// `status.deployItemCache`: which DeployItem object belongs to which item, for people and for programs that read the original's status.
+// Writes `status.deployItemCache`: the name of the DeployItem of each item, for users and for programs that read Landscaper's status.
 // Source: spec/landscaper.md 1.3.
 //
-//   C1. It rides on writes that happen anyway, the first of the job and the last of its items; it causes none of its own.
-//   C2. Decisions are made without it: items are found by their labels.
-//   C3. In the order of the specification: children come as they were made or read, which is another one after a crash.
+//   C1. The names are part of the first status write of a job and of the last write of its items; they cause no write of their own.
+//   C2. No decision reads the names: the controller finds DeployItems by their labels.
+//   C3. The names are in the order of the spec, because the order in which DeployItems were read differs after a crash.
 
 import type { ExecutionPass } from './pass.ts'
 
-/** Beyond that the names alone would be most of the status. */
+/** Above this number of items the names would be most of the status. */
 const MOST_NAMES = 500
 
 export function nameDeployItems({ state: { target, deployItems }, draft }: ExecutionPass): void {

@@ -1,20 +1,22 @@
-// What a person sees of the Execution in Temporal's UI, below its Installation where that hosts it: its phase, its items and what they wait for.
-// A list of Markdown, for tables grow wider than the page. The UI shows a dozen lines of some seventy letters and scrolls to the others, so what
-// failed comes first, what succeeded last, and nothing is told twice.
+// Formats the Execution's details for Temporal's UI: its phase, its items and the dependencies that they wait for. A hosted Execution is
+// shown
+// below its Installation. The format is a Markdown list, because tables grow wider than the page. The UI shows about 12 lines of 70
+// characters and scrolls
+// the rest, so failed items come first and succeeded items last, and no message is repeated.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { quoted } from '../../kit/index.ts'
+import { inlineCode } from '../../kit/index.ts'
 import { executionKind } from './kind.ts'
 import type { ExecutionPass } from './pass.ts'
 
-// Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3); a line is below two hundred as a rule.
+// Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3); a line rarely exceeds 200 bytes.
 const MOST_LINES = 60
 const MOST_ITEMS = 200
 const LONGEST_ERROR = 120
-// Begin and end were written together, or as good as that.
+// Below this duration, start and end were part of the same write.
 const AT_ONCE_MS = 50
 
-export function executionDetails({ subject, state, draft, jobID, tracks }: ExecutionPass): string {
+export function executionDetails({ subject, state, draft, jobID, background: tracks }: ExecutionPass): string {
   const { deployItems } = state
   const isBig = deployItems.length > MOST_ITEMS
   const finished = deployItems.filter((item) => isFinished(item, jobID)).length
@@ -24,9 +26,9 @@ export function executionDetails({ subject, state, draft, jobID, tracks }: Execu
   const notable = isBig ? deployItems.filter((item) => isNotable(item, jobID)) : [...deployItems]
   const shown = notable.sort((one, other) => rankOf(one, setting) - rankOf(other, setting)).slice(0, MOST_LINES)
   const hidden = notable.length - shown.length
-  // What an item failed of is the Execution's error, too.
+  // The Execution's error repeats the errors of its items.
   const isTold = shown.some((item) => isFinished(item, jobID) && item.error !== undefined)
-  const error = draft.lastError === undefined || isTold ? '' : `: ${quoted(draft.lastError.message, LONGEST_ERROR)}`
+  const error = draft.lastError === undefined || isTold ? '' : `: ${inlineCode(draft.lastError.message, LONGEST_ERROR)}`
   return [
     `- **Execution ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}${done}${error}`,
     ...(isBig ? countedLines(deployItems, jobID) : []),
@@ -35,19 +37,19 @@ export function executionDetails({ subject, state, draft, jobID, tracks }: Execu
   ].join('\n')
 }
 
-/** What failed, what is at work, what waits, what succeeded. */
+/** Order of the lines: failed, running, waiting, succeeded. */
 function rankOf(item: DeployItemView, { jobID, isHere }: Setting): number {
   if (isFinished(item, jobID)) return hasFailed(item) ? 0 : 3
   return item.jobID === jobID || isHere(item) ? 1 : 2
 }
 
-/** `mock`, but `example.com/helm`. */
+/** `mock` for a type of Landscaper's group, `example.com/helm` for another type. */
 function shortType({ type }: DeployItemView): string {
   const own = `${executionKind.group}/`
   return type.startsWith(own) ? type.slice(own.length) : type
 }
 
-/** Runs, or has failed. */
+/** The item runs or has failed. */
 function isNotable(item: DeployItemView, jobID: string): boolean {
   return item.jobID === jobID && (item.jobIDFinished !== jobID || item.error !== undefined)
 }
@@ -55,9 +57,9 @@ function isNotable(item: DeployItemView, jobID: string): boolean {
 interface Setting {
   readonly deployItems: readonly DeployItemView[]
   readonly jobID: string
-  /** This run is at work on it. */
+  /** This run works on the item. */
   readonly isHere: (item: DeployItemView) => boolean
-  /** The job has failed: what has not begun waits no more. */
+  /** The job has failed: an item that has not started will not start. */
   readonly isOver: boolean
 }
 
@@ -70,11 +72,11 @@ function stateOf(item: DeployItemView, setting: Setting): string {
 function endOf({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
   const took = tookMs === undefined ? '' : tookMs < AT_ONCE_MS ? ' at once' : ` after ${seconds(tookMs)}`
-  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, LONGEST_ERROR)}`}`
+  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, LONGEST_ERROR)}`}`
 }
 
 function workOn(item: DeployItemView, { jobID, isHere }: Setting): string {
-  // Until the first status write of its job the item shows the one before.
+  // Until the first status write of its job, the item shows the phase of the previous job.
   if (item.jobID !== jobID) return 'begun'
   const { phase = '', since } = item
   const begun = since === undefined ? '' : ` since ${shortTime(since)}`
@@ -100,7 +102,7 @@ function hasFailed({ phase, error }: DeployItemView): boolean {
   return error !== undefined || phase === 'Failed' || phase === 'DeleteFailed'
 }
 
-/** As `12 Succeeded, 3 Failed, 185 not begun`. */
+/** For example `12 Succeeded, 3 Failed, 185 not begun`. */
 function countedLines(items: readonly DeployItemView[], jobID: string): readonly string[] {
   const counts = new Map<string, number>()
   for (const item of items) {
@@ -114,7 +116,7 @@ function seconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
 }
 
-/** `2030-01-01 00:00:00 UTC`, as the UI writes times. */
+/** `2030-01-01 00:00:00 UTC`, the format of Temporal's UI. */
 function shortTime(time: string): string {
   return time.replace(/^([\d-]+)T([\d:]+)(?:\.\d+)?Z$/, '$1 $2 UTC')
 }

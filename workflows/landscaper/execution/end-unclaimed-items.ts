@@ -1,4 +1,4 @@
-// Progressing and Deleting: items that no deployer has taken up in time fail. Source: spec/landscaper.md 2.10.
+// Phases Progressing and Deleting: fails items that no deployer picked up before the pickup timeout. Source: spec/landscaper.md 2.10.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { Outcome } from '../../kit/index.ts'
@@ -9,7 +9,7 @@ export async function endUnclaimedItems(pass: ExecutionPass): Promise<Outcome> {
   return insist(await absorbAll(pass, 'endUnclaimedItems', overdue))
 }
 
-/** Items of this job that wait for their deployers, and not for ever. */
+/** Items of this job that wait for a deployer and have a pickup timeout. */
 export function unclaimedItems({ state, jobID }: ExecutionPass): DeployItemView[] {
   return state.deployItems.filter(
     (item) => item.jobID === jobID && item.jobIDFinished !== jobID && item.pickupMs !== undefined,

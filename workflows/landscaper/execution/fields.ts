@@ -1,4 +1,4 @@
-// What the controller of Executions writes, and nobody else (docs/concepts.md "One controller per field").
+// Declares the fields that only the controller of Executions writes (docs/concepts.md "One controller per field").
 
 import { FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
@@ -39,6 +39,6 @@ export const executionFields: OwnedFields = {
       path('status.transitionTimes'),
     ],
   },
-  // The exports of all its items.
+  // The DataObject with the exports of all items.
   makes: ['DataObject'],
 }

@@ -1,30 +1,31 @@
-// What a job of an Execution would do: its own plan, run with items that succeed as soon as they are brought to work. Whether they would is what the
-// deployers say (activities/landscaper/deploy/run/foresee-items.ts).
+// Previews a job of an Execution: runs its plan with items that succeed as soon as they start. Whether the items would succeed is checked
+// by the
+// deployers' preview (activities/landscaper/deploy/run/foresee-items.ts).
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { ExecutionView } from '../../../activities/landscaper/execution/views.ts'
-import { type Foreseeing, type ForeseenItem, type ForeseenJob, runPhases } from '../../kit/index.ts'
+import { type DryRunRequest, type DryRunItem, type DryRunJob, dryRunPhases } from '../../kit/index.ts'
 import { observeExecution } from './observe-execution.ts'
 import type { ExecutionActivities, ExecutionPass, ExecutionState } from './pass.ts'
 import { executionPlan } from './plan.ts'
 
 type Found = ExecutionState & { readonly target: ExecutionView | ChildExecution }
 
-/** @param act those of an Execution's passes; what they write is to stay nowhere. */
-export async function foreseeExecution(act: ExecutionActivities, asked: Foreseeing): Promise<ForeseenJob> {
+/** @param act the activities of an Execution's passes; their writes must not be persisted. */
+export async function foreseeExecution(act: ExecutionActivities, asked: DryRunRequest): Promise<DryRunJob> {
   const input = { subject: asked.subject, jobID: asked.jobID, cause: 'plan' }
   const found = await observeExecution(act, input, asked.by, () => undefined)
   if (found === undefined) throw new Error(`execution ${asked.subject.namespace}/${asked.subject.name} is not there`)
   return (await foreseeItems(act, asked, found)).job
 }
 
-/** The same of one that was observed. */
+/** Previews a job of an Execution that was observed already. */
 export async function foreseeItems(
   act: ExecutionActivities,
-  { subject, jobID, by, runtime }: Foreseeing,
+  { subject, jobID, by, runtime }: DryRunRequest,
   found: Found,
-): Promise<{ readonly job: ForeseenJob; readonly state: ExecutionState }> {
+): Promise<{ readonly job: DryRunJob; readonly state: ExecutionState }> {
   const begun: DeployItemView[] = []
   const pass: ExecutionPass = {
     subject,
@@ -41,11 +42,11 @@ export async function foreseeItems(
       },
     },
     draft: { phase: 'Init', observedGeneration: found.target.generation, lastError: undefined, ...NOTHING_SAID },
-    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    background: { has: () => false, start: () => undefined, retain: () => undefined },
     wake: () => undefined,
     hosted: [],
   }
-  const ran = await runPhases(executionPlan, pass, {
+  const ran = await dryRunPhases(executionPlan, pass, {
     runtime,
     from: 'Init',
     until: 'Completing',
@@ -58,7 +59,7 @@ export async function foreseeItems(
 
 const NOTHING_SAID = { conditions: [], marks: [], fields: {} }
 
-/** What brings items to work: they are told of, and succeed, or are gone. */
+/** Replaces the activities that start items: they record each item and report it as succeeded, or as deleted. */
 function rehearsed(
   pass: () => ExecutionPass,
   begun: DeployItemView[],
@@ -94,8 +95,8 @@ function rehearsed(
   }
 }
 
-/** They came in an order that keeps their dependencies: the level of one is behind those of all that it depends on. */
-function inLevels(begun: readonly DeployItemView[]): readonly ForeseenItem[] {
+/** `begun` is in topological order: the level of an item is one above the highest level of its dependencies. */
+function inLevels(begun: readonly DeployItemView[]): readonly DryRunItem[] {
   const levels = new Map<string, number>()
   return begun.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
     const uninstalls = isAway || deleting

@@ -1,4 +1,4 @@
-// Puts the finalizer on before anything is created, so that nothing created is ever forgotten.
+// Adds the finalizer before the job creates any object, so that no created object is left behind after a deletion.
 
 import { FINALIZER } from '../contract.ts'
 import { done, GONE, type Outcome, stop } from '../../kit/index.ts'

@@ -1,5 +1,6 @@
-// Progressing and Deleting, first: an interrupt ends all items that have not finished, triggered or not, so that none is triggered
-// afterwards. The steps that follow find them failed. Source: spec/landscaper.md 2.11.
+// First step of Progressing and Deleting: an interrupt ends all unfinished items, triggered or not, so that no item is triggered
+// afterwards.
+// The following steps find these items failed. Source: spec/landscaper.md 2.11.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { InterruptResult } from '../../../activities/landscaper/execution/end-items.ts'
@@ -19,14 +20,14 @@ export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
     if (outcome.faults.length > 0) return insist(outcome)
     asked = leftOf(asked, result)
   } while (asked.length > 0)
-  // Gone, or another job's: the next pass sees which.
+  // The object is deleted or has another job: the next pass handles both.
   if (result.target === undefined && request !== undefined) return again(0)
   pass.state = { ...pass.state, target: result.target ?? pass.state.target, isInterrupted: false }
   return letGo(pass)
 }
 
-/** What another hand has ended is worked on no more. */
-export function letGo({ state, jobID, tracks }: ExecutionPass): Outcome {
+/** Stops the background activities of items that another process has finished. */
+export function letGo({ state, jobID, background: tracks }: ExecutionPass): Outcome {
   tracks.retain(new Set(state.deployItems.filter((item) => item.jobIDFinished !== jobID).map(({ uid }) => uid)))
   return done
 }

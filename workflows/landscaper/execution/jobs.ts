@@ -1,4 +1,4 @@
-// How jobs of Executions run: in runs of their own, and hosted in those of their Installations.
+// The job controller of Executions, for their own runs and for jobs hosted in the run of an Installation.
 
 import type { JobController } from '../../kit/index.ts'
 import { shortActivities } from '../../kit/run/loop/index.ts'
@@ -35,5 +35,5 @@ export const executionJobs: JobController<ExecutionState, ExecutionActivities> =
   begin: beginExecution,
   resume: resumeExecution,
   details: executionDetails,
-  found: ({ deployItems }) => deployItems.flatMap(({ uid, name }) => [uid, name]),
+  searchAttributes: ({ deployItems }) => deployItems.flatMap(({ uid, name }) => [uid, name]),
 }

@@ -1,4 +1,4 @@
-// Execution: a graph of deploy items that run as one. Wire format: spec/landscaper.md 1.3.
+// Execution: a graph of deploy items that run as one job. Wire format: spec/landscaper.md 1.3.
 
 import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
@@ -44,7 +44,7 @@ const deployItemTemplate = record('One item to deploy.', {
   onDelete,
 })
 
-/** An item of `spec.deployItems`, and of the list inside `spec.deployItemsCompressed`. */
+/** An entry of `spec.deployItems`, and of the list inside `spec.deployItemsCompressed`. */
 export type DeployItemTemplate = ValueOf<typeof deployItemTemplate>
 
 const childNames = record('Which deploy item object belongs to which item.', {
@@ -75,7 +75,7 @@ const status = record('Where the current job stands.', {
   paused: pausedField,
 })
 
-/** The condition that says which deployers, beside Pawl's own, are waited for. */
+/** The condition that names the items that wait for deployers outside of this run. */
 export const DEPLOYERS_CONDITION = 'DeployItemsFinished'
 
 export const executionKind = defineKind({

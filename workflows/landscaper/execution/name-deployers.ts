@@ -1,7 +1,8 @@
-// Progressing: says on the Execution itself whom it waits for beside its run, because an item that no deployer takes up just waits.
+// Phase Progressing: names in a condition the items that wait for deployers outside of this run, because such an item can wait without any
+// other sign.
 //
-//   N1. The condition rides on writes that happen anyway, the first and the last of the phase; it causes none of its own.
-//   N2. Decisions are made without it (conditions.ts C3).
+//   N1. The condition is part of the first and the last status write of the phase; it causes no write of its own.
+//   N2. No decision reads the condition (contract.ts, C3).
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { isServed } from '../deploy-item/pass.ts'
@@ -19,7 +20,7 @@ export function nameDeployers(pass: ExecutionPass): Outcome {
   return done
 }
 
-/** The phase ends: nobody is waited for any more, also not for an item that has left the spec and is gone. */
+/** Ends the condition with the phase, also for items that were removed from the spec and deleted. */
 export function releaseDeployers(pass: ExecutionPass): void {
   if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
   const message = 'no deployer is waited for'
@@ -30,7 +31,7 @@ function foreignItems(pass: ExecutionPass): readonly DeployItemView[] {
   return pass.state.deployItems.filter((item) => !isServed(item, pass))
 }
 
-/** Who is missing is another program, or a worker that serves the type. */
+/** The missing deployer is either another program, or a worker with other --deployers. */
 function awaited(foreign: readonly DeployItemView[]): string {
   const ours = foreign.filter(({ type }) => isTypeBuiltIn(type))
   const theirs = foreign.filter(({ type }) => !isTypeBuiltIn(type))

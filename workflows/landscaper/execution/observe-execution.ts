@@ -1,4 +1,4 @@
-// Observe returns the graph once, then only what changed; the run keeps the rest.
+// Observes the Execution and its items. The activity returns the item list once, then only changes; the run keeps the rest.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { By, JobInput } from '../../kit/index.ts'
@@ -19,7 +19,7 @@ export async function observeExecution(
   return { target: { ...target, items }, deployItems: withNews(latest()?.deployItems ?? [], news) }
 }
 
-/** What the run knows of items, for the next look. */
+/** The versions of the items that the run knows, so that the next observation returns only newer ones. */
 export function versionsOf(items: readonly DeployItemView[]): Readonly<Record<string, string>> {
   return Object.fromEntries(items.map(({ uid, version }) => [uid, version]))
 }
@@ -31,9 +31,9 @@ export interface ItemsNews {
 }
 
 /**
- * The items after a look, by name, so that every pass treats them in the same order.
+ * Merges an observation into the known items. Sorts by name, so that every pass handles the items in the same order.
  *
- * @param latest as the run knows them after the look: one that was worked on meanwhile may be newer than what the look has found.
+ * @param latest the items known after the observation; a background activity may have returned a newer version meanwhile.
  */
 export function withNews(latest: readonly DeployItemView[], { changed, gone }: ItemsNews): readonly DeployItemView[] {
   const left = new Set(gone)

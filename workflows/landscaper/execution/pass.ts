@@ -1,4 +1,4 @@
-// What controller.cm cannot say of the Execution's controller: its activities, and what its actions share.
+// Types and functions that the Execution's steps share, in addition to controller.gen.ts.
 
 import { FINALIZER } from '../contract.ts'
 import type { Activities } from '../../../activities/index.ts'
@@ -10,9 +10,9 @@ import type { DeployActivities } from '../deploy-item/pass.ts'
 import type { ExecutionObservation } from './controller.gen.ts'
 
 export interface ExecutionState extends ExecutionObservation {
-  /** Its host is asked to end the job. */
+  /** The hosting run has an interrupt request. */
   readonly isInterrupted?: boolean
-  /** Its host is paused. */
+  /** The hosting object is paused. */
   readonly isPaused?: true
 }
 
@@ -38,7 +38,7 @@ type ObservedActivities = Pick<
 
 export type ExecutionPass = JobPass<ExecutionState, ExecutionActivities>
 
-/** Takes what a batch wrote into the pass, so that the next step sees it; failures become faults. */
+/** Applies the result of a batch to the pass's state, so that the next step sees it. Failures become faults. */
 export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
   const gone = new Set(result.gone)
   const byUid = new Map(pass.state.deployItems.filter((item) => !gone.has(item.name)).map((item) => [item.uid, item]))
@@ -55,7 +55,7 @@ export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
 type ItemsActivity =
   'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems' | 'skipItems'
 
-/** Asks for something to be done with the items, in as many calls as that takes, and takes in what was written. None: no call. */
+/** Calls a batch activity until it has handled all items, and applies the results. Without items it makes no call. */
 export async function absorbAll(
   pass: ExecutionPass,
   name: ItemsActivity,
@@ -70,41 +70,45 @@ export async function absorbAll(
   return outcome
 }
 
-/** Those of the items that a call had no time for. */
+/** The items that the call had no time for. */
 export function leftOf(asked: readonly DeployItemView[], { left }: BatchResult): readonly DeployItemView[] {
   const names = new Set(left)
   return asked.filter(({ name }) => names.has(name))
 }
 
-/** Runs this job: the item has it, or is worked on before its own first write brings it. */
-export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+/** Whether this job runs on the item: the item has the job ID, or a background activity is about to write it. */
+export function isAtWork({ jobID, background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
 }
 
-/** Nothing more of it may begin: it is paused itself, or its host is. */
+/** Whether a pause of the Execution or of its host prevents new work. */
 export function isHeldBack({ state: { target, isPaused } }: ExecutionPass): boolean {
   return isPaused === true || target.paused !== undefined
 }
 
-/** Who holds it back, in words. */
+/** Describes the pause. */
 export function heldBackText({ state: { target } }: ExecutionPass): string {
   return target.paused === undefined ? 'its installation is paused' : pauseText(target.paused)
 }
 
 /**
- * Nothing was ever deployed of it nor is being, and its finalizer is still ours to take off; one that others hold beyond that is waited for.
+ * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is
+ * waited for.
  */
-export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+export function isToBeReleased({ jobID, background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
   return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }
 
-/** Faults that must not end the job: what a step could not write for good would be left as it is, and nobody would come back to it. */
+/**
+ * Makes all faults retryable. Used by steps whose failed writes must be repeated instead of failing the job, because no later pass would
+ * repeat them.
+ */
 export function insist(outcome: Outcome): Outcome {
   return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
 }
 
-/** The arguments that every batch of items takes. */
+/** The arguments of every batch activity. */
 export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
   return {
     by: pass.by,
@@ -121,13 +125,13 @@ export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
   }
 }
 
-/** The same, where it counts whose deployers they are for. */
+/** The same with types, for the activity that counts items by deployer. */
 function typedBatch(pass: ExecutionPass, items: readonly DeployItemView[]) {
   const { items: named, ...others } = batch(pass, items)
   return { ...others, items: named.map((item, index) => ({ ...item, type: items[index]?.type ?? '' })) }
 }
 
-/** The same of those that say where they are deployed to. */
+/** The same with clusters; items without a cluster are left out. */
 export function clusteredBatch(pass: ExecutionPass, items: readonly DeployItemView[]) {
   const { items: named, ...others } = batch(pass, items)
   return {
@@ -139,21 +143,21 @@ export function clusteredBatch(pass: ExecutionPass, items: readonly DeployItemVi
   }
 }
 
-// One line in `kubectl get -o wide`; who wants all errors looks at the items.
+// All of it is one line in `kubectl get -o wide`; the items have all errors.
 const ERRORS_SHOWN = 3
 
-/** What items failed of, to be put behind their names; empty when none says so. */
+/** The errors of failed items, to append to their names; empty without errors. */
 export function causes(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
   const said = items.filter(({ error = '' }) => error !== '').slice(0, ERRORS_SHOWN)
   return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
 }
 
-/** The codes of what items failed of, each once. Source: spec/landscaper.md 1.16. */
+/** The distinct error codes of the items. Source: spec/landscaper.md 1.16. */
 export function codesOf(items: readonly Pick<DeployItemView, 'codes'>[]): readonly string[] {
   return [...new Set(items.flatMap(({ codes = [] }) => codes))]
 }
 
-/** Names of items for people, few enough to read. */
+/** Formats item names for a message: at most 10. */
 export function names(items: readonly { readonly item?: string; readonly name: string }[]): string {
   const all = items.map(({ item, name }) => item ?? name)
   return all.length <= 10 ? all.join(', ') : `${all.slice(0, 10).join(', ')} and ${all.length - 10} more`

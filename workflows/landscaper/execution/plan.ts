@@ -1,4 +1,4 @@
-// The phases of an Execution and their steps, on one screen. Source: seeds/landscaper-execution-controller.txt.
+// The phases of an Execution and their steps. Source: seeds/landscaper-execution-controller.txt.
 
 import { joinOrdered, type JobPlan, sequential } from '../../kit/index.ts'
 import { applyDeployItems } from './apply-deploy-items.ts'
@@ -71,7 +71,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
     },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
-  first: jobStatus.first,
+  first: jobStatus.firstPhase,
   failed: (phase) => (phase === 'InitDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
   report: reportOf({ codes: { CyclicDependencies: ['ERR_CYCLIC_DEPENDENCIES'] } }),
 }

@@ -1,4 +1,4 @@
-// Deleting, last: nothing is left, so the finalizer goes, and with it the Execution.
+// Last step of Deleting: removes the finalizer after all items are deleted.
 
 import { FINALIZER } from '../contract.ts'
 import { again, GONE, type Outcome, stop } from '../../kit/index.ts'

@@ -1,8 +1,11 @@
-// In a deletion, and of orphans: items whose cluster was removed have nothing that could be uninstalled, and are let go. Source: spec/landscaper.md 2.8.
+// Releases items whose cluster was removed, in deletions and for orphans: they have nothing to uninstall. Source: spec/landscaper.md 2.8.
 //
-//   R1. Nobody asks about an item that is at work. One that could not be uninstalled is asked about again: its cluster may have gone meanwhile.
-//   R2. An item of which nobody knows waits, and nobody else does; it brings another pass, like a fault that may pass.
-//   R3. One that has failed already stays so where nobody knows: an interrupt ends the deletion whoever does not answer.
+//   R1. The cluster of a running item is not checked. After a failed uninstallation it is checked again, because it may have been
+//       removed meanwhile.
+//   R2. An item whose cluster's state is unknown waits, without blocking other items; like a transient fault, it schedules another
+//       pass.
+//   R3. An item that has failed stays failed while its cluster's state is unknown, so that an interrupt ends the deletion even if the
+//       check gets no answer.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { FINALIZER } from '../contract.ts'
@@ -10,9 +13,9 @@ import { done, isIdle, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import { absorb, clusteredBatch, type ExecutionPass, leftOf } from './pass.ts'
 
 export interface RemovedClusters {
-  /** What could not be found out, or written. */
+  /** Faults of the check and of the writes. */
   readonly outcome: Outcome
-  /** It is not to be uninstalled now: nobody knows of its cluster, or it is let go, and others hold it. */
+  /** Whether the item must not be uninstalled now: its cluster's state is unknown, or it was released and other finalizers keep it. */
   readonly isHeld: (item: DeployItemView) => boolean
 }
 
@@ -35,6 +38,6 @@ export async function releaseOfRemoved(
   return { outcome: waits ? outcome : done, isHeld }
 }
 
-function isConcerned({ tracks }: ExecutionPass, item: DeployItemView): boolean {
+function isConcerned({ background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.cluster !== undefined && item.deleting && isIdle(item) && !tracks.has(item.uid)
 }

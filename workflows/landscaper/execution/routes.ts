@@ -1,4 +1,4 @@
-// Which events concern an Execution, and which run its state asks for.
+// Maps events to the Executions that they concern, and an Execution's state to the run that it needs.
 
 import { RENDERED_FROM_ANNOTATION, SKIP_ANNOTATION } from '../contract.ts'
 import {
@@ -6,17 +6,17 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type RoutedEvent,
   type Routing,
   valueAt,
-  type WantedRun,
+  type RunRequest,
   writeJson,
 } from '../../kit/index.ts'
 import { deletionRun } from '../delete-by-hand.ts'
@@ -43,14 +43,14 @@ function fromExecution(event: RoutedEvent): Routing {
   if (!isIdle(ids)) {
     return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
   }
-  // Whether its owner is gone is resolved when the wake is dispatched.
+  // The dispatcher resolves whether the owner is gone.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isUnguarded(event.projection, installationKind))
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
   const tells = runThatTells(event.projection)
   if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
-  if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isJobIDInvalid(event)) return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (setsUnknownOperation(event, OPERATIONS.execution))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
@@ -59,7 +59,7 @@ function fromExecution(event: RoutedEvent): Routing {
 function fromDeployItem(event: RoutedEvent): Routing {
   const owner = ownerOfKind(event.projection, executionKind)
   const before = event.previous && ownerOfKind(event.previous, executionKind)
-  // An item that was taken away is missing for the one that waits for it.
+  // The previous Execution waits for an item that now has another owner.
   if (before !== undefined && before.uid !== owner?.uid) {
     const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }
     return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} has another owner` }] }
@@ -83,13 +83,13 @@ const DECISIVE = [
   SKIP,
 ]
 
-/** What of an item's event its execution looks at. */
+/** Whether an item's event changes a field on which its Execution decides. */
 function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
   const { projection, previous } = event
   const isChanged = (at: (typeof DECISIVE)[number]) =>
     writeJson(valueAt(projection, at)) !== writeJson(previous && valueAt(previous, at))
   if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
-  if (isJobTaken(event)) return { cause: 'has another job' }
+  if (isJobReplaced(event)) return { cause: 'has another job' }
   if (isChanged(SKIP)) return { cause: 'is left out, or not any more' }
   if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
     return { none: 'deploy item is unfinished' }
@@ -113,8 +113,8 @@ function fromInstallation(event: RoutedEvent): Routing {
   }
 }
 
-/** The run that an Execution's state asks for, or why none. `ownerGone`: it has no controller owner that still exists. */
-export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
+/** The run that an Execution's state needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
+export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
@@ -125,7 +125,7 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
 
 const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION) } as const
 
-function idleRun(subject: object, ownerGone: boolean): WantedRun {
+function idleRun(subject: object, ownerGone: boolean): RunRequest {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined)
     return unknownOperationRun(subject, OPERATIONS.execution) ?? { none: 'execution is idle' }
   return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : HELD_BACK

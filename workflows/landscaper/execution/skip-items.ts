@@ -1,5 +1,6 @@
-// Progressing: items that somebody has left out end as succeeded, begun or not, so that those behind them can begin. In a deletion they are
-// uninstalled as all others: what an earlier job has deployed is there. Source: docs/adr/0053.
+// Phase Progressing: ends items that a user has skipped as succeeded, started or not, so that their dependents can start. A deletion
+// uninstalls
+// skipped items like all others, because an earlier job may have deployed them. Source: docs/adr/0053.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { done, isIdle, type Outcome } from '../../kit/index.ts'

@@ -1,5 +1,6 @@
-// Brings items to work. Those of types that the run serves are hosted: the job begins with their own first status write, in this run. Those of
-// others are handed the job ID, and waited for: another program deploys them, or another worker, in runs of their own. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
+// Starts items. Items of handled types are hosted: the job begins with the item's first status write, in this run. Other items get the job
+// ID, and
+// the run waits for another program or another worker's run. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { done, isIdle, joinOutcomes, type Outcome } from '../../kit/index.ts'
@@ -7,7 +8,7 @@ import { deployItems } from '../deploy-item/deploy-items.ts'
 import { isServed } from '../deploy-item/pass.ts'
 import { absorbAll, type ExecutionPass } from './pass.ts'
 
-/** @param items that have the job unfinished, or do not have it yet. One that runs another job is left to end it first. */
+/** @param items that have not finished the job or do not have it yet. An item with another unfinished job is left out. */
 export async function takeUpItems(pass: ExecutionPass, items: readonly DeployItemView[]): Promise<Outcome> {
   const { jobID } = pass
   const free = items.filter((item) => item.jobID === jobID || isIdle(item))
@@ -18,19 +19,19 @@ export async function takeUpItems(pass: ExecutionPass, items: readonly DeployIte
   return joinOutcomes(handedDown, deployed)
 }
 
-/** What a step looks at between two levels of the graph. */
+/** The items of one level of the graph. */
 export interface Level {
-  /** May begin now. */
+  /** May start now. */
   readonly ready: readonly DeployItemView[]
-  /** Have begun, and not ended. */
+  /** Started, not finished. */
   readonly running: readonly DeployItemView[]
 }
 
 /**
- * Brings to work what runs, and what may begin, level after level, as far as that comes without waiting. No item twice.
+ * Continues running items and starts ready items, level after level, until further progress needs waiting. Handles each item at most once.
  *
- * @param look at the items as they are, again after each level.
- * @returns what the work met, and when it is to be looked at again.
+ * @param look classifies the current items; called after each level.
+ * @returns the faults, and the time of the next pass.
  */
 export async function takeUpLevels(pass: ExecutionPass, look: () => Level): Promise<Outcome> {
   const seen = new Set<string>()
@@ -50,7 +51,7 @@ function hasFinalFault({ faults }: Outcome): boolean {
   return faults.some(({ retryable }) => !retryable)
 }
 
-/** A trigger that the server refuses for good counts as a failed item: those that run are left to finish first. */
+/** Waits for running items before a trigger that the server rejects permanently fails the job. */
 export function drained(outcome: Outcome, running: readonly DeployItemView[], waiting: Outcome): Outcome {
   return hasFinalFault(outcome) && running.length > 0 ? { ...waiting, againMs: outcome.againMs } : outcome
 }

@@ -1,12 +1,13 @@
-// Deleting: brings every deploy item to be taken away whose successors are gone, in reverse order.
+// Phase Deleting: uninstalls every item whose successors are deleted, in reverse order.
 // Source: seeds/landscaper-execution-controller.txt "Deleting".
 //
-//   X1. A failed item stops new triggers; items already running are left to finish.
-//   X2. Nothing running and nothing ready, yet items blocked: stuck, so the phase fails, with the cycle's path and the way out.
-//   X3. An item that no deployer ever took up has nothing to uninstall: it goes at once, and binds no order. So a graph that was cyclic from the start
-//       is gone at once.
-//   X4. One whose cluster was removed goes likewise, where it says that it may (release-of-removed.ts).
-//   X5. While it is held back (pause.ts) what runs is left to finish, and nothing else is done.
+//   X1. A failed item stops new triggers; running items finish.
+//   X2. If items are blocked while none runs and none is ready, the phase fails, and the message has the cycle and the way out.
+//   X3. An item that no deployer ever picked up has nothing to uninstall: it is released at once and orders no other item. So a graph
+//       that was cyclic from
+//       the start is deleted at once.
+//   X4. An item whose cluster was removed is released too, if the item allows it (releaseOfRemoved).
+//   X5. During a pause (pause.ts) running items finish, and nothing else starts.
 
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -61,7 +62,7 @@ async function holdBack(pass: ExecutionPass): Promise<Outcome> {
   return left.length === 0 ? done : joinOutcomes(stop(`${heldBackText(pass)}; still there: ${names(left)}`), taken)
 }
 
-/** X3. Nobody may be there to say that nothing was deployed of these. */
+/** X3. Such an item may have no deployer that could confirm that it has nothing to uninstall. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
   const untouched = pass.state.deployItems.filter((item) => isToBeReleased(pass, item))
   return await absorbAll(pass, 'releaseDeployItems', untouched)
@@ -84,7 +85,7 @@ function notDeleted(failed: readonly DeployItemView[]): Outcome {
   return fail('DeployItemsNotDeleted', found, codesOf(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
+function classesOf({ state, jobID, background: tracks }: ExecutionPass) {
   return classifyForDeletion(state.deployItems, jobID, (uid) => tracks.has(uid))
 }
 

@@ -1,9 +1,9 @@
-// Progressing: brings every deploy item to work whose predecessors have finished, level after level.
+// Phase Progressing: starts every item whose predecessors have finished, level after level.
 // Source: seeds/landscaper-execution-controller.txt "Progressing".
 //
-//   P1. A failed item stops new triggers; items already running are left to finish.
-//   P3. While it is held back (pause.ts) nothing more is triggered; items already running are left to finish.
-//   P2. Nothing running and nothing ready, yet items blocked: the graph is stuck, so the phase fails, with the cycle's path.
+//   P1. A failed item stops new triggers; running items finish.
+//   P2. If items are blocked while none runs and none is ready, the phase fails, and the message has the cycle.
+//   P3. During a pause (pause.ts) no item starts; running items finish.
 
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -37,7 +37,7 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
   const found = verdict(pass)
-  // What ends the phase needs no other look.
+  // A result that ends the phase needs no further pass.
   return interrupts(found) && found.stopped === undefined ? found : joinOutcomes(found, taken)
 }
 
@@ -53,7 +53,7 @@ function verdict(pass: ExecutionPass): Outcome {
     const goesOn = running.length > 0 ? `; what has begun goes on: ${names(running)}` : ''
     return stop(`${heldBackText(pass)}; held back: ${names(ready)}${goesOn}`)
   }
-  // What is ready still has been tried, and runs another job of its own.
+  // An item that is still ready was tried and has another unfinished job.
   if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)
   if (blocked.length === 0) return done
 
@@ -63,12 +63,12 @@ function verdict(pass: ExecutionPass): Outcome {
     : fail('CyclicDependencies', `items could not be started because they depend on each other: ${cycle.join(' -> ')}`)
 }
 
-/** @param names also of items that are missing. */
+/** @param names also of missing items. */
 function failedItems(names: readonly string[], failed: readonly DeployItemView[]): Outcome {
   const found = `has failed or missing deploy items: ${names.join(', ')}${causes(failed)}`
   return fail('DeployItemsFailed', found, codesOf(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
+function classesOf({ state, jobID, background: tracks }: ExecutionPass) {
   return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
 }

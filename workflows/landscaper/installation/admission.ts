@@ -1,7 +1,7 @@
-// What an Installation must be to be stored. What needs other objects, such as the blueprint's own imports, is told when a job begins.
+// Admission rules for Installations. Rules that need other objects, such as the blueprint's imports, are checked when a job starts.
 // Source: spec/landscaper.md 5.3.
 //
-//   I1. Rules about its name hold when it is made: who has one with another name already cannot mend it.
+//   I1. Rules about the name apply to creations only, because the name of an existing object cannot change.
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
@@ -13,7 +13,7 @@ import { steeredByMutations } from '../steered-by.ts'
 import { installationKind } from './kind.ts'
 import { exportProblems, importProblems, sourceProblems } from './rules/spec-problems.ts'
 
-// 63 characters of a label's value, less `Inst.` before the name; less the five that the server adds to a generated one.
+// 63 characters of a label's value, less `Inst.` before the name, less the five characters that the server appends to a generated name.
 const NAME_LIMIT = 58
 const GENERATED_LIMIT = 53
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
@@ -32,7 +32,7 @@ export const installationAdmission: Admission = {
       ...cronProblems(fieldsOf(fields['automaticReconcile'])),
     ]
   },
-  further: () => import('../../../activities/landscaper/further-rules.ts'),
+  asyncRules: () => import('../../../activities/landscaper/further-rules.ts'),
   metadata: operationRules(OPERATIONS.installation),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

@@ -1,4 +1,4 @@
-// Init: renders the blueprint's deploy items and sub-installations from the imports; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
+// Phase Init: renders the blueprint's deploy items and sub-installations from the imports, once per job. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
 import { again, done, fail, type FaultCondition, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
@@ -20,7 +20,7 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
     draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
-  // Its items are read by the next pass.
+  // The next pass reads the Execution's items.
   if (applied.result === 'adopted') return again(0)
   if (applied.result === 'waiting') {
     if (applied.of !== undefined) tellWait(pass, applied.of, applied.reason)
@@ -38,12 +38,12 @@ const REFUSED = {
   subInstallations: { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationCreatingFailed' },
 } as const
 
-/** Items of this job are there, so they stand: templates may be random, and imports may have been edited since. Not those that it takes away. */
+/** Whether items of this job exist. Then nothing is rendered again, because templates may be random and imports may have changed. Not in a deletion. */
 function isRendered({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {
   return execution !== undefined && !execution.deleting && deployItems.some((item) => item.jobID === jobID)
 }
 
-/** As it was when the items were rendered: a run that was lost since has not said so. */
+/** Repeats the status of the rendering, which a lost run may not have written. */
 function goOn(pass: InstallationPass): Outcome {
   const { target, execution } = pass.state
   const { generation, importsHash } = execution?.renderedFrom ?? target
@@ -58,9 +58,9 @@ function rendered({ draft, state, subject }: InstallationPass, generation: numbe
     const message = `execution ${subject.name} holds what the blueprint renders`
     say(draft, { type: EXECUTION_CONDITION, reason: 'ExecutionDeployed', message })
   }
-  // One that a hand has deleted, and that no item asks for any more: nobody is to miss it.
+  // A user deleted the Execution, and the blueprint has no items any more: the status must not report a missing Execution.
   else if (state.target.hasExecution) draft.fields['executionRef'] = null
-  // Without imports an earlier hash stays until Completing has removed the copies of that time.
+  // Without imports, an earlier hash stays until Completing has removed the copies of the earlier imports.
   if (importsHash !== undefined) {
     draft.fields['importsHash'] = importsHash
     const message = 'the imports are what the blueprint wants'
@@ -75,7 +75,7 @@ function say({ conditions }: Draft, told: FaultCondition & { readonly message: s
   conditions.push({ ...told, status: 'True' })
 }
 
-/** @param replaced in words; empty: nothing, undefined: there is no component. */
+/** @param replaced the replaced references, formatted; empty: none. Undefined: the Installation has no component. */
 function tellReplaced(draft: Draft, replaced: string | undefined): void {
   if (replaced === undefined) return
   const type = OVERWRITE_CONDITION
@@ -86,7 +86,7 @@ function tellReplaced(draft: Draft, replaced: string | undefined): void {
 const NOTHING_REPLACED = 'no reference to a component is replaced'
 
 function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: InstallationPass['state']): void {
-  // Without `wantedSubs`, another run of the job has rendered, and has written which they are before an item began.
+  // Without `wantedSubs`, an earlier run of the job rendered, and wrote the names of the sub-installations before any item started.
   const count = (wantedSubs ?? target.activeSubs).length
   const message = `${count} sub-installations are as the blueprint has them`
   say(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
@@ -98,7 +98,7 @@ function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: Inst
   }
 }
 
-/** Our own Execution, deleted by hand, runs its deletion here; then it is made anew. */
+/** If a user deleted the Installation's Execution, its deletion runs here first; then the Execution is created again. */
 async function letGo(pass: InstallationPass): Promise<Outcome | undefined> {
   if (pass.state.execution?.deleting !== true) return undefined
   const outcome = await runExecution(pass)

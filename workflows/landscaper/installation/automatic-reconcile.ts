@@ -1,12 +1,15 @@
-// Jobs that start by themselves: when the next one is due, and what its first write says. A function of the object alone, so that nothing is lost with a
-// process. Source: spec/landscaper.md 2.12.
+// Automatic jobs: the time of the next one, and the status fields of its first write. Pure function of the object, so that a lost process loses
+// nothing.
+// Source: spec/landscaper.md 2.12.
 //
-//   R1. The first one after a failure comes at once, later ones at the interval or the next time of `cronSpec` after the last one began, as often as
-//       `numberOfReconciles` says.
-//   R2. After a success it comes at the interval or the next time of `cronSpec` after the last job that started by itself; was there none, after the
-//       job has ended.
-//   R3. What is counted begins anew with another generation, with a success after failures and the other way round, and with a job that was asked for.
-//   R4. Times that passed while nobody looked lead to one job.
+//   R1. The first retry after a failure starts at once. Later retries start after the interval, or at the next time of `cronSpec`, counted from the
+//       start of
+//       the previous one, at most `numberOfReconciles` times.
+//   R2. After a success, the job starts after the interval, or at the next time of `cronSpec`, counted from the last automatic job, otherwise from
+//       the end of
+//       the last job.
+//   R3. The count restarts with another generation, with a success after failures and vice versa, and with a requested job.
+//   R4. Several missed times lead to one job.
 
 import { RECONCILE_REASON_ANNOTATION } from '../contract.ts'
 import { annotation, parseDuration, path, textAt, valueAt } from '../../kit/index.ts'
@@ -16,9 +19,9 @@ import { fieldsOf, textOf } from '../json-fields.ts'
 
 const COUNTED = path('status.automaticReconcileStatus')
 const DEFAULT_MS = { succeededReconcile: 24 * 3_600_000, failedReconcile: 5 * 60_000 } as const
-/** A job that begins as soon as the one before has ended would leave no time for any other. */
+/** Minimum pause between two automatic jobs, so that other work gets time. */
 const LEAST_MS = 1000
-/** As the original calls its own requests. */
+/** The reason that Landscaper writes for its own requests. */
 const RETRY = 'retry'
 const FAILED: readonly unknown[] = ['Failed', 'DeleteFailed']
 
@@ -27,11 +30,11 @@ export type Automatic =
       readonly cause: string
       /** Milliseconds since 1970. */
       readonly notBefore: number
-      readonly begun: (now: string) => { readonly automaticReconcileStatus: object }
+      readonly onBegin: (now: string) => { readonly automaticReconcileStatus: object }
     }
   | { readonly none: string }
 
-/** The next job that an idle root Installation starts by itself; undefined when it was not asked to. Takes objects and projections alike. */
+/** The next automatic job of an idle root Installation; undefined if the spec requests none. Accepts objects and projections. */
 export function automaticReconcile(object: object): Automatic | undefined {
   const asked = askedOf(object)
   if (asked === undefined) return undefined
@@ -45,7 +48,7 @@ export function automaticReconcile(object: object): Automatic | undefined {
   return {
     cause: onFailed ? 'automatic reconcile after a failure' : 'automatic reconcile',
     notBefore,
-    begun: (now) => ({
+    onBegin: (now) => ({
       automaticReconcileStatus: { generation, onFailed, lastReconcileTime: now, numberOfReconciles },
     }),
   }
@@ -54,7 +57,7 @@ export function automaticReconcile(object: object): Automatic | undefined {
 interface Asked {
   readonly block: keyof typeof DEFAULT_MS
   readonly onFailed: boolean
-  /** What the block says. */
+  /** The settings of the block. */
   readonly so: Readonly<Record<string, unknown>>
   readonly generation: unknown
 }
@@ -67,12 +70,12 @@ function askedOf(object: object): Asked | undefined {
   const said = fieldsOf(valueAt(object, path('spec.automaticReconcile')))[block]
   if (said === undefined || said === null) return undefined
   const generation = valueAt(object, path('metadata.generation'))
-  // It was edited, and nobody has asked for the job yet.
+  // The spec was edited, and no user has requested the job.
   if (generation !== valueAt(object, path('status.observedGeneration'))) return undefined
   return { block, onFailed, so: fieldsOf(said), generation }
 }
 
-/** Jobs that came of this generation and way of ending (R3), and when the last of them began. */
+/** The number of automatic jobs for this generation and result (R3), and the start of the last one. */
 function countedOf(
   object: object,
   { generation, onFailed }: Asked,
@@ -83,14 +86,14 @@ function countedOf(
   return { count: numberOf(counted['numberOfReconciles']), ...(last !== undefined && { last }) }
 }
 
-/** What the first write of a job says that was asked for (R3). */
-export function countAnew(object: object): { readonly begun?: () => { readonly automaticReconcileStatus: null } } {
+/** The status fields of the first write of a requested job (R3). */
+export function countAnew(object: object): { readonly onBegin?: () => { readonly automaticReconcileStatus: null } } {
   const isRetry = textAt(object, annotation(RECONCILE_REASON_ANNOTATION)) === RETRY
   if (isRetry || valueAt(object, COUNTED) === undefined) return {}
-  return { begun: () => ({ automaticReconcileStatus: null }) }
+  return { onBegin: () => ({ automaticReconcileStatus: null }) }
 }
 
-/** In milliseconds since 1970; a text says what is wrong. */
+/** In milliseconds since 1970; a text describes the defect. */
 function dueAfter(fromMs: number, so: Readonly<Record<string, unknown>>, defaultMs: number): number | string {
   const cron = textOf(so['cronSpec'])
   if (cron !== '') {
@@ -104,7 +107,7 @@ function dueAfter(fromMs: number, so: Readonly<Record<string, unknown>>, default
   return fromMs + Math.max(LEAST_MS, ms === 'none' ? 0 : ms)
 }
 
-/** Times of statuses that others wrote may be missing: then it is due since ever. */
+/** A status that another controller wrote may lack the time: then the job is due. */
 function endedAt(object: object): number {
   return timeOf(valueAt(object, path('status.transitionTimes.finishedTime'))) ?? 0
 }

@@ -1,4 +1,4 @@
-// Progressing: waits for the Execution and the sub-installations to finish this job; for all of them, also when one has failed.
+// Phase Progressing: waits until the Execution and all sub-installations have finished this job, also after one has failed.
 // Source: spec/landscaper.md 2.3 "Progressing".
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
@@ -28,7 +28,7 @@ export function awaitChildren(pass: InstallationPass): Outcome {
     : fail('ChildrenFailed', shortList(failures).join('; '), childCodes(execution, subs))
 }
 
-/** As the status says, or will with this pass: a run that is lost remembers nothing. */
+/** Reads the status, or its pending change in this pass, because a new run remembers nothing. */
 function isExecutionWanted({ draft, state: { target } }: InstallationPass): boolean {
   const rendered = draft.fields['executionRef']
   return rendered === undefined ? target.hasExecution : rendered !== null

@@ -1,4 +1,4 @@
-// Deleting: waits until the children are gone; then the finalizer goes, and with it the Installation. Source: spec/landscaper.md 2.4 "Deleting".
+// Phase Deleting: waits until the children are deleted, then removes the finalizer. Source: spec/landscaper.md 2.4 "Deleting".
 
 import { FINALIZER } from '../contract.ts'
 import { again, done, fail, GONE, interrupts, type Outcome, stop } from '../../kit/index.ts'

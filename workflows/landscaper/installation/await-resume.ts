@@ -1,5 +1,5 @@
-// Holds a paused job back where something of it is still to begin; sub-installations that run are held back with it. What has begun goes on: the
-// Execution, where it has, holds its items back by itself (run-execution.ts). Source: pause.ts.
+// Holds a paused job if it has work that has not started, and hands the pause down to its running sub-installations. Started work continues: a started
+// Execution holds its own items (run-execution.ts). Source: pause.ts.
 
 import { done, type Outcome, stop } from '../../kit/index.ts'
 import { pauseText, tellPause } from '../pause.ts'
@@ -14,7 +14,7 @@ export async function awaitResume(pass: InstallationPass): Promise<Outcome> {
   return paused !== undefined && isHeld(pass) ? stop(pauseText(paused)) : done
 }
 
-/** Nothing of it would be looked after if the pass ended here. */
+/** Whether the pass can end here without leaving running work unattended. */
 function isHeld(pass: InstallationPass): boolean {
   const { state, draft, jobID } = pass
   if (isExecutionBegun(pass)) return false

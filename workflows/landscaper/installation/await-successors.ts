@@ -1,4 +1,4 @@
-// InitDelete: whoever exports goes after those who import from it. Source: spec/landscaper.md 2.4 "InitDelete".
+// Phase InitDelete: waits until the siblings that import from this Installation are deleted. Source: spec/landscaper.md 2.4 "InitDelete".
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
@@ -8,7 +8,7 @@ export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> 
   const { by, subject, jobID, act, state } = pass
   const { target } = state
   endWait(pass)
-  // A run of a release that did not order roots goes on as it began.
+  // A deletion that started in a release without an order of roots continues without it.
   const isOrdered = target.hasParent || target.gives === true
   if (!target.awaitsSuccessors || !isOrdered) return done
   const { generation } = target

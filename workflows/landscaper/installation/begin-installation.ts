@@ -1,12 +1,13 @@
-// The two first writes of a root's job are made where the first pass looks (activities/landscaper/installation/start.ts). A run that was lost between
-// them makes the second one here. Source: docs/architecture.md "A root's new job".
+// Starts a root's job. The activity of the first observation makes the job's first two writes (activities/landscaper/installation/start.ts). If a run
+// was lost
+// between both writes, this step repeats the second. Source: docs/architecture.md "A root's new job".
 //
-//   B1. Dependents that the original has left to be asked are asked first, also in a run without a job. Source: spec/landscaper.md 2.2 (sequence of
-//       checks, 3).
-//   B2. That an idle one is paused, or not any more, is told in a run without a job (pause.ts, Q2).
+//   B1. Dependents that Landscaper has not triggered yet are triggered first, also in a run without a job. Source: spec/landscaper.md 2.2 (sequence
+//       of checks, 3).
+//   B2. A run without a job writes the pause of an idle Installation, or its end, into the status (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { BEGIN_OPERATION, done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { BEGIN_OPERATION, done, FINALIZER_ADDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { isUntold } from '../pause.ts'
 import type { InstallationPass } from './pass.ts'
 
@@ -17,13 +18,13 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
   if (!isOurs && isIdle(pass.state.target) && isUntold(pass.state.target)) return await tell(pass)
   if (!isOurs && !(hasLeft && isIdle(pass.state.target))) return stop(SUPERSEDED)
   const end = hasLeft ? await askLeft(pass) : undefined
-  return end !== undefined || !isOurs ? stop(end ?? GUARDED) : await beginOwn(pass)
+  return end !== undefined || !isOurs ? stop(end ?? FINALIZER_ADDED) : await beginOwn(pass)
 }
 
-/** The job is the run's. */
+/** The run has the job. */
 async function beginOwn(pass: InstallationPass): Promise<Outcome> {
   const { start, target } = pass.state
-  // Defaults change the generation: the job runs the spec with its defaults in.
+  // The defaults change the generation: the job runs the spec with its defaults.
   if (start === 'begun') pass.draft.observedGeneration = target.generation
   if (start !== 'begun' && needsAdoption(pass)) return await adopt(pass)
   pass.state = { ...pass.state, isAdopted: true }
@@ -33,10 +34,10 @@ async function beginOwn(pass: InstallationPass): Promise<Outcome> {
 /** B2 */
 async function tell({ by, subject, act }: InstallationPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
-  return stop(GUARDED)
+  return stop(FINALIZER_ADDED)
 }
 
-/** Those that another engine has left to be asked, before anything else of the job. @returns how the run ends; undefined: it goes on. */
+/** Triggers the dependents that Landscaper left, before any other step of the job. @returns the reason to end the run; undefined to continue. */
 async function askLeft(pass: InstallationPass): Promise<string | undefined> {
   const { by, subject, jobID, state, act } = pass
   const now = await act.askLeftDependents({ by, subject, jobID })
@@ -46,8 +47,9 @@ async function askLeft(pass: InstallationPass): Promise<string | undefined> {
   return undefined
 }
 
-// Before the first settle only: later the annotation belongs to the next job. A run that was started again in Init cannot tell from
-// itself whether it has settled; an error in the status can, unless it is that of a job that could not begin.
+// Before the first settle only: later, the annotation belongs to the next job. A run that restarted in Init does not remember whether it has settled,
+// but
+// an error in the status shows it, unless it is the error of a job that could not start.
 function needsAdoption({ state: { target, isAdopted } }: InstallationPass): boolean {
   if (isAdopted || (target.phase !== 'Init' && target.phase !== 'InitDelete')) return false
   const isFirst = target.lastError === undefined || target.lastError.operation === BEGIN_OPERATION

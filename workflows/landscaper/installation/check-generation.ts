@@ -1,5 +1,5 @@
-// Completing: an Installation that was edited while its job ran fails; the edit needs a job of its own.
-// A deletion during the job counts the generation up by one too, but it changes no spec: the job ends as it would have.
+// Phase Completing: fails an Installation whose spec was edited during its job, because the edit needs another job.
+// A deletion during the job also increments the generation, but does not change the spec, so it does not fail the job.
 // Source: spec/landscaper.md 2.3 "Completing" 2, 2.2 "Delete while a job runs".
 
 import { done, fail, type Outcome } from '../../kit/index.ts'

@@ -5,9 +5,9 @@ import type { Execution, Installation } from './views.ts'
 
 export interface InstallationObservation {
   readonly target: Installation
-  /** The Execution of its name. One that belongs to somebody else counts as none here, and refuses to be written. */
+  /** The Execution with its name. An Execution of another owner counts as missing, and is never written. */
   readonly execution: Execution | undefined
-  /** Those that it has made of its blueprint's templates, also where the blueprint no longer has them. */
+  /** The sub-installations of its templates, including those that the blueprint no longer has. */
   readonly subInstallations: readonly Installation[]
 }
 
@@ -21,33 +21,33 @@ export const installationQueries = {
   },
 } as const satisfies Record<string, StateQuery>
 
-/** Renders the blueprint into an Execution and sub-installations, has them run, and publishes what it exports; in deletion it takes them away. */
+/** Renders the blueprint into an Execution and sub-installations, runs them, and publishes the exports; a deletion uninstalls them. */
 export interface InstallationActions<Pass> {
-  /** Checks the imports, renders deploy items and sub-installations from them, and writes those and the Execution. */
+  /** Checks the imports, renders the deploy items and sub-installations, and writes the Execution and the sub-installations. */
   applyChildren(
     pass: Pass,
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
-  /** Has sub-installations taken away that the blueprint no longer has, and waits until they are gone. */
+  /** Uninstalls sub-installations that the blueprint no longer has, and waits until they are deleted. */
   cleanUpSubInstallations(pass: Pass, subInstallations: readonly Installation[]): Outcome | Promise<Outcome>
-  /** Hands the job to the sub-installations. */
+  /** Hands the job down to the sub-installations. */
   triggerSubInstallations(pass: Pass, subInstallations: readonly Installation[]): Outcome | Promise<Outcome>
-  /** Ends the job on an interrupt where no child has any of it yet; else the children's. */
+  /** Ends the job after an interrupt if no child has started it; otherwise interrupts the children. */
   interruptInstallation(
     pass: Pass,
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
-  /** Holds a paused job back where something of it is still to begin. */
+  /** Holds a paused job that has work that has not started. */
   awaitResume(
     pass: Pass,
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
-  /** Ends a job that has not begun anything when the Installation is deleted. */
+  /** Ends a job that has not started anything when the Installation is deleted. */
   yieldToDeletion(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
-  /** Runs the job of the Execution, as far as it comes without waiting. */
+  /** Runs the job of the Execution until it has to wait. */
   runExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
   /** Waits until all children have finished the job, and fails when one has failed. */
   awaitChildren(
@@ -55,25 +55,25 @@ export interface InstallationActions<Pass> {
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
-  /** Fails when the spec was edited while the job ran. */
+  /** Fails if the spec was edited during the job. */
   checkGeneration(pass: Pass): Outcome | Promise<Outcome>
-  /** Publishes what is to be exported, and removes copies of imports that are none any more. */
+  /** Publishes the exports, and removes copies of former imports. */
   writeExports(pass: Pass): Outcome | Promise<Outcome>
-  /** Waits until no sibling is there that imports what is exported. */
+  /** Waits until all siblings that import its exports are deleted. */
   awaitSuccessors(pass: Pass): Outcome | Promise<Outcome>
-  /** Deletes the children, or tells those that are being deleted to let their items go. */
+  /** Deletes the children, and passes the request to release their items on to children that are being deleted. */
   deleteChildren(
     pass: Pass,
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
-  /** Waits until the children are gone, then takes the finalizer off. */
+  /** Waits until the children are deleted, then removes the finalizer. */
   awaitDeletion(
     pass: Pass,
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
-  /** Has the roots reconciled that import what is exported, well or not. */
+  /** Triggers the roots that import its exports, after success and failure. */
   triggerDependents(pass: Pass): Outcome | Promise<Outcome>
 }
 

@@ -1,4 +1,4 @@
-// What the engine knows of the controller of Installations.
+// Registers the controller of Installations with the engine.
 
 import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
@@ -19,17 +19,17 @@ export const installationController: JobModeController = {
   routes: installationRoutes,
   queries: installationQueries,
   status: jobStatus,
-  wantedRun: installationRun,
+  requestedRun: installationRun,
   plan: installationPlan,
   triggers: [
-    { at: annotation(OPERATION_ANNOTATION) },
-    { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
-    { at: path('spec.automaticReconcile') },
-    { at: path('status.dependentsToTrigger') },
+    { path: annotation(OPERATION_ANNOTATION) },
+    { path: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
+    { path: path('spec.automaticReconcile') },
+    { path: path('status.dependentsToTrigger') },
     ...PAUSE_MARKS,
   ],
   fields: installationFields,
-  foresee: foreseeInstallation,
+  dryRun: foreseeInstallation,
   steering: { ...STEERED_INSTALLATION, parent: installationKind },
   siblings: { flow: flowOf },
 }

@@ -1,9 +1,12 @@
-// InitDelete: deletes the Execution and the sub-installations, or tells those that are being deleted already to let their items go.
+// Phase InitDelete: deletes the Execution and the sub-installations. Children with a deletion timestamp get the request to release their items, if it
+// is set.
 // Source: spec/landscaper.md 2.4.
 //
-//   D1. `kubectl delete --cascade=orphan` keeps the children. While Kubernetes' finalizer for that is on the Installation, the garbage collector is removing
-//       their owner references, so the step waits; afterwards the Installation has no children and goes alone. A child whose removed reference the journal
-//       does not show yet is not deleted either (activities/run/children.ts).
+//   D1. `kubectl delete --cascade=orphan` keeps the children. While Kubernetes' finalizer for it is on the Installation, the garbage collector is
+//       removing
+//       the children's owner references, so the step waits; afterwards the Installation has no children and is deleted alone. A child whose removed
+//       reference
+//       the journal does not show yet is not deleted either (activities/run/children.ts).
 
 import { ORPHAN_FINALIZER } from '../contract.ts'
 import { done, type Outcome, stop } from '../../kit/index.ts'

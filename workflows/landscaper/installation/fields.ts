@@ -1,4 +1,4 @@
-// What the controller of Installations writes, and nobody else (docs/concepts.md "One controller per field").
+// Declares the fields that only the controller of Installations writes (docs/concepts.md "One controller per field").
 
 import {
   CACHE_HELM_CHARTS_ANNOTATION,
@@ -22,7 +22,7 @@ export const installationFields: OwnedFields = {
       annotation(PAUSED_ANNOTATION),
       annotation(RECONCILE_REASON_ANNOTATION),
       ['metadata', 'finalizers', FINALIZER],
-      // Of sub-installations, and the default of the context.
+      // The spec of sub-installations, and the default of the context.
       path('spec'),
       path('metadata.ownerReferences'),
       label(ENCOMPASSED_BY_LABEL),

@@ -1,9 +1,11 @@
-// What a job of an Installation would do: its own plan, up to where it would wait for what it has brought to work, with that of its Execution in it, and
-// those of its sub-installations in the order in which their imports let them begin. Exports that a job would make anew are not there yet: whoever imports
-// them is told to miss them.
+// Previews a job of an Installation: runs its plan to the point where the job would wait for started children, includes the preview of its Execution,
+// and
+// previews its sub-installations in the order of their imports. Exports that a job would create do not exist in the preview, so an importer reports
+// them as
+// missing.
 
 import type { Activities } from '../../../activities/index.ts'
-import { done, type Foreseeing, type ForeseenJob, runPhases, type Subject } from '../../kit/index.ts'
+import { done, type DryRunRequest, type DryRunJob, dryRunPhases, type Subject } from '../../kit/index.ts'
 import { foreseeItems } from '../execution/foresee.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionActivities } from '../execution/pass.ts'
@@ -12,19 +14,19 @@ import type { InstallationActivities, InstallationPass } from './pass.ts'
 import { installationPlan } from './plan.ts'
 
 export interface Pretending {
-  /** Lets a sub-installation look as if its job stood so. */
+  /** Makes later observations show this status for the object. */
   pretendStatus(subject: Subject, status: object): Promise<void>
 }
 
 type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & Pretending
 
-/** @param act those of an Installation's passes and its Execution's; what they write is to stay nowhere. */
-export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<ForeseenJob> {
+/** @param act the activities of an Installation's passes and of its Execution's; their writes must not be persisted. */
+export async function foreseeInstallation(act: Act, asked: DryRunRequest): Promise<DryRunJob> {
   const { subject, jobID, by, runtime } = asked
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
   if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
   const { target, execution, changed: deployItems, subInstallations } = found
-  const told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] } = { jobs: [] }
+  const told: { execution?: DryRunJob; readonly jobs: DryRunJob[] } = { jobs: [] }
   const pass: InstallationPass = {
     subject,
     jobID,
@@ -45,14 +47,14 @@ export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<
       marks: [],
       fields: {},
     },
-    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    background: { has: () => false, start: () => undefined, retain: () => undefined },
     wake: () => undefined,
     hosted: [],
   }
   const enters = (phase: string) => {
     pass.state = { ...pass.state, target: { ...pass.state.target, phase } }
   }
-  const ran = await runPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
+  const ran = await dryRunPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
   const inner = told.execution?.end === 'fails' ? told.execution : ran
   return {
     subject,
@@ -67,8 +69,8 @@ type Rehearsed = Pick<InstallationActivities, 'runExecution' | 'triggerSubInstal
 
 function rehearsed(
   act: Act,
-  asked: Foreseeing,
-  told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] },
+  asked: DryRunRequest,
+  told: { execution?: DryRunJob; readonly jobs: DryRunJob[] },
 ): Rehearsed {
   const { jobID, subject } = asked
   return {
@@ -99,8 +101,8 @@ function rehearsed(
         given.map(({ uid, name }) => [uid, { group, kind, uid, namespace: subject.namespace, name }]),
       )
       for (const one of left.values()) await act.pretendStatus(one, { jobID, phase: 'Init' })
-      // Those that wait for others come after them.
-      const waiting = new Map<string, ForeseenJob>()
+      // Sub-installations that wait for siblings are appended last.
+      const waiting = new Map<string, DryRunJob>()
       for (let hasEnded = true; hasEnded;) {
         hasEnded = false
         for (const [uid, one] of left) {

@@ -1,10 +1,12 @@
-// An interrupt: the sub-installations that run get it too, so that it goes down the whole tree; the items end where the Execution runs
+// Handles an interrupt: passes it to the running sub-installations, so that it reaches the whole tree. The hosted Execution ends its own items
 // (run-execution.ts). Source: spec/landscaper.md 2.11.
 //
-//   N1. Nothing begins after it. While children run and others have not begun, it stays on the object, so that a run that comes after this one
-//       begins nothing, either; once those have ended, it is taken off and the job fails.
-//   N2. Where all children have the job, they have got it: what becomes of them says how the job ends.
-//   N3. The deletion of a root acts as an interrupt while neither its Execution nor a sub-installation has begun to deploy: the deletion's job follows.
+//   N1. Nothing starts after an interrupt. While some children run and others have not started, the annotation stays on the object, so that a later
+//       run does
+//       not start anything either. When the running children have ended, the annotation is removed and the job fails.
+//   N2. If all children have the job, they all have the interrupt, and their results decide the result of the job.
+//   N3. The deletion of a root acts as an interrupt while neither its Execution nor a sub-installation has begun to deploy: the deletion's job
+//       follows.
 
 import { again, done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
@@ -14,7 +16,7 @@ export async function interruptInstallation(pass: InstallationPass): Promise<Out
   if (isDeletedBeforeDeployment(pass)) return await endForDeletion(pass)
   if (!pass.state.target.interruptRequested) return done
   await interruptSubs(pass)
-  // It is taken off where its items have ended.
+  // runExecution removes the annotation when the Execution has ended its items.
   if (isExecutionBegun(pass) && pass.state.execution?.jobIDFinished !== pass.jobID) return done
   if (isAllBegun(pass)) return (await takeInterruptOff(pass)) ? done : again(0)
   const running = runningSubs(pass)
@@ -22,7 +24,7 @@ export async function interruptInstallation(pass: InstallationPass): Promise<Out
   return (await takeInterruptOff(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
 }
 
-/** Phases of a job after Init (yield-to-deletion.ts) in which children may not have begun. */
+/** Phases of a job after Init (yield-to-deletion.ts) in which children may not have started. */
 const BEFORE_DEPLOYMENT: readonly string[] = ['CleanupOrphaned', 'ObjectsCreated', 'Progressing']
 
 /** N3 */
@@ -44,7 +46,7 @@ async function endForDeletion(pass: InstallationPass): Promise<Outcome> {
   )
 }
 
-/** @returns false: the object is gone, or another job's; the next pass sees which. */
+/** @returns false if the object is deleted or has another job; the next pass handles both. */
 export async function takeInterruptOff(pass: InstallationPass): Promise<boolean> {
   const { by, subject, jobID, act, state } = pass
   const left = await act.interruptInstallation({ by, subject, jobID, version: state.target.version })
@@ -64,7 +66,7 @@ function runningSubs({ state: { subInstallations }, jobID }: InstallationPass) {
   return subInstallations.filter((sub) => sub.jobID === jobID && sub.jobIDFinished !== jobID)
 }
 
-/** Phases in which only children of earlier jobs have the job. */
+/** Phases in which children have started only for earlier jobs. */
 const EARLY: readonly string[] = ['Init', 'CleanupOrphaned', 'InitDelete']
 
 export function isEarly(phase: string | undefined): boolean {
@@ -73,13 +75,13 @@ export function isEarly(phase: string | undefined): boolean {
 
 function isAllBegun(pass: InstallationPass): boolean {
   const { state, draft, jobID } = pass
-  // A run that was lost may have come further than its status says.
+  // A lost run may have come further than its status shows.
   if (isEarly(draft.phase) && !isExecutionBegun(pass)) return false
   const isExecutionLeft = state.execution !== undefined && !isExecutionBegun(pass)
   return !isExecutionLeft && state.subInstallations.every((sub) => sub.jobID === jobID)
 }
 
-/** The Execution, or an item of it, has the job. */
+/** Whether the Execution or one of its items has the job. */
 export function isExecutionBegun({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {
   return execution?.jobID === jobID || deployItems.some((item) => item.jobID === jobID)
 }

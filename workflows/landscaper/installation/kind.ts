@@ -39,18 +39,18 @@ import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { PAUSE_PATHS, pausedField, pauseReason } from '../pause.ts'
 
-// The conditions that users of the original know. Of a job that has not come so far they are not there. Source: spec/landscaper.md 1.14.
+// Landscaper's conditions. A job that has not reached the corresponding phase does not have them. Source: spec/landscaper.md 1.14.
 
-/** Whether the imports are what the blueprint wants; written where there are some, or should be. */
+/** Whether the imports match the blueprint; written if the spec or the blueprint has imports. */
 export const IMPORTS_CONDITION = 'ValidateImports'
 
-/** Whether ComponentVersionOverwrites have replaced references to components; written where there is a component. */
+/** Whether ComponentVersionOverwrites replaced component references; written if there is a component. */
 export const OVERWRITE_CONDITION = 'ComponentReferenceOverwrite'
 
-/** False where copies of the imports could not be written. */
+/** False if copies of the imports could not be written. */
 export const COPIES_CONDITION = 'CreateImports'
 
-/** Whether the Execution holds what the blueprint renders. */
+/** Whether the Execution has the rendered items of the blueprint. */
 export const EXECUTION_CONDITION = 'ReconcileExecution'
 
 /** Whether the exports are published; True also when the Installation exports nothing, as in Landscaper. */
@@ -59,10 +59,10 @@ export const EXPORTS_CONDITION = 'CreateExports'
 /** Whether the sub-installations exist as the blueprint has them; True also when the blueprint has none, as in Landscaper. */
 export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 
-/** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */
+/** Whether a root waits for siblings; written after its first wait. Pawl's own: Landscaper reports the wait in its error. */
 export const WAIT_CONDITION = 'WaitsForSiblings'
 
-/** Whether a job waits for the Context that its namespace is to get; written once it did. */
+/** Whether a job waits for the Context of its namespace; written after its first wait. */
 export const CONTEXT_WAIT_CONDITION = 'WaitsForContext'
 
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
@@ -197,10 +197,10 @@ const status = record('Where the current job stands.', {
 
 const OWN_KIND = { group: 'landscaper.gardener.cloud', kind: 'Installation' } as const
 
-/** Pawl leaves none there; the original does, between the end of a job and its next look at the object. */
+/** Pawl leaves no entries; Landscaper does, between the end of a job and its next reconcile of the object. */
 const LEFT_DEPENDENTS = path('status.dependentsToTrigger')
 
-/** Whether there are dependents that the end of the last job was to start, and that nobody has asked. By an object or projection. */
+/** Whether the last job left dependents that no controller has triggered. Accepts objects and projections. */
 export function hasLeftDependents(object: object): boolean {
   const left = valueAt(object, LEFT_DEPENDENTS)
   return Array.isArray(left) && left.length > 0
@@ -242,23 +242,23 @@ export const installationKind = defineKind({
     LEFT_DEPENDENTS,
   ],
   flow: flowOfRoot,
-  // Sub-installations are made and deleted.
+  // Sub-installations are created and deleted.
   workerVerbs: ['create', 'delete', 'get', 'list', 'patch'],
 })
 
 export type Installation = ObjectOf<typeof installationKind>
 
-/** What any one exports and imports in the scope that it shares with its siblings. */
+/** The exports and imports of an Installation in the scope that it shares with its siblings. */
 export function flowOf(object: object): Flow {
   const flow = readFlow(fieldsOf(valueAt(object, path('spec'))))
   return { gives: exportedNames(flow), takes: importedNames(flow) }
 }
 
-/** What a root hands to other roots of its namespace; sub-installations have an order of their own. Source: spec/landscaper.md 2.6, 2.14. */
+/** The exports and imports of a root among the roots of its namespace; sub-installations have their own order. Source: spec/landscaper.md 2.6, 2.14. */
 function flowOfRoot(object: object): Flow | undefined {
   if (ownerOfKind(object, OWN_KIND) !== undefined) return undefined
   const { gives, takes } = flowOf(object)
-  // Who promises to import from nobody is nobody's successor.
+  // The spec promises that the root imports nothing, so it is no successor.
   const isAlone = fieldsOf(valueAt(object, path('spec.optimization')))['hasNoSiblingImports'] === true
   return { gives, takes: isAlone ? [] : takes }
 }
@@ -267,7 +267,7 @@ function flowOfRoot(object: object): Flow | undefined {
 const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Deleting', 'DeleteFailed']
 
 /**
- * Why an idle root Installation shall start a job, undefined when it shall not. Takes objects and projections alike.
+ * The reason why an idle root Installation must start a job; undefined if it must not. Accepts objects and projections.
  * Source: spec/landscaper.md 2.2, triggers 1 to 3.
  */
 export function installationTrigger(object: object): string | undefined {

@@ -5,7 +5,7 @@ import type { InstallationActivities, InstallationState } from './pass.ts'
 
 type Act = Pick<InstallationActivities, 'startInstallation' | 'observeInstallation' | 'itemsOfExecution'>
 
-/** The first pass of a run begins the job where it looks. */
+/** Observes the Installation and its children. The first pass of a run starts the job in the same activity. */
 export async function observeInstallation(
   act: Act,
   { subject, jobID, asked }: JobInput,

@@ -1,4 +1,4 @@
-// What controller.cm cannot say of the Installation's controller: its activities, and what a run remembers of itself.
+// Types of the Installation's passes, in addition to controller.gen.ts: its activities, and the state that a run remembers.
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -9,26 +9,26 @@ import type { ExecutionState } from '../execution/pass.ts'
 import type { InstallationObservation } from './controller.gen.ts'
 
 export interface InstallationState extends InstallationObservation {
-  /** Of the Execution. */
+  /** The items of the Execution. */
   readonly deployItems: readonly DeployItemView[]
-  /** What the first pass of the run came to before its first phase; undefined in others, and where the job had begun. */
+  /** The result of starting the job in the run's first pass; undefined in later passes, and if the job had started. */
   readonly start?: 'begun' | 'superseded' | undefined
-  /** This run has taken the request off the object; one that is there now is the next job's. */
+  /** Whether this run has removed the request annotation; an annotation that exists afterwards belongs to the next job. */
   readonly isAdopted: boolean
-  /** The sub-installations of the templates that this run has rendered; undefined: none rendered yet, and the status names them. */
+  /** The sub-installations of the templates that this run has rendered; undefined before the rendering: then the status names them. */
   readonly wantedSubs?: readonly WantedSub[] | undefined
 }
 
-/** What the pass of a hosted Execution came to. */
+/** The result of a pass over a hosted Execution. */
 export type ExecutionProgress = HostedProgress<ExecutionState>
 
 export type InstallationActivities = WritingActivities & {
-  /** Runs a pass over the Execution in that of the Installation. */
+  /** Runs a pass over the Execution, nested in the pass of the Installation. */
   runExecution(
     pass: Pick<InstallationPass, 'by' | 'jobID' | 'subject' | 'hosted'>,
     state: ExecutionState & { readonly target: ChildExecution },
   ): Promise<ExecutionProgress>
-  /** Of the Execution, as the run knows them now: work goes on beside the passes. */
+  /** The Execution's items as the run knows them, including changes by background activities between passes. */
   itemsOfExecution(): readonly DeployItemView[]
 }
 

@@ -1,4 +1,4 @@
-// The phases of an Installation and their steps, on one screen. Source: spec/landscaper.md 2.3, 2.4.
+// The phases of an Installation and their steps. Source: spec/landscaper.md 2.3, 2.4.
 
 import { type JobPlan, sequential } from '../../kit/index.ts'
 import { applyChildren } from './apply-children.ts'
@@ -38,7 +38,7 @@ const step = installationSteps({
 export const installationPlan: JobPlan<InstallationPass> = {
   kind: 'Installation',
   phases: {
-    // One that a hand has deleted has to be gone before it is made anew.
+    // A sub-installation that a user deleted must be gone before it is created again.
     Init: {
       step: sequential(
         step.interruptInstallation,
@@ -73,7 +73,7 @@ export const installationPlan: JobPlan<InstallationPass> = {
       step: sequential(step.interruptInstallation, step.awaitResume, step.triggerSubInstallations),
       next: 'Deleting',
     },
-    // A decision to let go may come at any time.
+    // deleteChildren runs here too, because the request to delete without uninstalling may come at any time.
     Deleting: {
       step: sequential(
         step.deleteChildren,
@@ -88,7 +88,7 @@ export const installationPlan: JobPlan<InstallationPass> = {
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
   ending: step.triggerDependents,
-  first: jobStatus.first,
+  first: jobStatus.firstPhase,
   failed: (phase) =>
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   // Source: spec/landscaper.md 2.3 "Progressing".

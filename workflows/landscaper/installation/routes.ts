@@ -1,4 +1,4 @@
-// Which events concern an Installation, and which run its state asks for.
+// Maps events to the Installations that they concern, and an Installation's state to the run that it needs.
 
 import { IGNORE_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
 import {
@@ -6,19 +6,19 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type Route,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
@@ -43,18 +43,18 @@ function ofItself(event: RoutedEvent): Routing {
   const subject = { controller: 'installation', uid: event.uid, namespace: event.namespace, name: event.name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   const ids = jobIDsOf(event.projection)
-  // Whether its parent is gone is resolved when the wake is dispatched.
+  // The dispatcher resolves whether the parent is gone.
   if (isIdle(ids) && isSubInstallation(event.projection) && isDeleting(event.projection))
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   const run = installationRun(event.projection)
-  if ('none' in run && isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if ('none' in run && isJobIDInvalid(event)) return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if ('none' in run && setsUnknownOperation(event, OPERATIONS.installation))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   if ('none' in run) return { ignored: jobIDProblem(ids.jobID) ?? run.none }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
 
-/** Those under deletion that no parent is left of get a job of their own. */
+/** Sub-installations that are being deleted and have no parent get their own jobs. */
 function toSubInstallations({ uid, namespace, name }: RoutedEvent): Route {
   const cause = 'parent gone'
   return { controller: 'installation', uid: '', dependentsOf: uid, namespace, name, mode: 'start', cause }
@@ -64,18 +64,20 @@ function fromExecution(event: RoutedEvent): Routing {
   return toParent(event, 'execution')
 }
 
-// Source: docs/architecture.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
+// Source: docs/architecture.md "Subjects and routes": the end and the deletion of a child. Also the loss of a handed-down job ID, which the parent
+// hands down
+// again.
 function toParent(event: RoutedEvent, child: string): Routing {
   const owner = ownerOfKind(event.projection, installationKind)
   const before = event.previous && ownerOfKind(event.previous, installationKind)
-  // A child that was taken away is missing for the one that waits for it.
+  // The previous parent waits for a child that now has another owner.
   if (before !== undefined && before.uid !== owner?.uid) return notify(event, before, `${child} has another owner`)
   if (owner === undefined) return { ignored: `${child} has no installation` }
   const finished = path('status.jobIDFinished')
   const isFinishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
   if (event.type === 'DELETED') return notify(event, owner, `${child} gone`)
   if (isFinishedNow) return notify(event, owner, `${child} finished`)
-  if (isJobTaken(event)) return notify(event, owner, `${child} has another job`)
+  if (isJobReplaced(event)) return notify(event, owner, `${child} has another job`)
   return isDeleting(event.projection)
     ? notify(event, owner, `${child} is being deleted`)
     : { ignored: 'installation waits for the end of its children only' }
@@ -97,8 +99,8 @@ function notify(
   return { routes: [{ controller: 'installation', uid, namespace, name, mode: 'notify', cause }] }
 }
 
-/** The run that an Installation's state asks for (jobID undefined: a new one), or why none. `ownerGone`: it has no parent that still exists. */
-export function installationRun(subject: object, ownerGone = false): WantedRun {
+/** The run that an Installation's state needs (jobID undefined: a new job), or the reason why it needs none. `ownerGone`: no parent exists. */
+export function installationRun(subject: object, ownerGone = false): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const wanted = isSubInstallation(subject) ? runOfSub(subject, ownerGone) : runOfRoot(subject)
@@ -106,18 +108,18 @@ export function installationRun(subject: object, ownerGone = false): WantedRun {
   return runThatTells(subject) ?? unknownOperationRun(subject, OPERATIONS.installation) ?? wanted
 }
 
-function runOfRoot(subject: object): WantedRun {
+function runOfRoot(subject: object): RunRequest {
   const trigger = installationTrigger(subject)
   if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...countAnew(subject) }
   if (pauseReason(subject) !== undefined) return HELD_BACK
   return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
 }
 
-/** A run that only asks those that another engine's job has left to be asked. */
+/** A run that only triggers the dependents that Landscaper's last job left. */
 const LEFT_DEPENDENTS = { jobID: undefined, cause: 'dependents left to start', isJobless: true } as const
 
-// Another operation, or that it shall be left alone, comes before. An interrupt was meant for a job that has ended.
-function runByItself(subject: object): WantedRun | undefined {
+// Another operation and the ignore annotation have priority. An interrupt on an idle object belongs to a job that has ended.
+function runByItself(subject: object): RunRequest | undefined {
   const operation = valueAt(subject, annotation(OPERATION_ANNOTATION))
   const isFree =
     textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' && (operation === undefined || operation === 'interrupt')
@@ -126,11 +128,11 @@ function runByItself(subject: object): WantedRun | undefined {
   return automatic === undefined || 'none' in automatic ? automatic : { jobID: undefined, ...automatic }
 }
 
-function runOfSub(subject: object, ownerGone: boolean): WantedRun {
+function runOfSub(subject: object, ownerGone: boolean): RunRequest {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
   if (pauseReason(subject) !== undefined) return HELD_BACK
-  // As a root: once it has failed, a person asks for the next try.
+  // Like a root: after a failure, the user requests the next job.
   if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
     return { jobID: undefined, cause: 'reconcile annotation' }
   return textAt(subject, path('status.phase')) === 'DeleteFailed'

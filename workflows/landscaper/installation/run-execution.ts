@@ -1,4 +1,4 @@
-// Progressing and Deleting: the Execution is hosted, its job runs here. Source: spec/landscaper.md 2.3, 2.4, docs/architecture.md "Hosted children".
+// Phases Progressing and Deleting: runs the job of the hosted Execution. Source: spec/landscaper.md 2.3, 2.4, docs/architecture.md "Hosted children".
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'
@@ -6,14 +6,14 @@ import { isExecutionBegun, takeInterruptOff } from './interrupt-installation.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionProgress, InstallationPass } from './pass.ts'
 
-/** One pass over the Execution; `done` however far it came: `awaitChildren` and `awaitDeletion` say what that means. */
+/** Runs one pass over the Execution. Returns `done` for any progress; `awaitChildren` and `awaitDeletion` evaluate the result. */
 export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   const { subject, jobID, act, state } = pass
   if (state.execution === undefined) return done
   if (state.execution.jobID !== jobID && !isIdle(state.execution))
     return stop(`waiting for execution ${subject.name} to finish another job`)
   const execution = await withoutEarlierInterrupt(pass, state.execution)
-  // Gone, or it has another job: the next pass sees which.
+  // The Execution is deleted or has another job; the next pass handles both.
   if (execution === undefined) return again(0)
   pass.draft.marks.push('waitTime')
   const isInterrupted = isExecutionBegun(pass) && state.target.interruptRequested
@@ -26,7 +26,7 @@ export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   return (await takeInterruptOff(pass)) ? done : again(0)
 }
 
-/** An interrupt that is on the Execution before the job begins was meant for an earlier one. */
+/** An interrupt that the Execution had before the job started belongs to an earlier job. */
 async function withoutEarlierInterrupt(
   pass: InstallationPass,
   execution: ChildExecution,

@@ -1,4 +1,4 @@
-// What the run knows of its sub-installations, and the steps that are about them alone. Source: spec/landscaper.md 2.3 "CleanupOrphaned",
+// The sub-installations of a job: the run's view of them, and the steps that concern only them. Source: spec/landscaper.md 2.3 "CleanupOrphaned",
 // "ObjectsCreated", 2.4.
 
 import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
@@ -9,13 +9,13 @@ import { shortList } from '../short-list.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
 
-/** What a write has come to, into the state. */
+/** Applies the result of a write to the state. */
 export function absorbSubs(pass: InstallationPass, { changed, gone }: SubsResult): void {
   const { subInstallations } = pass.state
   pass.state = { ...pass.state, subInstallations: withSubsNews(subInstallations, { changed, gone }) }
 }
 
-/** By name, so that every pass treats them in the same order. */
+/** Sorted by name, so that every pass handles the sub-installations in the same order. */
 export function withSubsNews(
   known: readonly InstallationView[],
   { changed, gone }: Pick<SubsResult, 'changed' | 'gone'>,
@@ -25,13 +25,13 @@ export function withSubsNews(
   return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
 }
 
-/** Hands the job to those that are under deletion, and waits until they are gone. */
+/** Hands the job down to sub-installations that are being deleted, and waits until they are deleted. */
 export async function cleanUpSubInstallations(pass: InstallationPass): Promise<Outcome> {
   const { jobID } = pass
   const leaving = () => pass.state.subInstallations.filter(({ deleting }) => deleting)
   if (leaving().length === 0) return done
   const untold = leaving().filter((sub) => sub.jobID !== jobID && isIdle(sub))
-  // Their successors stay: they are made anew, or were there without them.
+  // Without an order among successors: these are created again, or did not depend on the deleted object.
   if (untold.length > 0) await handDown(pass, untold, { ignoresSuccessors: true })
   const left = leaving()
   if (left.length === 0) return done
@@ -47,12 +47,13 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   return fail('OrphanedSubInstallations', message, childCodes(undefined, left))
 }
 
-/** Hands the job to all; one that a hand has deleted since it was made is uninstalled in it. */
+/** Hands the job down to all sub-installations. A sub-installation that a user has deleted meanwhile is uninstalled in this job. */
 export async function triggerSubInstallations(pass: InstallationPass): Promise<Outcome> {
   const { state, jobID } = pass
   const { target } = state
-  // What they were rendered from, and which they are, stands in the status before one of them begins, and before an item does: a run that is
-  // lost afterwards renders nothing again.
+  // The status has the rendered generation and the names of the sub-installations before a sub-installation or an item starts, so that a run after a
+  // lost one
+  // does not render again.
   if (!target.deleting && target.phase !== 'ObjectsCreated' && hasAny(pass)) return again(0)
   const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID)
   if (waiting.length === 0) return done
@@ -64,7 +65,7 @@ export async function triggerSubInstallations(pass: InstallationPass): Promise<O
   return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${names(busy)}`)
 }
 
-/** There are any, or were in the job before. */
+/** Whether the job has sub-installations, or the previous job had some. */
 function hasAny({ state: { subInstallations, wantedSubs = [], target } }: InstallationPass): boolean {
   return subInstallations.length + wantedSubs.length + target.activeSubs.length > 0
 }
@@ -79,17 +80,17 @@ async function handDown(
   absorbSubs(pass, await act.triggerSubInstallations({ by, subject, jobID, subInstallations, ignoresSuccessors }))
 }
 
-/** What an activity needs of a sub-installation. */
+/** The fields of a sub-installation that activities need. */
 export function asChild({ uid, name, version, jobID, interruptRequested, heldBy }: InstallationView) {
   return { uid, name, version, jobID, interruptRequested, ...(heldBy !== undefined && { heldBy }) }
 }
 
-/** Names for people; of very many only the first. */
+/** Formats the names for a message; at most ten. */
 export function names(subs: readonly InstallationView[]): string {
   return shortList(subs.map(({ name }) => name)).join(', ')
 }
 
-/** The codes of what children failed of, each once. Source: spec/landscaper.md 1.16. */
+/** The distinct error codes of the children. Source: spec/landscaper.md 1.16. */
 export function childCodes(
   execution: ChildExecution | undefined,
   subs: readonly InstallationView[],
@@ -97,7 +98,7 @@ export function childCodes(
   return [...new Set([...(execution?.codes ?? []), ...subs.flatMap(({ codes = [] }) => codes)])]
 }
 
-/** Its state for people, with what it failed of. */
+/** Formats the state of a sub-installation with its error. */
 export function shown({ name, phase, error }: InstallationView): string {
   const found = `installation ${name} is ${phase ?? 'unfinished'}`
   return error === undefined ? found : `${found}: ${error}`

@@ -1,5 +1,6 @@
-// A job that waits for what is not its own says so in its status: it may take as long as that does, and nothing else shows it. Sub-installations wait for
-// siblings that people find beside them in the same job.
+// Reports in the status for which other objects a job waits: the wait may take arbitrarily long, and nothing else shows it. Sub-installations report no
+// wait
+// for siblings, because users find these siblings in the same job.
 
 import type { ConditionChange } from '../../kit/index.ts'
 import { CONTEXT_WAIT_CONDITION, WAIT_CONDITION } from './kind.ts'
@@ -23,27 +24,27 @@ const WAITS = {
   },
 } as const
 
-/** What is waited for. */
+/** The kinds of waits. */
 export type Wait = keyof typeof WAITS
 
-/** @param message for whom it waits, as before or anew. */
+/** @param message the objects that the job waits for; an unchanged message is not written again. */
 export function tellWait({ draft, state: { target } }: Told, of: Wait, message: string): void {
   if (of === 'siblings' && target.hasParent) return
   const { type, reason, said } = WAITS[of]
   take(draft.conditions, type)
-  // With the first write of a job goes what the job before has said.
+  // The first write of a job removes the conditions of the previous job.
   if (message !== said(target) || draft.marks.includes('initTime'))
     draft.conditions.push({ type, status: 'True', reason, message })
 }
 
-/** It waits no more, or is about to see whether it does: what was said is taken back with what is written next. */
+/** The wait is over, or the step is about to check it: the next write resets the condition. */
 export function endWait({ draft, state: { target } }: Told): void {
   for (const { type, over, said } of Object.values(WAITS))
     if (said(target) !== undefined && !draft.conditions.some((one) => one.type === type))
       draft.conditions.push({ type, status: 'False', ...over })
 }
 
-/** What the pass leaves said; undefined: it does not wait. */
+/** The wait that the status shows after this pass; undefined without a wait. */
 export function shownWait({ draft, state: { target } }: Told): string | undefined {
   const shown = Object.values(WAITS).map(({ type, said }) => {
     const change = draft.conditions.find((one) => one.type === type)

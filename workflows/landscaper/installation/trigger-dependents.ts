@@ -1,18 +1,20 @@
-// The end of a root's job, well or not: the roots that import what it exports get a job, too. Source: spec/landscaper.md 2.3 "Final phases", 2.6.
+// Last step of a root's job, after success and failure: starts jobs of the roots that import its exports. Source: spec/landscaper.md 2.3 "Final
+// phases", 2.6.
 //
-//   T1. They are asked before the job's end is written: a run that is lost in between has a job to go on with, and asks again. One that begins at once
-//       waits for that end.
-//   T2. Who failed because of a ring asks nobody: a ring would ask itself for ever.
-//   T3. Where the job ends well, this is done where the exports are written (write-exports.ts): one activity less.
+//   T1. They are triggered before the job's end is written, so that a run that is lost in between triggers them again. A dependent that starts at
+//       once waits for
+//       that end.
+//   T2. A job that failed because of an import cycle triggers no dependents: they would trigger each other forever.
+//   T3. After a success, the activity that writes the exports triggers the dependents (write-exports.ts), which saves an activity.
 
 import { done, type Outcome } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { endWait } from './told-waits.ts'
 
-/** Code of the fault of a root that imports, over others, from itself. */
+/** Code of the fault of a root that imports from itself through other roots. */
 export const IMPORT_RING = 'ImportRing'
 
-/** Other roots may import what it exports, and it stays. */
+/** Whether other roots may import its exports, and it is not being deleted. */
 export function hasDependents({ state: { target } }: Pick<InstallationPass, 'state'>): boolean {
   return target.gives === true && !target.hasParent && !target.deleting
 }

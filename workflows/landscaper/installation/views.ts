@@ -1,4 +1,4 @@
-// What the runs of controller.cm remember of its kinds, each under the kind's name.
+// The types of the objects that controller.cm observes, each exported under its kind's name.
 
 export type {
   ChildExecution as Execution,

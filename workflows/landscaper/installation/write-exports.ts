@@ -1,6 +1,6 @@
-// Completing: the imports must still be those of Init; then copies of imports that are none any more go, and what spec.exports lists is
-// published; and who imports that is asked for a job, before the end of this one is written (trigger-dependents.ts). Source: spec/landscaper.md 2.3
-// "Completing".
+// Phase Completing: checks that the imports are unchanged since Init, removes copies of former imports, publishes spec.exports, and triggers the
+// importers
+// before the end of the job is written (trigger-dependents.ts). Source: spec/landscaper.md 2.3 "Completing".
 
 import { done, type Outcome } from '../../kit/index.ts'
 import { EXPORTS_CONDITION } from './kind.ts'
@@ -10,7 +10,7 @@ import { hasDependents } from './trigger-dependents.ts'
 export async function writeExports(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft, state } = pass
   const { exports, generation } = state.target
-  // Of this pass, when all phases fold into one.
+  // Set by this pass if all phases run in one pass.
   const found = draft.fields['importsHash']
   const importsHash = typeof found === 'string' ? found : state.target.importsHash
   // True also without exports, as in Landscaper.

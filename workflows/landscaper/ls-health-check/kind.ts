@@ -1,4 +1,4 @@
-// LsHealthCheck: whether the controllers are healthy. Wire format: spec/landscaper.md 1.10.
+// LsHealthCheck: the health of the controllers. Wire format: spec/landscaper.md 1.10.
 
 import { defineKind, type ObjectOf, required, text, timestamp } from '../../kit/index.ts'
 

@@ -1,4 +1,4 @@
-// TargetSync in level mode, as one value. Source: spec/landscaper.md 1.9.
+// The level mode controller of TargetSyncs. Source: spec/landscaper.md 1.9.
 
 import { defineLevel } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
@@ -17,8 +17,8 @@ export const targetSyncController = defineLevel<TargetSyncState, TargetSync>({
   finalizer: FINALIZER,
   onDelete: removeTargets,
   activities: syncing,
-  // Only workers with the flag ask it: others would get tasks that they cannot run.
+  // Only workers with the flag poll this queue. Other workers could not run the tasks.
   settings: { queue: 'target-sync' },
-  // What its activities write, the wing's rules and the kind of Targets have the rights for.
+  // The rights come from the wing's rules and from the kind of Targets.
   writes: [],
 })

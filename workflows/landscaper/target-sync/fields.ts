@@ -1,4 +1,4 @@
-// What the controller of TargetSyncs writes, and nobody else (docs/concepts.md "One controller per field").
+// Declares the fields that only the controller of TargetSyncs writes (docs/concepts.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
 import { FINALIZER, OPERATION_ANNOTATION, ROTATE_TOKEN_ANNOTATION } from '../contract.ts'
@@ -8,7 +8,7 @@ export const targetSyncFields: OwnedFields = {
   fields: {
     TargetSync: [
       ['metadata', 'finalizers', FINALIZER],
-      // Crossed out when what they ask for is done.
+      // Removed after the request has been carried out.
       ['metadata', 'annotations', OPERATION_ANNOTATION],
       ['metadata', 'annotations', ROTATE_TOKEN_ANNOTATION],
       path('status.lastErrors'),
@@ -17,6 +17,6 @@ export const targetSyncFields: OwnedFields = {
       path('status.lastTokenRotationTime'),
     ],
   },
-  // Of what lies at the source.
+  // Copies of the Secrets and Shoots of the source cluster.
   makes: ['Target', 'Secret'],
 }

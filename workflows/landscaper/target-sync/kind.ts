@@ -1,5 +1,4 @@
-// TargetSync: keeps the Targets of a namespace in step with the Secrets or Shoots of another cluster.
-// Wire format: spec/landscaper.md 1.9.
+// TargetSync: synchronizes the Targets of a namespace with the Secrets or Shoots of another cluster. Wire format: spec/landscaper.md 1.9.
 
 import { OPERATION_ANNOTATION } from '../contract.ts'
 import {

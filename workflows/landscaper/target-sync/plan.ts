@@ -1,6 +1,6 @@
-// What a pass over a TargetSync does: one synchronisation, what came of it in the status, and the next one in some minutes. Source: spec/landscaper.md 1.9.
+// The plan of a TargetSync: one synchronization, its result in the status, and the next pass after some minutes. Source: spec/landscaper.md 1.9.
 //
-//   P1. One TargetSync per namespace: with several, none does anything, because each would remove what the others have made.
+//   P1. One TargetSync per namespace: with several, none synchronizes, because each would delete the objects of the others.
 
 import { action, activitiesOf, done, type LevelPass, later, type Outcome } from '../../kit/index.ts'
 import { OPERATION_ANNOTATION, ROTATE_TOKEN_ANNOTATION } from '../contract.ts'
@@ -17,14 +17,14 @@ interface Named {
 }
 
 export interface TargetSyncState {
-  /** All of the namespace, itself among them. */
+  /** All TargetSyncs of the namespace, including the target. */
   readonly all: readonly Named[]
 }
 
 export type TargetSyncPass = LevelPass<TargetSyncState, TargetSync>
 
 const SYNC_MS = 5 * 60_000
-/** Something went wrong. */
+/** Delay after a failed synchronization. */
 const RETRY_MS = 60_000
 const ROTATION_MS = 60 * 24 * 60 * 60_000
 
@@ -42,7 +42,7 @@ export const syncTargets = action<TargetSyncPass>('syncTargets', async (pass) =>
   return later(errors.length === 0 ? SYNC_MS : RETRY_MS)
 })
 
-/** Nothing of the namespace stays that a TargetSync has made, as long as there is no other one. */
+/** Deletes all objects of the namespace that a TargetSync created, unless another TargetSync exists. */
 export const removeTargets = action<TargetSyncPass>('removeTargets', async ({ state, by, call }): Promise<Outcome> => {
   if (state.all.length > 1) return done
   await call(syncing).removeTargets({ by })
@@ -85,7 +85,7 @@ async function crossOut({ target, act }: TargetSyncPass, rotated: boolean): Prom
   await act.apply({ apiVersion, kind, metadata })
 }
 
-/** As Kubernetes writes times. */
+/** The format of Kubernetes' timestamps. */
 function timestamp(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -1,10 +1,10 @@
-// What a Target must be to be stored. Source: spec/landscaper.md 5.3.
+// Admission rule for Targets. Source: spec/landscaper.md 5.3.
 
 import type { Admission } from '../../kit/index.ts'
 import { fieldsOf, has } from '../json-fields.ts'
 import { targetKind } from './kind.ts'
 
-// Not a rule in CEL of the CRD: CEL does not see fields that may be anything, as the configuration may.
+// A CEL rule of the CRD cannot express it: CEL does not see fields without a schema, such as the configuration.
 export const targetAdmission: Admission = {
   kind: targetKind,
   operations: ['CREATE', 'UPDATE'],

@@ -1,4 +1,4 @@
-// What the manifest deployer puts on the objects that it applies.
+// The names that the manifest deployer writes on the objects that it applies: field manager, label and annotation.
 
 import type { Brand } from '../objects/brand.ts'
 

@@ -1,6 +1,6 @@
-// The manifest deployer's configuration: two wire versions, one internal form, all mistakes at once. Source: spec/landscaper.md 4.2.
+// Parses the manifest deployer's configuration: two wire versions, one internal form, all mistakes in one error. Source: spec/landscaper.md 4.2.
 //
-// `continuousReconcile` is accepted without effect, as in the original.
+// `continuousReconcile` is accepted without effect, as in Landscaper.
 
 import { canonicalJson, nearMisses } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -104,7 +104,7 @@ function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | und
   }
 }
 
-// Before anything looks into them. An API server takes objects with some thousands of levels.
+// Checked before any other code reads the objects: an API server accepts objects with some thousands of levels.
 function isTooDeep(reader: ConfigReader, config: unknown): boolean {
   if (!isMap(config)) return false
   const { manifests, ...others } = config
@@ -149,7 +149,7 @@ function readEntry(reader: ConfigReader, entry: unknown, field: string): Located
   }))
 }
 
-// Two different descriptions of one object would take turns for ever; the same one twice is one.
+// Two different manifests of one object would overwrite each other forever. Equal manifests count once.
 function withoutRepetitions(reader: ConfigReader, located: readonly Located[]): readonly Manifest[] {
   const seen = new Map<string, Located>()
   for (const entry of located) {

@@ -1,10 +1,13 @@
-// The manifest deployer: objects as they are written in the item onto its target. Source: spec/landscaper.md 4.2, 4.4, 4.5.
+// The manifest deployer: applies the manifests of an item to its target. Source: spec/landscaper.md 4.2, 4.4, 4.5.
 //
-//   D1. One look goes as far as it can: apply, clean up orphans, readiness, exports, patches. What is missing is looked at again; nothing sleeps.
-//   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
-//   D3. An object that vanishes while a check waits is sent again, for another object may wait for it; an object that runs once is not (run-once.ts).
-//   D4. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors. An orphan that holds a resource for which the
-//       API server rejects a new object goes first (blocking-orphans.ts).
+//   D1. One attempt goes as far as it can: apply, clean up orphans, readiness, exports, patches. The runner repeats an attempt that has to wait;
+//       none sleeps.
+//   D2. After the first write, every result has the current list of deployed objects, so that no failure loses it.
+//   D3. An object that vanishes while a check waits is applied again, because another object may wait for it; an object that runs once is not
+//       (run-once.ts).
+//   D4. Orphans are removed before the new objects are ready (appendix B 32), and only after an apply without errors. An orphan that holds a
+//       resource for
+//       which the API server rejects a new object is removed first (blocking-orphans.ts).
 
 import type { KubeObject } from '../../../kube/client.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -55,16 +58,16 @@ export const deployer: TargetDeployer<ManifestConfig> = {
   uninstall,
 }
 
-/** One look at an item that is to be there. */
+/** One attempt at an item that is to be deployed. */
 class Deployment {
   readonly #work: ItemWork
   readonly #config: ManifestConfig
   #orphans: readonly ManagedResource[]
-  /** What of the configuration is on the target, as far as is known. */
+  /** The objects of the configuration that are on the target, as far as known. */
   #managed: readonly ManagedResource[]
-  /** The uids of what this look has already seen ready. */
+  /** The uids of the objects that this attempt has found ready. */
   #ready: ReadonlySet<string | undefined> = new Set()
-  /** The uids of objects that this look has changed. */
+  /** The uids of the objects that this attempt has changed. */
   #changed: ReadonlySet<string | undefined> = new Set()
   readonly #removedFirst = new Set<ManagedResource>()
   #hasVanished = false
@@ -86,12 +89,12 @@ class Deployment {
     const cleaned = await this.#guarded('CleanupOrphaned', () => this.#cleanUp())
     if (cleaned !== undefined) return this.#withStatus(cleaned, this.#orphans)
     const finished = await this.#guarded('CheckReadiness', () => this.#finish())
-    // D3. Once a look: the next one sees what has become of it.
+    // D3. Once per attempt: the next attempt handles the result.
     const again = mode === 'continue' && this.#hasVanished ? await this.#apply() : undefined
     return this.#withStatus(again ?? finished, [])
   }
 
-  /** @returns what stands in the way on another Target; the status stays as it was until nothing is left there. */
+  /** Removes the objects on a former Target. @returns the reason to wait; the status stays unchanged until no object is left there. */
   async #leave(): Promise<DeployStep | undefined> {
     const { item } = this.#work
     const { managed: resources, targetName } = rememberedBy(item)
@@ -112,7 +115,7 @@ class Deployment {
     return undefined
   }
 
-  /** Objects without uid have not been sent: their definitions were not established. What is somebody else's is not remembered at all. */
+  /** Objects without uid were not applied, because their CRD was not established. Objects of other owners are not in the list. */
   #isApplied(): boolean {
     const isKnown = isAmong(this.#managed)
     const mayBeUnknown = ({ policy }: Manifest) => ['ignore', 'fallback', 'immutable'].includes(policy)
@@ -130,10 +133,10 @@ class Deployment {
     }
   }
 
-  /** @returns `none` when no orphan holds what the rejected objects need, `gone` when one did, else what it waits for. */
+  /** @returns `none` when no orphan holds what the rejected objects need, `gone` when an orphan was removed, else the step to return. */
   async #removeBlocker(rejections: readonly Rejection[]): Promise<DeployStep | 'none' | 'gone'> {
     const { item, target, signal } = this.#work
-    // An orphan in no deletion group stays; Pawl looks at it once.
+    // An orphan in no deletion group stays; Pawl checks it once.
     const orphans = this.#orphans.filter((orphan) => !this.#removedFirst.has(orphan))
     const search = { target, mark: markOf(item), orphans, rejections, signal }
     let blocker: ManagedResource | undefined
@@ -147,7 +150,7 @@ class Deployment {
     return 'gone'
   }
 
-  /** @returns `step`: the failure or the wait; undefined when all objects are sent. */
+  /** @returns `step`: the failure or the wait; undefined when all objects are applied. */
   async #applyOnce(): Promise<{ step: DeployStep | undefined; rejections: readonly Rejection[] }> {
     const { item, target, signal } = this.#work
     const { manifests, updateStrategy: strategy } = this.#config
@@ -165,7 +168,7 @@ class Deployment {
     return { step: { result: 'waiting', checkpoint: AT_APPLY, waitingFor: listed(pending) }, rejections }
   }
 
-  /** Orphans that are the same objects as applied ones, shown by another group, stay. */
+  /** An orphan that is the same object as an applied one, in another API group, stays. */
   async #cleanUp(): Promise<DeployStep | undefined> {
     const applied = new Set(this.#managed.flatMap(({ resource }) => resource.uid ?? []))
     const isApplied = ({ resource: { uid } }: ManagedResource) => uid !== undefined && applied.has(uid)
@@ -215,7 +218,7 @@ class Deployment {
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
   }
 
-  /** A completed object of any kind runs once: a controller may remove it from now on. */
+  /** A completed object of any kind runs once: a controller may delete it from now on. */
   #observe(object: KubeObject): void {
     if (!isCompleted(object)) return
     this.#managed = this.#managed.map((managed) => {
@@ -293,8 +296,9 @@ async function uninstall(work: ItemWork): Promise<DeployStep> {
 }
 
 /**
- * The configuration as far as it says what is taken away. One that was spoilt by an edit does not keep what was deployed before from going, unless
- * it has deletion groups of its own: then nobody knows what shall stay.
+ * The configuration for an uninstallation. An invalid configuration does not block the uninstallation of earlier objects, unless it has deletion
+ * groups:
+ * then the objects to keep are unknown.
  */
 function removalConfig(item: ItemWork['item']): Pick<ManifestConfig, 'manifests' | 'deletionGroups'> {
   try {

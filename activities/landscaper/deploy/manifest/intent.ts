@@ -1,7 +1,8 @@
-// What an item is about to have on its target, as its status remembers it before anything is sent. Pure.
+// The provider status that an item writes before it applies objects: it names the objects that will be on the target. Pure.
 //
-//   I1. Until a cluster is asked, an object has the namespace that its manifest says, also where its kind is in none: comparisons bear that
-//       (orphans.ts), and a removal finds it.
+//   I1. Until discovery has answered, an object has the namespace of its manifest, even if its kind is cluster-scoped: comparisons accept that
+//       (orphans.ts),
+//       and a removal finds the object.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { ProviderStatus } from '../run/deployer.ts'
@@ -11,13 +12,13 @@ import { isAmong } from '../objects/orphans.ts'
 import type { ManifestConfig } from './config.ts'
 import { providerStatus, rememberedBy } from './provider-status.ts'
 
-/** What the status remembers and what the configuration adds to it; undefined when that is nothing. */
+/** The provider status with the objects that the configuration adds; undefined if it adds none. */
 export function intended(
   item: DeployItem,
   { apiVersion, manifests }: Pick<ManifestConfig, 'apiVersion' | 'manifests'>,
 ): ProviderStatus | undefined {
   const { managed, targetName } = rememberedBy(item)
-  // What is on another Target is taken away first, and is not to be mixed with what comes here.
+  // Objects on another Target are removed first, and must not be mixed with objects on this one.
   if (targetName !== undefined && targetName !== targetOf(item)) return undefined
   const isKnown = isAmong(managed)
   const added = manifests.filter((manifest) => manifest.policy !== 'ignore' && !isKnown(manifest))

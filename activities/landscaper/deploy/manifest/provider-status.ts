@@ -1,10 +1,10 @@
-// What the manifest deployer's items remember of their deployments in `status.providerStatus`. Pure. Source: spec/landscaper.md 4.2 step 5.
+// Reads and writes `status.providerStatus` of manifest items: the deployed objects and their Target. Pure. Source: spec/landscaper.md 4.2 step 5.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { isMap, type Json } from '../objects/config-reader.ts'
 import { type ManagedResource, readManaged } from '../objects/managed-resources.ts'
 
-/** `apiVersion` as the item's configuration has it, `targetName` the Target on which the objects are. */
+/** `apiVersion` is that of the item's configuration, `targetName` the Target of the objects. */
 export function providerStatus(
   apiVersion: string,
   managedResources: readonly ManagedResource[],
@@ -20,18 +20,18 @@ export function providerStatus(
 
 interface Remembered {
   readonly managed: readonly ManagedResource[]
-  /** The Target on which they are; undefined: the item's. */
+  /** The Target of the objects; undefined if it is the item's. */
   readonly targetName: string | undefined
 }
 
-/** What the item's status says of earlier jobs. */
+/** Reads the objects of earlier jobs from the item's status. */
 export function rememberedBy({ status }: DeployItem): Remembered {
   const remembered = status?.providerStatus
   const managed = readManaged(remembered)
   return { managed, targetName: managed.length === 0 ? undefined : readTargetName(remembered) }
 }
 
-/** The Target of a status; undefined in those that do not say. */
+/** The Target in a status; undefined if the status has none. */
 function readTargetName(status: unknown): string | undefined {
   const target = isMap(status) ? status['target'] : undefined
   const name: unknown = isMap(target) ? target['name'] : undefined

@@ -1,4 +1,4 @@
-// The mock deployer: does nothing, and says what it was told to say. Source: spec/landscaper.md 4.8.
+// The mock deployer: deploys nothing, and reports the result that its configuration specifies. Source: spec/landscaper.md 4.8.
 
 import { createHash } from 'node:crypto'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'

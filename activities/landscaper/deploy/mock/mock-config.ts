@@ -1,4 +1,4 @@
-// The mock deployer's configuration, read with an error for whoever wrote it. Source: spec/landscaper.md 4.8.
+// Parses the mock deployer's configuration. Source: spec/landscaper.md 4.8.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { configurationProblem } from '../run/deploy-errors.ts'
@@ -10,13 +10,16 @@ const PHASES = ['Init', 'Progressing', 'Completing', 'Succeeded', 'Failed', 'Ini
 export interface MockConfig {
   /** Forced phase of the item. */
   readonly phase?: string
-  /** Phase to wait in; the item is then not finished by the deployer. */
+  /** Phase to wait in; the deployer does not finish the item then. */
   readonly initialPhase?: string
   readonly providerStatus?: Readonly<Record<string, unknown>>
   readonly export?: Readonly<Record<string, unknown>>
 }
 
-/** The item's `spec.config`, without what is null or an empty phase. @throws DeployError with ERR_CONFIGURATION_PROBLEM that names field, found, expected. */
+/**
+ * The item's `spec.config` without null values and empty phases. @throws DeployError with ERR_CONFIGURATION_PROBLEM that names field, found value and
+ * expected value.
+ */
 export function readMockConfig(object: DeployItem): MockConfig {
   const config = withoutAbsent(object.spec.config)
   const wrong = firstMistake(config)
@@ -30,7 +33,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const PHASE_FIELDS: ReadonlySet<string> = new Set(['phase', 'initialPhase'])
 
-// What a template leaves of a value that is not there: null, and of a phase an empty text. Go reads both as absent.
+// Templates render missing values as null, and missing phases as empty texts. Go reads both as absent.
 function withoutAbsent(config: Fields | undefined): Fields | undefined {
   if (config === undefined) return undefined
   const isAbsent = ([name, value]: readonly [string, unknown]) =>
@@ -74,7 +77,7 @@ function notMap(config: Fields, field: string): Mistake | undefined {
   return { field: `.${field}`, found: describe(value), expected: 'a map' }
 }
 
-// The API server takes an embedded object only with both. Source: spec/landscaper.md 1.4 "providerStatus".
+// The API server accepts an embedded object only with both fields. Source: spec/landscaper.md 1.4 "providerStatus".
 function notTyped(config: Fields, field: string): Mistake | undefined {
   const value = config[field] as Fields | undefined
   if (value === undefined) return undefined
@@ -86,7 +89,7 @@ function notTyped(config: Fields, field: string): Mistake | undefined {
   return undefined
 }
 
-// The content is not quoted: configurations may hold secrets, also in the wrong place.
+// Without the content, because configurations may contain secrets, also in wrong fields.
 function describe(value: unknown): string {
   if (value === undefined) return 'absent'
   if (typeof value === 'string') return 'another text'

@@ -1,8 +1,8 @@
-// One object onto the target, by its policy. Source: spec/landscaper.md 4.2 "policy", "updateStrategy".
+// Applies one object to the target by its policy. Source: spec/landscaper.md 4.2 "policy", "updateStrategy".
 //
-//   A1. Creating and updating carry what was decided from: a conflict, or an object that comes or goes meanwhile, is read and decided again.
-//   A2. Whether a difference is drift, or only how the server writes the same, the server says: a dry run that would change nothing is no write.
-//   A3. Where the fields of others make the object invalid, the manifest comes without them.
+//   A1. Creates and updates are conditional on the observed object: after a conflict, a creation or a deletion meanwhile, the object is read again.
+//   A2. The API server decides whether a difference is drift or only its own notation: if a dry run changes nothing, the object is not written.
+//   A3. If the fields of other managers make the object invalid, the manifest is written without them.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
@@ -25,14 +25,16 @@ export interface Sending {
   readonly served: ServedKind
   readonly manifest: Manifest
   readonly marks: Marks
-  /** The uids of objects that the item is known to have. */
+  /** The uids of the item's known objects. */
   readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
   /** The object runs once, and this job has applied it: it is not created again. */
   readonly isFinished: boolean
 }
 
-/** @returns the current object; undefined when another user's object stays by the policy, or a finished object is gone. @throws KubeError, DeployError */
+/**
+ * @returns the current object; undefined when another owner's object stays by the policy, or a finished object is gone. @throws KubeError, DeployError
+ */
 export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
   const sending = { ...wanted, manifest: placed(wanted) }
   const path = objectPath(sending)
@@ -63,7 +65,7 @@ function hasEnded({ isFinished }: Sending, live: KubeObject | undefined): boolea
 
 type Ownership = Pick<Sending, 'marks' | 'own'>
 
-/** What a policy wants with an object that is there. */
+/** The action of a policy on an existing object. */
 export function intentFor(
   manifest: Manifest,
   live: KubeObject,
@@ -75,7 +77,7 @@ export function intentFor(
     case 'keep':
       return 'update'
     case 'immutable':
-      // Somebody else's is not ours to remember, and so to delete.
+      // An object of another owner is not remembered, so that the item never deletes it.
       return isLabelled || own.has(live.metadata.uid) ? 'leave' : 'skip'
     case 'fallback':
       return isLabelled ? 'update' : 'skip'
@@ -84,7 +86,7 @@ export function intentFor(
   }
 }
 
-/** For a write on a target. */
+/** The parameters of a write on a target. */
 export interface TargetWriter extends Pick<Sending, 'kube' | 'signal'>, Pick<Marks, 'brand'> {}
 
 /** A3. @throws KubeError */
@@ -97,7 +99,7 @@ async function writeChange(writer: TargetWriter, path: string, change: Change): 
   }
 }
 
-/** A2. A server that cannot try it, for a webhook that takes no dry runs, gets the change. @throws KubeError */
+/** A2. If the server cannot run the dry run, because a webhook does not support it, the change is written. @throws KubeError */
 export async function changesNothing(
   writer: TargetWriter,
   path: string,
@@ -114,7 +116,7 @@ export async function changesNothing(
 
 const COUNTED = ['managedFields', 'resourceVersion', 'generation']
 
-/** An object without what the server counts. */
+/** The object without the fields that every write changes. */
 function stored(object: KubeObject): object {
   return { ...object, metadata: without(object.metadata, COUNTED) }
 }
@@ -126,7 +128,7 @@ function isStatus(error: unknown, statuses: readonly number[]): boolean {
   return error instanceof KubeError && statuses.includes(error.status)
 }
 
-/** Writes a decided change. @throws KubeError */
+/** Sends a change. @throws KubeError */
 export async function write(
   { kube, brand, signal }: TargetWriter,
   path: string,
@@ -160,7 +162,7 @@ async function create({ kube, served, manifest, marks, signal }: Sending): Promi
 
 function isOvertaken(error: unknown, live: KubeObject | undefined): boolean {
   if (isConflict(error)) return true
-  // Without the object, not found is the namespace or the kind.
+  // For a missing object, 404 means that the namespace or the kind is missing.
   return live === undefined ? isAlreadyExists(error) : isNotFound(error)
 }
 
@@ -169,7 +171,10 @@ function objectPath({ served, manifest }: Sending): string {
   return resourcePath(served, namespace, name)
 }
 
-/** The manifest with the namespace that its kind has on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM when one is missing. */
+/**
+ * The manifest with the namespace that its kind has on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM if it needs a namespace and has
+ * none.
+ */
 function placed({ served, manifest }: Sending): Manifest {
   const { namespace, ...metadata } = manifest.object.metadata
   if (!served.namespaced) return { ...manifest, object: { ...manifest.object, metadata: metadata } }
@@ -180,7 +185,7 @@ function placed({ served, manifest }: Sending): Manifest {
 
 const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
 
-// What is written to it would vanish with it: it is made anew once it is gone.
+// A write would be lost with the object: it is created again after its deletion.
 function refuseDeleted({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp === undefined) return
   const message = `it is being deleted and made anew once it is gone; finalizers: ${shortened((metadata.finalizers ?? []).join(', ')) || 'none'}`

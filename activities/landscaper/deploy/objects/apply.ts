@@ -1,9 +1,10 @@
-// All objects of an item onto its target: class after class (placement.ts), within a class in parallel. Source: spec/landscaper.md 4.2 "Apply algorithm".
+// Applies all objects of an item to its target: class after class (placement.ts), in parallel within a class. Source: spec/landscaper.md 4.2 "Apply
+// algorithm".
 //
-//   B1. A failing object stops neither its siblings nor the following classes; only refused credentials do.
-//   B2. Every object that was sent, or was about to be, is in `managed`, whatever happened to it.
-//   B3. Custom resources wait until the definition that comes with them is established; they are neither failed nor forgotten.
-//   B4. A kind counts as not served only after a request of this run has said so.
+//   B1. A failing object stops neither its siblings nor the following classes; only rejected credentials do.
+//   B2. Every object that was sent, or was about to be sent, is in `managed`, whatever its result.
+//   B3. Custom resources wait until the definition of the same item is established; they neither fail nor disappear from `managed`.
+//   B4. A kind counts as not served only after a discovery request of this run.
 
 import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../kube/client.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
@@ -40,26 +41,26 @@ export interface ApplyInput {
   readonly signal: AbortSignal
   /** The job; undefined in a preview. */
   readonly jobID: string | undefined
-  /** What the item is known to have. */
+  /** The objects in the item's status. */
   readonly remembered: readonly ManagedResource[]
 }
 
-/** All in the order of the configuration, so that a failure that repeats itself looks the same. */
+/** All lists are in the order of the configuration, so that a repeated failure has the same message. */
 export interface ApplyResult {
-  /** Without uid: not known to be there. */
+  /** An entry without uid is not known to exist. */
   readonly managed: readonly ManagedResource[]
-  /** Of those that were sent, as the server answered. */
+  /** The applied objects as returned by the server. */
   readonly objects: readonly KubeObject[]
-  /** The uids of objects that were there and were changed. */
+  /** The uids of existing objects that were changed. */
   readonly changed: ReadonlySet<string | undefined>
-  /** What has to be there before the rest can be sent. */
+  /** Descriptions of the prerequisites for the remaining objects. */
   readonly pending: readonly string[]
   readonly problems: readonly Problem[]
-  /** The manifests that the API server does not take, with its answers. */
+  /** The manifests that the API server rejected, with its errors. */
   readonly rejections: readonly Rejection[]
 }
 
-/** Repeated, it writes only what differs. @throws DeployError when credentials are refused. */
+/** Repeated calls write only differences. @throws DeployError when the credentials are rejected. */
 export async function applyManifests(input: ApplyInput): Promise<ApplyResult> {
   return await new Application(input).run()
 }
@@ -75,7 +76,7 @@ class Application {
   readonly #changed = new Set<string | undefined>()
   readonly #pending = new Map<Manifest, string>()
   readonly #problems = new Map<Manifest, Problem>()
-  /** The item's definitions as the server has them, by name. */
+  /** The item's definitions as returned by the server, by name. */
   readonly #definitions = new Map<string, KubeObject>()
 
   constructor(input: ApplyInput) {
@@ -113,7 +114,7 @@ class Application {
     )
   }
 
-  /** B4. One new request per group, however many objects have kinds that are not in the cache. */
+  /** B4. One new request per group, for any number of objects whose kinds are not in the cache. */
   async #requestUnknownKinds(manifests: readonly Manifest[]): Promise<void> {
     const { target, signal } = this.#input
     const foreign = manifests.map(({ object }) => object).filter((object) => !this.#own.has(kindKey(object)))
@@ -160,17 +161,17 @@ class Application {
         return { served, finished, object: await applyObject({ ...sending, kube: this.#observed }) }
       } catch (error) {
         if (!isNotFound(error) || error.missing?.kind === 'namespaces') throw error
-        // A wrong path has dropped the cached kind: it may have another plural or scope now.
+        // A 404 on the path has dropped the cached kind: it may have another plural or scope now.
         const current = tried === undefined ? await target.servedKind(apiVersion, kind, signal) : served
         if (current !== undefined && !isSameKind(current, served)) tried = served
-        // Servers begin to serve a new kind one after another.
+        // API servers start to serve a new kind at different times.
         else if (defined !== undefined) return notYet
         else throw error
       }
     }
   }
 
-  /** The client, which notes the objects that its requests change. */
+  /** A client that records the objects that its requests change. */
   readonly #observed: Pick<KubeClient, 'request'> = {
     request: async <T>(method: Method, path: string, options?: RequestOptions): Promise<T> => {
       const answer = await this.#input.target.kube.request<T>(method, path, options)
@@ -197,7 +198,7 @@ class Application {
     this.#managed.set(manifest, managedResource(manifest, { ...known, applied }))
   }
 
-  /** The remembered object of the manifest when this job does not create it again. */
+  /** The remembered object of the manifest, if this job does not create it again. */
   #finished(manifest: Manifest): ManagedResource | undefined {
     const known = keysOf(manifest).flatMap((key) => this.#known.get(key) ?? [])
     return known.find((managed) => isFinished(manifest, managed, this.#input.jobID))
@@ -208,7 +209,7 @@ class Application {
     this.#managed.set(manifest, managedResource(manifest, {}))
   }
 
-  /** One more look at definitions that were just written; servers establish them within some milliseconds. */
+  /** Reads recently written definitions again; servers establish them within milliseconds. */
   async #readDefinitions(): Promise<void> {
     const { target, signal } = this.#input
     const needed = new Set([...this.#own.values()].map(({ crd }) => crd))
@@ -223,7 +224,7 @@ class Application {
     })
   }
 
-  /** What an item's own definition lacks; undefined also when it is not this run's: then discovery tells. */
+  /** The missing state of an item's own definition; undefined also if this run did not write it: then discovery decides. */
   #unestablished(crd: string): string | undefined {
     const definition = this.#definitions.get(crd)
     return definition === undefined ? undefined : unestablished(definition)

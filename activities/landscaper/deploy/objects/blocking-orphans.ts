@@ -1,8 +1,9 @@
-// Which orphan of an item holds a resource for which the API server rejects one of the item's new objects: a port or an address of a Service, a
-// quota, a host, the place of the only default class. It is removed before the apply is tried again; every other orphan goes after the apply.
+// Finds the orphan of an item that holds a resource for which the API server rejects one of the item's new objects: a port or an address of a Service,
+// a
+// quota, a host, the role of the only default class. It is removed before the apply is tried again; every other orphan is removed after the apply.
 //
-//   K1. Only orphans of the same item are looked at, and only those that the item may delete by label, uid and policy.
-//   K2. An orphan is taken for the holder only on evidence: it has the contested value itself, or the server's answer names it.
+//   K1. Only orphans of the same item are considered, and only those that the item may delete by label, uid and policy.
+//   K2. An orphan counts as the holder only on evidence: it has the contested value itself, or the server's message names it.
 
 import type { KubeObject } from '../../../kube/client.ts'
 import type { KubeError } from '../../../kube/errors.ts'
@@ -18,7 +19,7 @@ import { isToDelete } from './remove-object.ts'
 
 const READS_AT_ONCE = 10
 
-/** A new object that the API server does not take. */
+/** A new object that the API server rejects. */
 export interface Rejection {
   readonly object: Desired
   readonly error: KubeError
@@ -37,7 +38,7 @@ export interface BlockerSearch {
   readonly signal: AbortSignal
 }
 
-/** The first orphan that holds what a rejected object needs; undefined when none does. @throws KubeError, DeployError */
+/** The first orphan that holds a resource that a rejected object needs; undefined if none does. @throws KubeError, DeployError */
 export async function blockingOrphan(search: BlockerSearch): Promise<ManagedResource | undefined> {
   const rejections = search.rejections.filter(({ error }) => isRejection(error))
   if (rejections.length === 0 || search.orphans.length === 0) return undefined
@@ -60,7 +61,7 @@ const REJECTED: ReadonlySet<number> = new Set([400, 403, 409, 422])
 const isRejection = ({ status, isDenial }: KubeError) => isDenial || REJECTED.has(status)
 
 function holds(orphan: Orphan, { object, error }: Rejection): boolean {
-  // An answer may be of any length.
+  // A message may have any length.
   const message = error.message.slice(0, 2000)
   return (
     holdsQuota(orphan, object, message) ||
@@ -74,7 +75,7 @@ function holds(orphan: Orphan, { object, error }: Rejection): boolean {
 const isSameKind = ({ managed: { resource } }: Orphan, { apiVersion, kind }: Desired) =>
   resource.kind === kind && groupOf(resource.apiVersion) === groupOf(apiVersion)
 
-/** A quota counts objects of one kind in one namespace, or what they request. */
+/** A quota counts objects of one kind in one namespace, or their requests. */
 function holdsQuota(orphan: Orphan, object: Desired, message: string): boolean {
   const isInPlace = orphan.managed.resource.namespace === object.metadata.namespace
   return /\bexceeded quota\b/.test(message) && isInPlace && isSameKind(orphan, object)
@@ -87,11 +88,11 @@ function holdsPort(orphan: Orphan, object: Desired, message: string): boolean {
   return shares(contestedIn(orphan.live), contestedIn(object))
 }
 
-/** The ports and addresses of a Service that no other Service of the cluster can have. */
+/** The ports and addresses of a Service that must be unique in the cluster. */
 function contestedIn(service: Json): readonly string[] {
   const spec = mapIn(service, 'spec')
   const ports = listIn(spec, 'ports').filter(isMap)
-  // The same number of two protocols is two ports.
+  // Equal numbers of two protocols are different ports.
   const nodePorts = ports.flatMap(({ nodePort, protocol = 'TCP' }) =>
     labelled(`nodePort ${String(protocol)}`, nodePort),
   )
@@ -106,7 +107,7 @@ function contestedIn(service: Json): readonly string[] {
 /** The annotation of the default IngressClass and StorageClass. */
 const DEFAULT_ANNOTATION = /(?:^|[./])is-default-class$/
 
-/** "2 default IngressClasses were found, only 1 allowed": the class of another kind may be what an Ingress is rejected for. */
+/** "2 default IngressClasses were found, only 1 allowed": an Ingress may be rejected because of another kind's class. */
 function isOtherDefault(orphan: Orphan, object: Desired, message: string): boolean {
   if (!/\bdefault\b/i.test(message) || !isDefault(orphan.live)) return false
   if (isSameKind(orphan, object)) return isDefault(object)
@@ -141,7 +142,7 @@ function hostsIn(object: Json): readonly string[] {
   )
 }
 
-/** The answer names the orphan, and says that it has the value already. */
+/** The message names the orphan, and reports that it has the value. */
 function isNamed(orphan: Orphan, object: Desired, message: string): boolean {
   const { name } = orphan.managed.resource
   if (!TAKEN.test(message) || !isSameKind(orphan, object)) return false

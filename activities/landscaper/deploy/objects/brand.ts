@@ -1,5 +1,5 @@
-// The marks by which a deployer knows on a target what it has applied, and for which item. Each deployer has marks of its own: what one has
-// applied is never another's to remove.
+// The ownership labels by which a deployer recognizes its objects on a target, and the item of each object. Each deployer has its own labels, and never
+// removes the objects of another deployer.
 
 import { createHash } from 'node:crypto'
 
@@ -8,11 +8,11 @@ export interface Brand {
   readonly fieldManager: string
   /** The label that names the DeployItem. Source: spec/landscaper.md 1.13, 4.2. */
   readonly label: string
-  /** The annotation with the hash of the manifest that was last sent: on the object itself, so that it can never be of another write. */
+  /** The annotation with the hash of the manifest that was written last. It is on the object itself, so that it always belongs to the same write. */
   readonly hash: string
 }
 
-/** What the objects of one item carry. */
+/** The ownership labels of one item's objects. */
 export interface ItemMark {
   readonly brand: Brand
   /** The value of the label, see itemLabel. */
@@ -21,14 +21,14 @@ export interface ItemMark {
 
 const LONGEST_LABEL = 63
 
-/** The DeployItem's name as a label value: names that are too long end in a hash. */
+/** The DeployItem's name as a label value: long names end in a hash. */
 export function itemLabel(name: string): string {
   if (name.length <= LONGEST_LABEL) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 10)
   return `${name.slice(0, LONGEST_LABEL - 1 - hash.length)}-${hash}`
 }
 
-/** Whether a label with these is there and is this item's. */
+/** Whether the labels name this item. */
 export function isMarked(labels: Readonly<Record<string, string>> | undefined, { brand, item }: ItemMark): boolean {
   return labels?.[brand.label] === item
 }

@@ -1,11 +1,12 @@
-// What, if anything, is to be written to make a live object what a manifest wants. Pure.
+// Computes the write that makes a live object match its manifest, if one is needed. Pure.
 //
-//   C1. An unchanged manifest changes nothing: when the live object carries the manifest's hash and still has all that it says, nothing is
-//       written, with any other fields on the object. A field that a manifest loses changes its hash, and is removed where only the deployer owns it.
-//   C2. Every write carries uid and resourceVersion of the object that it was decided from.
-//   C3. Of a binding of roles whoever was added is a difference: rights that nobody has written down are taken back.
+//   C1. An unchanged manifest changes nothing: if the live object has the manifest's hash and all its values, nothing is written, whatever other
+//       fields the
+//       object has. Removing a field changes the hash; the field is then removed if only the deployer owns it.
+//   C2. Every write has the uid and resourceVersion of the object from which it was computed.
+//   C3. An additional subject of a role binding is a difference: rights that no manifest grants are revoked.
 //   C4. Fields that the manifest does not set and another field manager owns stay, in every strategy but `replace` (others-fields.ts).
-//   C5. A difference in an object with the manifest's hash may be only the server's way to store the manifest: the change has a probe for a dry run.
+//   C5. A difference in an object with the manifest's hash may be only the server's notation of the manifest: the change has a probe for a dry run.
 //
 // Source: spec/landscaper.md 4.2 "updateStrategy", "policy".
 
@@ -33,9 +34,9 @@ export interface Request {
 }
 
 export interface Change extends Request {
-  /** C5. When a dry run of the probe answers with the live object, nothing is to be written. */
+  /** C5. If a dry run of the probe returns the live object, nothing is written. */
   readonly probe?: Request
-  /** The request without the fields of others, for a server that refuses the body as invalid: these fields may contradict the manifest. */
+  /** The request without the fields of others, for a server that rejects the body as invalid: these fields may contradict the manifest. */
   readonly alone?: Request
 }
 
@@ -49,7 +50,7 @@ export function creation(manifest: Manifest, marks: Marks): Json {
   }
 }
 
-/** The write that brings a live object to the manifest; undefined when nothing is to be done. */
+/** The write that makes the live object match the manifest; undefined if none is needed. */
 export function update(live: KubeObject, manifest: Manifest, marks: Marks): Change | undefined {
   const wanted = marked(manifest, marks)
   const known = ownersIn(live, marks)
@@ -64,12 +65,12 @@ export function update(live: KubeObject, manifest: Manifest, marks: Marks): Chan
   if (change === undefined) return undefined
   const whole = { ...change, ...(alone !== undefined && !isDeepStrictEqual(alone, change) && { alone }) }
   if (isApplied || !isSent(live, wanted, marks)) return whole
-  // Additions of others alone are no reason for a replacement.
+  // Additions of other managers alone are no reason for a replacement.
   const probe = requestFor(of, patchedAfter(wanted, manifest), known)
   return probe === undefined ? undefined : { ...whole, probe }
 }
 
-/** Whether the manifest was sent before, and is on the live object with its hash. */
+/** Whether the live object has the manifest's hash, so the manifest was sent before. */
 function isSent(live: KubeObject, wanted: Json, { brand }: Marks): boolean {
   const { annotations } = wanted['metadata'] as { annotations?: Json }
   return live.metadata.annotations?.[brand.hash] === annotations?.[brand.hash]
@@ -135,7 +136,7 @@ function withLabel(object: Json, { brand, item }: ItemMark): Json {
 
 const ROLES = 'rbac.authorization.k8s.io/'
 
-/** C3. That those which are wanted are there is known. A patch after deployment may add its own. */
+/** C3. The required subjects are known to exist. A patch after deployment may add its own. */
 function hasOtherSubjects(live: KubeObject, wanted: Json, { manifest, marks }: Omit<Update, 'live'>): boolean {
   if (marks.strategy === 'mergeOverwrite' || manifest.patchAfterDeployment !== undefined) return false
   if (!String(wanted['apiVersion']).startsWith(ROLES)) return false
@@ -156,7 +157,7 @@ function isAsApplied(
   return manifest.patchAfterDeployment !== undefined && covers(live, patchedAfter(said, manifest), all)
 }
 
-// The patch after deployment is part of what an object comes to.
+// The patch after deployment is part of the final object.
 function patchedAfter(wanted: Json, { patchAfterDeployment }: Manifest): Json {
   return patchAfterDeployment === undefined ? wanted : overridden(wanted, withoutIdentity(patchAfterDeployment))
 }

@@ -1,6 +1,6 @@
-// What the manifest deployer's configuration has beyond maps, lists and texts.
+// Readers for values in the manifest deployer's configuration, in addition to maps, lists and texts.
 //
-// As the original's decoder does, unknown fields are ignored and a null is as good as no field.
+// Like Landscaper's decoder, they ignore unknown fields and treat null as an absent field.
 
 import { describe, FieldReader, type Fields, isMap } from './readiness/field-reader.ts'
 
@@ -13,18 +13,18 @@ export class ConfigReader extends FieldReader {
     super([])
   }
 
-  /** Notes a mistake; `found` when it is more than the kind of the value. */
+  /** Records a mistake. `found` describes the value if its type is not enough. */
   wrong(field: string, value: unknown, expected: string, found = value === '' ? 'empty' : describe(value)): undefined {
     this.refuse(field, found, expected)
     return undefined
   }
 
-  /** A text that is not empty; undefined after a mistake. */
+  /** A non-empty text; undefined after a mistake. */
   required(value: unknown, field: string): string | undefined {
     return this.text(value ?? undefined, field) || undefined
   }
 
-  /** One of the words; absent and empty are the default. */
+  /** One of the words; absent and empty values mean the default. */
   word<Word extends string, Otherwise extends Word | undefined>(
     value: unknown,
     field: string,
@@ -42,7 +42,7 @@ export class ConfigReader extends FieldReader {
     return this.list(value, field).flatMap((entry, index) => this.required(entry, `${field}[${index}]`) ?? [])
   }
 
-  /** A map of texts, as labels and annotations are. */
+  /** A map of texts, such as labels and annotations. */
   textMap(value: unknown, field: string): Readonly<Record<string, string>> {
     const entries = Object.entries(this.map(value, field) ?? {})
     const texts = entries.flatMap(([key, entry]): [string, string][] => {

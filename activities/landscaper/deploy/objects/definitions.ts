@@ -1,5 +1,5 @@
-// When a CustomResourceDefinition can be used. The original does not wait for that (spec/landscaper.md 4.2 step 3), so that its custom resources,
-// and the items that depend on it, fail at first and are tried again 5 s later.
+// Determines when a CustomResourceDefinition can be used. Landscaper does not wait for it (spec/landscaper.md 4.2 step 3), so its custom resources,
+// and the items that depend on them, fail at first and are retried after 5 s.
 
 import type { KubeObject } from '../../../kube/client.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
@@ -11,7 +11,7 @@ import type { ResourceRef } from './managed-resources.ts'
 
 const READS_AT_ONCE = 10
 
-/** What a definition lacks to be served, in words; undefined = it is established. */
+/** The missing state of a definition; undefined when it is established. */
 export function unestablished(definition: KubeObject): string | undefined {
   const conditions = conditionsOf(definition)
   if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
@@ -19,7 +19,7 @@ export function unestablished(definition: KubeObject): string | undefined {
   return `CustomResourceDefinition ${definition.metadata.name} is not established${why}`
 }
 
-/** The first of the definitions that servers are about to establish; one whose names are taken never will be, and is not waited for. */
+/** The first definition that servers are about to establish. A definition whose names are taken will never be established, and is left out. */
 export async function awaitedDefinition(
   target: TargetCluster,
   resources: readonly ResourceRef[],

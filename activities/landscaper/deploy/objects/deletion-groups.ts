@@ -1,4 +1,4 @@
-// Deletion groups: which managed resources are deleted together, one group after another. Pure.
+// Deletion groups: sets of managed resources that are deleted together, one group after another. Pure.
 // Source: spec/landscaper.md 4.4, appendix B 35 (plural and lower-case kinds match as well).
 
 import type { ConfigReader, Json } from './config-reader.ts'
@@ -28,9 +28,9 @@ export interface CustomGroup {
 
 export interface ResourceTypes {
   readonly apiVersion: string
-  /** A kind or, as examples write it, its plural in lower case. */
+  /** A kind or, as in examples, its plural in lower case. */
   readonly kind: string
-  /** Empty = all. */
+  /** Empty: all. */
   readonly names: readonly string[]
   readonly namespaces: readonly string[]
 }
@@ -41,7 +41,7 @@ export const DEFAULT_GROUPS: readonly DeletionGroup[] = [
   { type: 'crds', forceDelete: false },
 ]
 
-/** The groups of a configuration; absent and empty are the default (the type `empty` is how to have none). */
+/** The groups of a configuration; absent and empty lists mean the default (the type `empty` means no group). */
 export function readDeletionGroups(reader: ConfigReader, value: unknown, field: string): readonly DeletionGroup[] {
   const entries = reader.list(value, field)
   if (entries.length === 0) return DEFAULT_GROUPS
@@ -108,7 +108,7 @@ function readTypes(reader: ConfigReader, entry: unknown, field: string): Resourc
   return apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind, names, namespaces }
 }
 
-/** Whether a group takes the resource; `plural` as the cluster serves it, undefined when it does not. */
+/** Whether a group contains the resource; `plural` as served by the cluster, undefined if it is not served. */
 export function isInGroup(group: DeletionGroup, resource: ResourceRef, plural: string | undefined): boolean {
   switch (group.type) {
     case 'namespaced-resources':
@@ -120,7 +120,7 @@ export function isInGroup(group: DeletionGroup, resource: ResourceRef, plural: s
     case 'empty':
       return false
     case 'custom':
-      // What a group deletes on another target are not this item's objects.
+      // The objects that a group deletes on another target are not this item's.
       if (group.targetName !== undefined) return false
       return group.resources.some(
         (types) =>
@@ -131,7 +131,7 @@ export function isInGroup(group: DeletionGroup, resource: ResourceRef, plural: s
   }
 }
 
-/** Whether names and namespaces of a group's entry admit the object. */
+/** Whether the names and namespaces of a group's entry select the object. */
 export function isNamed(
   { names, namespaces }: ResourceTypes,
   object: { name: string; namespace?: string | undefined },
@@ -140,7 +140,7 @@ export function isNamed(
   return namespaces.length === 0 || (object.namespace !== undefined && namespaces.includes(object.namespace))
 }
 
-/** Whether a word for a kind, in any case, singular or plural, means the kind. */
+/** Whether a word names the kind, in any case, singular or plural. */
 export function isKind(word: string, kind: string, plural: string | undefined): boolean {
   const lower = word.toLowerCase()
   return word === kind || lower === kind.toLowerCase() || lower === (plural ?? usualPlural(kind))
@@ -150,7 +150,7 @@ export function isCrd({ apiVersion = '', kind }: { readonly apiVersion?: string;
   return kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/')
 }
 
-// As client-go guesses it, for a kind that is not served any more.
+// The plural that client-go guesses, for a kind that is no longer served.
 function usualPlural(kind: string): string {
   const lower = kind.toLowerCase()
   if (lower.endsWith('s')) return `${lower}es`

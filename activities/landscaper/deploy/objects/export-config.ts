@@ -10,9 +10,9 @@ export interface ResourceExport {
   readonly key: string
   readonly path: JsonPath
   readonly pathText: string
-  /** Absent: the path is followed in the values of a chart. */
+  /** Absent: the path is evaluated on the values of a chart. */
   readonly from: ObjectReference | undefined
-  /** The path then leads to `{name, namespace}` of the object that is read, by the path of the export. */
+  /** If set, this path finds `{name, namespace}` of the object on which the path of the export is evaluated. */
   readonly objectRef:
     | { readonly apiVersion: string; readonly kind: string; readonly path: JsonPath; readonly pathText: string }
     | undefined
@@ -20,11 +20,11 @@ export interface ResourceExport {
   readonly targetName: string | undefined
 }
 
-/** Of one item. */
+/** Per item. */
 export const MOST_EXPORTS = 500
 
 /**
- * Reads `exports`, a map with the list `exports`; absent = none. What is wrong is added to `mistakes`; then the result is not to be used.
+ * Parses `exports`, a map with the list `exports`; absent: none. Mistakes are added to `mistakes`; the result must not be used then.
  *
  * @param hasValues whether exports without `fromResource` are allowed: they read the values of a chart.
  */

@@ -1,6 +1,8 @@
-// An item whose `spec.target` was changed: what it has on the Target before goes first, for afterwards nobody knows of it.
+// Removes the objects of an item from its former Target after `spec.target` was changed. This happens first, because the new deployment replaces the
+// list
+// of deployed objects.
 //
-//   T1. Two Targets of one server are one cluster: nothing is taken away there.
+//   T1. Two Targets with the same server are one cluster: nothing is removed.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError, type ItemWork } from '../run/deployer.ts'
@@ -10,11 +12,11 @@ import { type RemovalInput, removalStep, type RemovalStep } from './removal.ts'
 
 type FormerInput = Omit<RemovalInput, 'work'> & {
   readonly work: ItemWork
-  /** The Target that the status names; undefined: the item's. */
+  /** The Target in the status; undefined: the item's. */
   readonly targetName: string | undefined
 }
 
-/** One step of leaving the Target that the status names; `here` when that is the item's cluster. @throws DeployError that names it */
+/** One step of the removal from the former Target; `here` if the Target is the item's cluster. @throws DeployError that names the Target */
 export async function leaveFormerTarget({
   work,
   targetName,

@@ -1,10 +1,10 @@
-// Rewrites a kubectl path as a query of RFC 9535, and refuses what could cost too much. Quoting, escapes and names with `-` or `/` differ
-// between the two; everything that it does not know is left to the parser of queries. Source: k8s.io/client-go/util/jsonpath.
+// Translates a kubectl path into a query of RFC 9535, and rejects expensive paths. Quoting, escapes and names with `-` or `/` differ between the two;
+// unknown syntax is left to the parser of queries. Source: k8s.io/client-go/util/jsonpath.
 //
-//   T1. Every step but one `..` leads to a node at most once per union member, so a query visits at most MOST_BRANCHES times the nodes.
-//   T2. A filter looks at plain paths only: one node each.
+//   T1. Every step except one `..` reaches a node at most once per union member, so a query visits the nodes at most MOST_BRANCHES times.
+//   T2. A filter contains plain paths only: one node each.
 
-/** A construct that costs too much; the message says which and quotes nothing. */
+/** The path is too expensive; the message names the construct and quotes nothing. */
 export class CostlyPathError extends Error {}
 
 const MOST_BRANCHES = 16
@@ -27,7 +27,7 @@ class PathReader {
     this.#text = text
   }
 
-  /** Steps up to the end of the text; in a filter, up to what cannot belong to a path. */
+  /** Steps up to the end of the text; in a filter, up to a character that cannot belong to a path. */
   path(isInFilter: boolean): string {
     let query = ''
     if (!isInFilter && !this.#take('$') && !/^[.[]/.test(this.#text)) query += this.#name(false)
@@ -48,7 +48,7 @@ class PathReader {
       return `..${this.#take('[') ? this.#bracket(isInFilter) : this.#name(isInFilter)}`
     }
     if (this.#take('.')) {
-      // A leading dot may stand alone: the whole object.
+      // A single dot is the whole object.
       if (this.#at === this.#text.length && this.#text === '.') return ''
       return this.#take('[') ? this.#bracket(isInFilter) : this.#name(isInFilter)
     }
@@ -91,7 +91,7 @@ class PathReader {
     return member
   }
 
-  /** Up to and with the bracket that closes it. */
+  /** Up to and including the closing bracket. */
   #filter(): string {
     let query = ''
     while (!this.#take(']')) {

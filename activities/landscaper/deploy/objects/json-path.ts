@@ -1,7 +1,7 @@
-// JSON paths as kubectl writes them, without the braces: `status.phase`, `.data.tls\.crt`, `.items[?(@.name=="a")].x`.
-// They become queries of RFC 9535. Source: spec/landscaper.md 4.5.
+// JSON paths in kubectl's syntax, without the braces: `status.phase`, `.data.tls\.crt`, `.items[?(@.name=="a")].x`.
+// They are translated into queries of RFC 9535. Source: spec/landscaper.md 4.5.
 //
-//   P1. One look costs at most some visits per node of the object: at most one `..`, no functions (hence no regular expressions),
+//   P1. An evaluation costs at most some visits per node of the object: at most one `..`, no functions (hence no regular expressions),
 //       only plain paths in filters, few unions.
 
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3'
@@ -9,15 +9,15 @@ import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3
 import { CostlyPathError, toQueryText } from './json-path-text.ts'
 
 export interface JsonPath {
-  /** As it was written. */
+  /** The path as written by the user. */
   readonly text: string
-  /** What a look at an object costs, in effort (bounded/effort.ts): `perLook` for any object, `perNode` for each of its nodes. */
+  /** The estimated cost of an evaluation (bounded/cost-estimate.ts): `perLook` for any object, `perNode` for each of its nodes. */
   readonly cost: { readonly perLook: number; readonly perNode: number }
-  /** All values that the path finds, in order; none when something on the way is missing. @throws JsonPathError for an object that is nested too deeply */
+  /** All values of the path, in order; none if a step is missing. @throws JsonPathError for an object that is nested too deeply */
   valuesIn(object: unknown): readonly unknown[]
 }
 
-/** A path that cannot be used; the message says why and quotes nothing. */
+/** An invalid path; the message has the reason and quotes nothing. */
 export class JsonPathError extends Error {
   constructor(message: string) {
     super(message)
@@ -28,9 +28,9 @@ export class JsonPathError extends Error {
 const LONGEST_PATH = 1000
 const DEEPEST_OBJECT = 200
 const MOST_VALUES = 10_000
-/** Names and indexes only: one node each, however large the object. */
+/** Names and indexes only: one node each, for any object. */
 const PLAIN = /^\$(?:\[(?:"(?:[^"\\]|\\.)*"|-?\d+)\])*$/
-/** A visit of a node, beside what each character of the path costs there. */
+/** The cost of visiting a node, in addition to the cost of each character of the path. */
 const PER_VISIT = 10
 
 const environment = new JSONPathEnvironment({ maxRecursionDepth: DEEPEST_OBJECT })
@@ -51,7 +51,7 @@ function compile(path: string): { query: JSONPathQuery; cost: JsonPath['cost'] }
     return { query: environment.compile(text), cost: costOf(text) }
   } catch (error) {
     if (error instanceof CostlyPathError) throw new JsonPathError(error.message)
-    // The library's message quotes the path; a person sees it in his manifest, beside the field that is named to him.
+    // Not the library's message, because it quotes the path. The user sees the path in the named field of the manifest.
     throw new JsonPathError('not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value')
   }
 }
@@ -59,7 +59,7 @@ function compile(path: string): { query: JSONPathQuery; cost: JsonPath['cost'] }
 function costOf(queryText: string): JsonPath['cost'] {
   const perLook = PER_VISIT + queryText.length
   if (PLAIN.test(queryText)) return { perLook, perNode: 0 }
-  // A filter may hold the whole object against each of its nodes.
+  // A filter may compare the whole object with each of its nodes.
   return { perLook, perNode: queryText.includes('$', 1) ? Infinity : perLook }
 }
 

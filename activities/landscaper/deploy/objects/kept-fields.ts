@@ -1,11 +1,11 @@
-// What a replacement keeps of the live object, because servers and controllers have filled it in and refuse or suffer to lose it. Pure.
-// Source: spec/landscaper.md 4.2 `update`: Job selector and pod labels, Service clusterIP(s), ServiceAccount secrets. The rest follows from
-// the API's rules of what cannot change: node ports, bound volumes, the fields of a running pod.
+// The fields of the live object that a replacement keeps, because servers and controllers have set them, and reject or break without them. Pure.
+// Source: spec/landscaper.md 4.2 `update`: Job selector and pod labels, Service clusterIP(s), ServiceAccount secrets. The other fields follow from
+// the API's rules of immutability: node ports, bound volumes, the fields of a running pod.
 
 import { isMap, type Json } from './config-reader.ts'
 import { overlaid } from './overlay.ts'
 
-/** `wanted` with the fields that it must keep of `live`. */
+/** `wanted` with the fields of `live` that it must keep. */
 export function withKeptFields(live: Json, wanted: Json): Json {
   const keep = KEEPERS[`${groupOf(wanted)}/${String(wanted['kind'])}`]
   return keep === undefined ? wanted : keep(live, wanted)
@@ -21,7 +21,7 @@ const KEEPERS: Readonly<Record<string, Keeper>> = {
   '/PersistentVolume': (live, wanted) => inSpec(live, wanted, (from, to) => withAbsent(to, from, ['claimRef'])),
   '/Pod': (live, wanted) => inSpec(live, wanted, (from, to) => overlaid(from, to) as Json),
   '/Namespace': keepAbsentSpec,
-  // The rules of an aggregated role are those that a controller has gathered.
+  // A controller aggregates the rules of such a role.
   'rbac.authorization.k8s.io/ClusterRole': (live, wanted) =>
     wanted['aggregationRule'] !== undefined && isEmpty(wanted['rules']) ? { ...wanted, rules: live['rules'] } : wanted,
 }

@@ -1,6 +1,7 @@
-// What an item has on its target, as `status.providerStatus` remembers it. Pure.
+// The objects of an item on its target, as stored in `status.providerStatus`. Pure.
 //
-//   M1. Nothing is forgotten before it is known to be gone or handed on: until orphans are cleaned up, old and new are remembered together.
+//   M1. An object stays in the list until it is known to be deleted or to have another owner: until orphans are removed, the list has old and new
+//       objects.
 //
 // Source: spec/landscaper.md 4.2 step 5, appendix B 31.
 
@@ -11,13 +12,13 @@ import { isMap, type Json } from './config-reader.ts'
 export const POLICIES = ['manage', 'fallback', 'keep', 'ignore', 'immutable'] as const
 export type Policy = (typeof POLICIES)[number]
 
-/** A core ObjectReference; cluster-scoped without namespace. */
+/** A core ObjectReference; cluster-scoped objects have no namespace. */
 export interface ResourceRef {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
   readonly namespace?: string
-  /** Absent: sent or about to be, and not known to be there. */
+  /** Absent: the object was sent, or was about to be sent, and is not known to exist. */
   readonly uid?: string
 }
 
@@ -26,9 +27,9 @@ export interface ManagedResource {
   readonly resource: ResourceRef
   readonly annotateBeforeDelete?: Readonly<Record<string, string>>
   readonly patchBeforeDelete?: Json
-  /** The server has forbidden to make it; of meaning only without uid, while it was never known to be there. */
+  /** The server has rejected its creation; only meaningful without uid, while it was never known to exist. */
   readonly refused?: true
-  /** Of an object that runs once (run-once.ts): how it was applied. */
+  /** For an object that runs once (run-once.ts): the job that applied it. */
   readonly applied?: Applied
 }
 
@@ -36,21 +37,21 @@ export interface Applied {
   readonly jobID: string
   /** A hash of the manifest. */
   readonly manifest: string
-  /** The names of the custom readiness checks that the object satisfied when it was last seen. */
+  /** The names of the custom readiness checks that the last observation of the object satisfied. */
   readonly checks?: readonly string[]
 }
 
-/** Group, kind, namespace and name: versions of one group show the same object. */
+/** Group, kind, namespace and name: the versions of a group represent the same object. */
 export function resourceKey({ apiVersion, kind, namespace, name }: ResourceRef): string {
   return [groupOf(apiVersion), kind, namespace ?? '', name].join('|')
 }
 
-/** As references to objects of kinds without namespaces are. */
+/** The reference of a cluster-scoped object. */
 export function withoutNamespace({ apiVersion, kind, name, uid }: ResourceRef): ResourceRef {
   return { apiVersion, kind, name, ...(uid !== undefined && { uid }) }
 }
 
-/** The managed resources of an item's status; of entries that name no object nothing can be read. */
+/** The managed resources of an item's status, without entries that name no object. */
 export function readManaged(providerStatus: unknown): readonly ManagedResource[] {
   const entries = isMap(providerStatus) ? providerStatus['managedResources'] : undefined
   return Array.isArray(entries) ? entries.flatMap((entry: unknown) => readEntry(entry) ?? []) : []
@@ -89,7 +90,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
   isMap(value) && Object.values(value).every((text) => typeof text === 'string')
 
-/** All of `newer`, and of `older` what is not among them. */
+/** All of `newer`, and the entries of `older` that it does not have. */
 export function union(
   older: readonly ManagedResource[],
   newer: readonly ManagedResource[],

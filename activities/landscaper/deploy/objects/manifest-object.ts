@@ -1,10 +1,10 @@
-// An object that a configuration wants: what it must have, what is taken off it, how lists of objects become single ones.
+// Parses the object of a manifest: required fields, fields that are removed, and lists of objects, which become single objects.
 // Source: spec/landscaper.md 4.2 "manifest entry".
 
 import { isName } from '../target/read-object.ts'
 import { type ConfigReader, isMap, type Json } from './config-reader.ts'
 
-/** An object to apply: with apiVersion, kind and name, without what only a server writes. */
+/** An object to apply: with apiVersion, kind and name, and without fields that only a server writes. */
 export interface Desired extends Json {
   readonly apiVersion: string
   readonly kind: string
@@ -23,7 +23,7 @@ export const API_VERSION = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\/)?[a-z][a-z0-9
 const KIND = /^[A-Za-z][A-Za-z0-9]*$/
 const LIST_KIND = /^([A-Za-z0-9]*)List$/
 const DEEPEST_LIST = 5
-// What a dump of a live object has, and a request must not.
+// Fields that a dump of a live object has, and a request must not have.
 const DROPPED_META = new Set([
   'namespace',
   'uid',
@@ -36,7 +36,7 @@ const DROPPED_META = new Set([
   'selfLink',
 ])
 
-/** The objects of one entry: one, or those of a list kind (`ConfigMapList`, `List`), also nested; each with its field. */
+/** The objects of an entry: one, or those of a list kind (`ConfigMapList`, `List`), also nested; each with its field. */
 export function readObjects(reader: ConfigReader, value: unknown, field: string): { object: Desired; field: string }[] {
   return expanded(value, field, 0).flatMap((entry) => {
     const object = readObject(reader, entry.value, entry.field)
@@ -50,7 +50,7 @@ function expanded(value: unknown, field: string, depth: number): { value: unknow
   const itemKind = typeof kind === 'string' ? LIST_KIND.exec(kind)?.[1] : undefined
   if (itemKind === undefined || !Array.isArray(items)) return [{ value, field }]
   return items.flatMap((item: unknown, index) => {
-    // Servers leave the kind off the items of a typed list.
+    // Servers omit the kind of the items of a typed list.
     const isBare = isMap(item) && item['kind'] === undefined && item['apiVersion'] === undefined && itemKind !== ''
     const whole = isBare ? { apiVersion, kind: itemKind, ...item } : item
     return expanded(whole, `${field}.items[${index}]`, depth + 1)
@@ -110,7 +110,7 @@ function readNamespace(reader: ConfigReader, value: unknown, field: string): str
   return undefined
 }
 
-// `stringData` is written and never read back: as `data` it can be compared with what is there.
+// A server never returns `stringData`; converted to `data`, it can be compared with the live object.
 function withPlainData(object: Desired): Desired {
   const { stringData, data } = object
   if (object.apiVersion !== 'v1' || object.kind !== 'Secret' || !isMap(stringData)) return object

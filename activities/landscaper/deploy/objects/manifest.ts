@@ -1,21 +1,21 @@
-// One object that an item wants on its target, and what is done with it: what deployers make of their configurations, and apply.
+// One object that an item deploys, and its options. Deployers create manifests from their configurations, and apply.ts applies them.
 
 import type { Json } from './config-reader.ts'
 import type { Applied, ManagedResource, Policy } from './managed-resources.ts'
 import type { Desired } from './manifest-object.ts'
 
 /**
- * How a live object becomes what a manifest says. Source: spec/landscaper.md 4.2 "updateStrategy", where `replace`, which keeps nothing of other field
+ * How a live object is changed to match its manifest. Source: spec/landscaper.md 4.2 "updateStrategy", where `replace`, which keeps no fields of other
  * managers, is called `update`.
  */
 export const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite', 'replace'] as const
 export type UpdateStrategy = (typeof STRATEGIES)[number]
 
-/** Whether an object that was applied and is missing now is created again. */
+/** Whether an applied object that is missing is created again. */
 export const RECREATIONS = ['always', 'perJob', 'never'] as const
 export type Recreation = (typeof RECREATIONS)[number]
 
-/** One object and what is done with it. Annotations and patches hold user content. */
+/** One object and its options. Annotations and patches contain user content. */
 export interface Manifest {
   readonly policy: Policy
   readonly object: Desired
@@ -23,19 +23,19 @@ export interface Manifest {
   readonly annotateBeforeDelete: Readonly<Record<string, string>>
   readonly patchAfterDeployment: Json | undefined
   readonly patchBeforeDelete: Json | undefined
-  /** Undefined: as its kind does (run-once.ts). */
+  /** Undefined: the default of its kind (run-once.ts). */
   readonly recreate: Recreation | undefined
 }
 
 interface Known {
   readonly uid?: string | undefined
   readonly isNamespaced?: boolean
-  /** The server has forbidden to make it. */
+  /** The server has rejected its creation. */
   readonly isRefused?: boolean
   readonly applied?: Applied | undefined
 }
 
-/** A manifest's object as the status remembers it. */
+/** The entry of a manifest's object in the status. */
 export function managedResource(
   manifest: Manifest,
   { uid, isNamespaced = true, isRefused = false, applied }: Known,

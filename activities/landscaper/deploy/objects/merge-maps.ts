@@ -1,7 +1,7 @@
-// The two map merges of the original (Go's mergo): lists are replaced as a whole, zero and empty values never override. Pure.
+// Landscaper's two map merges (Go's mergo): lists are replaced as a whole, zero and empty values never override. Pure.
 // Source: spec/landscaper.md 4.2 "Merging is done client-side".
 //
-//   G1. Elements of lists that other field managers have added stay, unlike in the original.
+//   G1. List elements of other field managers stay, unlike in Landscaper.
 
 import { isMap, type Json } from './config-reader.ts'
 import { type Owners, ownersOf, withOthersFields } from './others-fields.ts'
@@ -9,12 +9,12 @@ import { isZero } from './overlay.ts'
 
 const NOBODY: Owners = { others: undefined, all: undefined }
 
-/** What `live` lacks or has empty is filled from `wanted`. */
+/** Fills fields that are absent or empty in `live` from `wanted`. */
 export function filled(live: Json, wanted: Json): Json {
   return merged(live, wanted, { owners: NOBODY, choose: (mine, theirs) => (isZero(mine) ? theirs : mine) })
 }
 
-/** Values of `wanted` that are not empty replace the values in `live`; only elements of lists are removed. */
+/** Non-empty values of `wanted` replace the values in `live`; only list elements are removed. */
 export function overridden(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
   const choose = (mine: unknown, theirs: unknown, of: Owners) =>
     isZero(theirs) ? mine : Array.isArray(theirs) ? withOthersFields(mine, theirs, of) : theirs

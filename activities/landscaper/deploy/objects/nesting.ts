@@ -1,6 +1,6 @@
-// How deep a value is nested, found without recursion: what recurses over values of others ends in an overflow of the stack.
+// Measures nesting without recursion, because recursion over values of users may overflow the stack.
 
-/** Whether a JSON value has more than `levels` maps and lists in each other. */
+/** Whether a JSON value has more than `levels` nested maps and lists. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   const open: { readonly value: unknown; readonly level: number }[] = [{ value, level: 1 }]
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

@@ -1,9 +1,9 @@
-// What the status still remembers and the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
+// Orphans: objects in the status that the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
 
 import { type ManagedResource, resourceKey, withoutNamespace } from './managed-resources.ts'
 import type { Manifest } from './manifest.ts'
 
-/** An object that is listed is no orphan, whatever its policy: one that became `ignore` is let go of, not deleted. */
+/** A listed object is no orphan, whatever its policy: with the new policy `ignore` it stays on the cluster. */
 export function orphansOf(
   remembered: readonly ManagedResource[],
   manifests: readonly Manifest[],
@@ -18,14 +18,14 @@ export function isAmong(managed: readonly ManagedResource[]): (manifest: Manifes
   return (manifest) => keysOf(manifest).some((key) => keys.has(key))
 }
 
-/** The keys under which the status may remember the object: only the cluster knows which kinds have no namespace. */
+/** The possible keys of the object in the status: only the cluster knows which kinds are cluster-scoped. */
 export function keysOf({ object: { apiVersion, kind, metadata } }: Manifest): string[] {
   const { name, namespace } = metadata
   const bare = { apiVersion, kind, name }
   return [resourceKey(bare), ...(namespace === undefined ? [] : [resourceKey({ ...bare, namespace })])]
 }
 
-/** `sent` with the uid, and the mark of an object that runs once, that an object had before, where sending it failed and so told none. */
+/** Adds the remembered uid, and the state of an object that runs once, to objects whose apply failed and so returned none. */
 export function withKnownUids(
   sent: readonly ManagedResource[],
   remembered: readonly ManagedResource[],
@@ -34,7 +34,7 @@ export function withKnownUids(
   return sent.map((managed) => withUid(managed, known))
 }
 
-// The status knows, other than a manifest whose object was not sent, in which kinds there are no namespaces.
+// Unlike a manifest that was not sent, the status knows which kinds are cluster-scoped.
 function withUid(managed: ManagedResource, known: ReadonlyMap<string, ManagedResource>): ManagedResource {
   const { resource } = managed
   if (resource.uid !== undefined) return managed

@@ -1,19 +1,20 @@
-// The manifest's fields in place of what the deployer has set in a live object before; the fields of other field managers stay. Pure.
+// Replaces the fields that the deployer set in a live object by the manifest's, and keeps the fields of other field managers. Pure.
 //
-//   O1. A field that the manifest sets has the manifest's value, also where another manager wrote the live one. For null the server sets the default.
-//   O2. A field that the manifest does not set stays where another field manager owns it, and is left out where only the deployer, or no manager, owns it.
-//   O3. Elements of a list have the manifest's order; elements of others keep their places among them.
+//   O1. A field that the manifest sets has the manifest's value, even if another manager wrote the live value. For null the server sets the
+//       default.
+//   O2. A field that the manifest does not set stays if another field manager owns it, and is removed if only the deployer, or no manager, owns it.
+//   O3. List elements have the manifest's order; the elements of other managers keep their positions among them.
 //
-// Without managedFields nothing is known of others, and the manifest replaces all.
+// Without managedFields the owners are unknown, and the manifest replaces everything.
 
 import { type ElementSet, type FieldSet, hasElements, isWhole } from '../../../kube/field-set.ts'
 import { fieldOf } from '../../../kube/merge.ts'
 import { isMap, type Json } from './config-reader.ts'
 
 export interface Owners {
-  /** What other field managers own. */
+  /** The fields of other field managers. */
   readonly others: FieldSet | undefined
-  /** What any manager owns: how the API takes maps and lists apart. */
+  /** The fields of all managers, which show how the API merges maps and lists. */
   readonly all: FieldSet | undefined
 }
 
@@ -25,7 +26,7 @@ export function withOthersFields(live: unknown, wanted: unknown, owners: Owners)
   return wanted
 }
 
-/** The owners of a field below. */
+/** The owners of a subfield. */
 export function ownersOf({ others, all }: Owners, field: string): Owners {
   return { others: others?.fields.get(field), all: all?.fields.get(field) }
 }
@@ -39,7 +40,7 @@ function mergedMap(live: Json, wanted: Json, owners: Owners): Json {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-/** What of a live value a set owns; undefined when that is nothing. */
+/** The part of a live value that a set owns; undefined if it owns nothing. */
 function ownedPart(live: unknown, set: FieldSet | undefined): unknown {
   if (set === undefined || live === undefined) return undefined
   if (isMap(live) && set.fields.size > 0) {
@@ -71,7 +72,7 @@ function mergedList(live: readonly unknown[], wanted: readonly unknown[], { othe
     return withOthersFields(live[at], element, owners)
   })
   const isWanted = elementMatcher(wanted, all)
-  // Of two live elements with the same keys, which a server may have, one at most is the manifest's.
+  // A server may have two live elements with the same keys; at most one of them is the manifest's.
   const rest = (one: unknown) => (isWanted(one) ? undefined : ownedElement(one, findOthers(one)))
   return inPlaces(live, new Set(pairs.values()), { elements, rest })
 }
@@ -79,11 +80,11 @@ function mergedList(live: readonly unknown[], wanted: readonly unknown[], { othe
 interface Elements {
   /** In their order. */
   readonly elements: readonly unknown[]
-  /** What stays of another element; undefined when nothing does. */
+  /** The part of another element that stays; undefined if nothing stays. */
   readonly rest: (live: unknown) => unknown
 }
 
-/** O3. `taken` are the places in `live` of elements that are among the new ones. */
+/** O3. `taken` are the positions in `live` of elements that are among the new ones. */
 export function inPlaces(
   live: readonly unknown[],
   taken: ReadonlySet<number>,
@@ -110,13 +111,13 @@ export function pairsOf(
     const text = identity(element, names)
     const at = places.get(text)
     if (at !== undefined) pairs.set(index, at)
-    // A second element with the same keys is another one.
+    // A second element with the same keys is a different element.
     places.delete(text)
   }
   return pairs
 }
 
-/** The element of a set that a live element is. */
+/** Finds the entry of a set that describes a live element. */
 export function elementFinder(set: FieldSet | undefined): (live: unknown) => ElementSet | undefined {
   const names = keyNames(set)
   const known = new Map(set?.elements.map((element) => [identity(element.key ?? element.value, names), element]))
@@ -129,13 +130,13 @@ function elementMatcher(elements: readonly unknown[], set: FieldSet | undefined)
   return (one) => known.has(identity(one, names))
 }
 
-/** The fields by which elements are found; undefined in a set of scalars. */
+/** The key fields of list elements; undefined in a set of scalars. */
 function keyNames(set: FieldSet | undefined): readonly string[] | undefined {
   const key = set?.elements.find((element) => element.key !== undefined)?.key
   return key === undefined ? undefined : Object.keys(key)
 }
 
-/** Defaults of fields by which elements are found: a manifest may leave them out. */
+/** Defaults of key fields, which a manifest may omit. */
 const KEY_DEFAULTS: Json = { protocol: 'TCP' }
 
 function identity(element: unknown, names: readonly string[] | undefined): string {
@@ -143,7 +144,7 @@ function identity(element: unknown, names: readonly string[] | undefined): strin
   return values.map((value) => (isScalar(value) ? `${typeof value}:${String(value)}` : 'none')).join('\n')
 }
 
-/** Elements are found by scalars only; a hostile server may send anything. */
+/** Only scalars identify elements; a hostile server may send any value. */
 const isScalar = (value: unknown) => ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
 
 function keyValue(element: unknown, name: string): unknown {

@@ -1,10 +1,12 @@
 // Compares a live object with a manifest. The object has more fields: defaults, status, additions of admission and other controllers. Pure.
 //
-//   V1. `covers` affirms only certain equality. Where it denies, the server may still store the same value in another way: a dry run decides
+//   V1. `covers` returns true only for certain equality. If it returns false, the server may still store the same value in another notation: a dry
+//       run decides
 //       (apply-object.ts).
-//   V2. `covers` affirms each result of `overlaid`.
-//   V3. Fields, and elements of lists with keys, that only the live object has are no difference, unless the API replaces the map or list as a whole.
-//       Fields that were taken out of a manifest are found by its hash instead (changes.ts).
+//   V2. `covers` returns true for each result of `overlaid`.
+//   V3. Fields, and elements of lists with keys, that only the live object has are no difference, unless the API replaces the map or list as a
+//       whole.
+//       Fields that were removed from a manifest are detected by its hash instead (changes.ts).
 //
 // Source: spec/landscaper.md 4.2 "updateStrategy".
 
@@ -13,7 +15,7 @@ import { fieldOf } from '../../../kube/merge.ts'
 import { isMap, type Json } from './config-reader.ts'
 import { elementFinder, inPlaces, pairsOf } from './others-fields.ts'
 
-/** The owners of a field of a live object; `whole` inside a value that the API replaces as a whole; undefined where the owners are unknown. */
+/** The owners of a field of a live object; `whole` inside a value that the API replaces as a whole; undefined if the owners are unknown. */
 type Place = FieldSet | 'whole' | undefined
 
 /** Whether `live` has every value of `wanted`, apart from additions and the notation of quantities. `set` has the fields of all managers. */
@@ -23,7 +25,7 @@ export function covers(live: unknown, wanted: unknown, set?: FieldSet): boolean 
 
 interface At {
   readonly place: Place
-  /** Whether numbers with units stand here; undefined where texts are the user's own. */
+  /** Whether the value may be a quantity; undefined inside texts of the user. */
   readonly isQuantity: boolean | undefined
 }
 
@@ -37,14 +39,14 @@ function coversAt(live: unknown, wanted: unknown, { place, isQuantity }: At): bo
 
 function isWholeAt(place: Place, live: unknown): boolean {
   if (place === 'whole') return true
-  // A map that was empty when it was written may be any.
+  // A map that was empty when it was written may have any type.
   return isWhole(place) && !(isMap(live) && Object.keys(live).length === 0)
 }
 
 function coversMap(live: Json, wanted: Json, { place, isQuantity }: At): boolean {
   if (place === 'whole' && Object.keys(live).some((key) => fieldOf(wanted, key) === undefined)) return false
   return Object.entries(wanted).every(([key, value]) => {
-    // Many tools write it, and no server takes it from a client.
+    // Many tools write it, and servers ignore it.
     if (key === 'creationTimestamp' && value === null) return true
     const below = {
       place: place === 'whole' ? place : place?.fields.get(key),
@@ -72,7 +74,7 @@ function coversList(live: readonly unknown[], wanted: readonly unknown[], { plac
 
 type Pairs = ReadonlyMap<number, number>
 
-/** Whether each wanted element has a live one, in the same order, that is like it. */
+/** Whether each wanted element has an equal live element, in the same order. */
 function isInOrder(pairs: Pairs, count: number, isAlike: (index: number, at: number) => boolean): boolean {
   let last = -1
   for (let index = 0; index < count; index++) {
@@ -83,7 +85,7 @@ function isInOrder(pairs: Pairs, count: number, isAlike: (index: number, at: num
   return true
 }
 
-/** `wanted` laid over `live`: maps key by key, lists of named elements name by name, all else as wanted. */
+/** Merges `wanted` into `live`: maps by key, lists of named elements by name, other values from `wanted`. */
 export function overlaid(live: unknown, wanted: unknown): unknown {
   if (wanted === undefined) return live
   if (isMap(live) && isMap(wanted)) return overlaidMap(live, wanted)
@@ -117,7 +119,7 @@ function isNamedList(list: unknown): list is readonly Json[] {
   return names.every((name) => typeof name === 'string') && new Set(names).size === names.length
 }
 
-/** What mergo takes for nothing: null, false, 0, '', empty lists and maps. */
+/** The zero values of mergo: null, false, 0, '', empty lists and maps. */
 export function isZero(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === 0 || value === 0n || value === '')
     return true
@@ -125,7 +127,7 @@ export function isZero(value: unknown): boolean {
   return isMap(value) && Object.values(value).every(isZero)
 }
 
-// Below these fields servers write numbers in a notation of their own: 1000m as 1, 0.5Gi as 512Mi.
+// In these fields servers normalize quantities: 1000m becomes 1, 0.5Gi becomes 512Mi.
 const QUANTITIES: ReadonlySet<string> = new Set([
   'limits',
   'requests',
@@ -135,7 +137,7 @@ const QUANTITIES: ReadonlySet<string> = new Set([
   'averageValue',
   'overhead',
 ])
-/** Fields with keys and texts of users: what looks like a quantity there is a text. */
+/** Fields with keys and texts of users, where a text that looks like a quantity is a text. */
 const TEXTS: ReadonlySet<string> = new Set(['data', 'binaryData', 'stringData', 'labels', 'annotations'])
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
 const LONGEST_QUANTITY = 64

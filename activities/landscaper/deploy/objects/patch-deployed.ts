@@ -1,4 +1,4 @@
-// `patchAfterDeployment`: an overriding map merge into objects that are ready. Source: spec/landscaper.md 4.2.
+// Applies `patchAfterDeployment`: an overriding map merge into ready objects. Source: spec/landscaper.md 4.2.
 
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { isConflict, isNotFound } from '../../../kube/errors.ts'
@@ -22,7 +22,7 @@ export interface PatchInput {
   readonly signal: AbortSignal
 }
 
-/** Repeated, it writes only what differs. @returns what failed. */
+/** Repeated calls write only differences. @returns the failures. */
 export async function patchDeployed(input: PatchInput, manifests: readonly Manifest[]): Promise<readonly Problem[]> {
   const answers = await inParallel(manifests, WRITES_AT_ONCE, async ({ object, patchAfterDeployment }) => {
     if (patchAfterDeployment === undefined) return { value: undefined }

@@ -1,5 +1,6 @@
-// In which order objects are sent, and how their kinds are served: Namespaces, CRDs, other cluster-scoped objects, and of those in namespaces
-// first what the others refer to. Source: spec/landscaper.md 4.2 "Apply algorithm" 2, which knows neither the first class nor the order within namespaces.
+// The order in which objects are applied, and the served kinds of objects: Namespaces, CRDs, other cluster-scoped objects, then namespaced objects, of
+// which referenced kinds come first. Source: spec/landscaper.md 4.2 "Apply algorithm" 2, which has neither the first class nor the order of namespaced
+// objects.
 
 import { DeployError } from '../run/deployer.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
@@ -12,7 +13,9 @@ import type { Desired } from './manifest-object.ts'
 export const CLASSES = ['tenancy', 'definition', 'cluster', 'account', 'referred', 'namespace'] as const
 export type PlacementClass = (typeof CLASSES)[number]
 
-/** By `kindKey`. A token Secret that comes before its ServiceAccount is removed by Kubernetes; a RoleBinding whose Role is not there may be refused. */
+/**
+ * By `kindKey`. Kubernetes removes a token Secret that is created before its ServiceAccount, and may reject a RoleBinding whose Role does not exist.
+ */
 const FIRST: ReadonlyMap<string, PlacementClass> = new Map([
   ['v1|Namespace', 'tenancy'],
   ['v1|ServiceAccount', 'account'],
@@ -30,7 +33,7 @@ export interface DefinedKind {
 
 type Kinds = ReadonlyMap<string, DefinedKind>
 
-/** The kinds, by `kindKey`, that the item itself brings along. */
+/** The kinds, by `kindKey`, that CRDs of the item define. */
 export function definedKinds(manifests: readonly Manifest[]): Kinds {
   const kinds = manifests.flatMap(({ object }) => (isCrd(object) ? kindsOf(object) : []))
   return new Map(kinds)
@@ -56,7 +59,7 @@ interface Asking {
   readonly signal: AbortSignal
 }
 
-/** Whether a kind that only the item's own definition knows counts as one of its scope, else what the cluster says. */
+/** The class of an object. For a kind that only the item's own definition knows, its scope decides, otherwise discovery. */
 export async function classOf(asking: Asking, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
   if (isCrd(object)) return 'definition'
   const first = FIRST.get(kindKey(object))
@@ -68,7 +71,7 @@ export async function classOf(asking: Asking, { object }: Manifest, own: Kinds):
 
 const NOT_SERVED = { operation: 'ApplyManifests', reason: 'KindNotServed' }
 
-/** @throws DeployError, to be tried again, for a kind that the cluster does not serve: its definition may come from elsewhere. */
+/** @throws retryable DeployError for a kind that the cluster does not serve: another item or tool may create its definition. */
 export async function servedKind({ target, signal }: Asking, { apiVersion, kind }: Desired): Promise<ServedKind> {
   const served = await target.servedKind(apiVersion, kind, signal)
   if (served !== undefined) return served

@@ -1,4 +1,5 @@
-// Several objects fail in one step: one error that names each. Source: spec/landscaper.md 4.2 step 3 (errors are aggregated), appendix B 36.
+// Combines the failures of several objects in one step into one error that names each. Source: spec/landscaper.md 4.2 step 3 (errors are aggregated),
+// appendix B 36.
 
 import { DeployError } from '../run/deployer.ts'
 import { shortened, toDeployError } from '../run/deploy-errors.ts'
@@ -7,7 +8,7 @@ export interface Problem {
   /** `ConfigMap default/web`. */
   readonly object: string
   readonly error: DeployError
-  /** What the error was made of: the API server's answer. */
+  /** The original error: the API server's answer. */
   readonly cause?: unknown
 }
 
@@ -15,7 +16,7 @@ const MOST_SHOWN = 10
 const LONGEST_JOINED = 1500
 const SEVERAL = { reason: 'SeveralFailures' }
 
-/** What the work on one object came to; `toError` says what becomes of a KubeError. @throws what is a bug, and the reason of an aborted signal. */
+/** Runs the work on one object; `toError` converts a KubeError. @throws bugs, and the reason of an aborted signal. */
 export async function attempt<Result>(
   operation: string,
   object: string,
@@ -29,7 +30,7 @@ export async function attempt<Result>(
   }
 }
 
-/** One error of all problems, with the codes of all, so final if one of them is. Its reason is theirs when they agree. */
+/** One error for all problems, with all their codes, so it is final if one of them is. It has their reason if all have the same. */
 export function joinedError(operation: string, problems: readonly Problem[]): DeployError {
   const shown = problems
     .slice(0, MOST_SHOWN)
@@ -41,7 +42,7 @@ export function joinedError(operation: string, problems: readonly Problem[]): De
   return new DeployError(operation, reasons.size === 1 ? first : SEVERAL.reason, joined(shown, more), [...codes])
 }
 
-/** What is waited for: the first few, and how many more. */
+/** Formats a list for a message: the first few, and the number of the others. */
 export function listed(texts: readonly string[], most = 5): string {
   const more = texts.length > most ? [`and ${texts.length - most} more`] : []
   return joined(

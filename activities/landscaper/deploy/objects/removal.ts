@@ -1,9 +1,8 @@
-// Deletes resources by deletion groups: one call is one step in the first group that is not finished. Source: spec/landscaper.md 4.4.
+// Deletes resources by deletion groups: one call is one step in the first unfinished group. Source: spec/landscaper.md 4.4.
 //
-//   G1. A group begins when the one before is gone. Resources of no group stay on the cluster.
-//   G2. A failing delete stops nothing else of its group, is tried again whatever the server says, and is told beside the time-out
-//       (appendix B 36).
-//   G3. "Gone" is never reported from cached kinds: before that the kinds are requested again, and objects of kinds that have changed are looked for again.
+//   G1. A group starts when the previous group is deleted. Resources in no group stay on the cluster.
+//   G2. A failing delete stops no other deletion of its group, is retried after any answer, and is reported with the timeout (appendix B 36).
+//   G3. "Gone" is never reported from cached kinds: the kinds are requested again first, and objects of changed kinds are read again.
 
 import { resourcePath } from '../../../kube/resource-path.ts'
 import type { DeployError, ItemWork } from '../run/deployer.ts'
@@ -35,7 +34,7 @@ export interface RemovalInput {
   readonly mark: ItemMark
   readonly resources: readonly ManagedResource[]
   readonly groups: readonly DeletionGroup[]
-  /** Objects that no group takes even when it deletes all of a type. */
+  /** Objects that no group deletes, even if it deletes all objects of a type. */
   readonly spared: readonly ManagedResource[]
 }
 
@@ -63,7 +62,7 @@ export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
 
 const MOST_CHANGES = 3
 
-/** Of the groups of these resources. */
+/** Drops the cached kinds of the groups of these resources. */
 export function forgetKinds(target: TargetCluster, resources: readonly ManagedResource[]): void {
   const groups = new Map(resources.map(({ resource: { apiVersion } }) => [groupOf(apiVersion), apiVersion]))
   for (const apiVersion of groups.values()) target.forgetKinds(apiVersion)
@@ -110,7 +109,7 @@ interface Placed {
   readonly served: ServedKind | undefined
 }
 
-/** Resources as the cluster has them: by the version that it serves, in no namespace where its kind is in none, each once. */
+/** The resources as served by the cluster: in a served version, without namespace if the kind is cluster-scoped, without duplicates. */
 async function withKinds(
   { target, signal }: RemovalInput['work'],
   resources: readonly ManagedResource[],
@@ -127,7 +126,7 @@ type AllGroup = CustomGroup & { readonly deleteAllResources: true }
 
 export const isOfAll = (group: DeletionGroup): group is AllGroup => group.type === 'custom' && group.deleteAllResources
 
-/** Every object of the group's types, also those that no item has deployed; not what this item is to keep. */
+/** Every object of the group's types, also objects that no item has deployed, without the objects that this item keeps. */
 async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup): Promise<Deletion[]> {
   const target = group.targetName === undefined ? work.target : await work.openTarget(group.targetName)
   const isOwn = group.targetName === undefined
@@ -169,7 +168,7 @@ async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal)
     return configurationProblem('DeleteResources', 'InvalidConfiguration', message)
   }
   const found: Reference[] = []
-  // Objects may be large; of each only what names it is kept.
+  // Keeps only the names, because objects may be large.
   for await (const { metadata } of listed(kube, path, { signal, tooMany })) {
     const { name, namespace, uid } = metadata
     found.push({ name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) })
@@ -179,7 +178,7 @@ async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal)
 
 type Reference = Pick<ResourceRef, 'name' | 'namespace' | 'uid'>
 
-// By kind, else by the plural that examples write; in the version of the group's entry, else in any other that is served.
+// Finds the kind by its name, otherwise by the plural as in examples; in the version of the group's entry, otherwise in any served version.
 async function servedTypes(
   target: TargetCluster,
   types: ResourceTypes,

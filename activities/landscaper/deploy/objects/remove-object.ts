@@ -1,8 +1,8 @@
-// One step of taking one object off the target. Source: spec/landscaper.md 4.4, 4.2 "policy".
+// One step of removing one object from the target. Source: spec/landscaper.md 4.4, 4.2 "policy".
 //
-//   R1. Only what this item still has is deleted: the label names it, or the object is the very one that was recorded and no other item's.
-//   R2. What was never known to be there, what the server has forbidden to make, and may not be looked at either, counts as not there.
-//   R3. A delete carries the uid of the object that was looked at.
+//   R1. Only objects of this item are deleted: the label names the item, or the uid is the recorded one and no other item owns the object.
+//   R2. An object that was never known to exist, whose creation the server has rejected, and that cannot be read, counts as missing.
+//   R3. A delete has the uid of the object that was read.
 
 import type { KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
@@ -23,13 +23,13 @@ export interface ObjectRemoval {
   readonly served: ServedKind | undefined
   readonly managed: ManagedResource
   readonly mark: ItemMark
-  /** The object is deleted whoever has it. */
+  /** The object is deleted whoever owns it. */
   readonly isAnyones: boolean
   readonly forceDelete: boolean
   readonly signal: AbortSignal
 }
 
-/** @returns what it waits for; undefined when the object is gone, or is not this item's to delete. @throws KubeError, DeployError */
+/** @returns the reason to wait; undefined when the object is gone, or the item must not delete it. @throws KubeError, DeployError */
 export async function removeObject(removal: ObjectRemoval): Promise<string | undefined> {
   const { target, served, managed, mark, isAnyones, signal } = removal
   if (served === undefined) return undefined
@@ -74,7 +74,7 @@ async function removeLive(
   return left?.metadata.uid === live.metadata.uid && left !== undefined ? whatHolds(managed, left) : undefined
 }
 
-/** Whether a policy, the label and the uid allow it; without a mark whoever has the object. */
+/** Whether policy, label and uid allow the deletion; without a mark the owner is not checked. */
 export function isToDelete(
   { policy, resource }: ManagedResource,
   live: KubeObject,
@@ -116,7 +116,7 @@ async function deleted({ kube, path, signal }: Request, { metadata }: KubeObject
     preconditions: { uid: metadata.uid },
   }
   const answer = await kube.request<{ kind?: string }>('DELETE', path, { body, signal })
-  // Some kinds answer with the object although it is gone; those are looked for once more.
+  // Some kinds answer with the object although it is gone; these are read again.
   return answer.kind === 'Status'
 }
 
@@ -132,7 +132,7 @@ async function stripFinalizers({ kube, brand, path, signal }: Request): Promise<
   })
 }
 
-/** For people: which object, and which finalizers or, in a namespace, which contents hold it. */
+/** Describes the finalizers or, for a namespace, the contents that keep the object. */
 function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
   const { finalizers = [] } = live.metadata
   const spec = isMap(live['spec']) ? live['spec'] : {}

@@ -1,7 +1,7 @@
-// The whole of an object that takes a live one's place. Pure.
+// Computes the complete object that replaces a live one. Pure.
 //
-//   R1. Finalizers, owners and status are other controllers' work unless the manifest speaks of them.
-//   R2. What servers have chosen once, and refuse or suffer to lose, stays (kept-fields.ts).
+//   R1. Finalizers, owners and status belong to other controllers, unless the manifest sets them.
+//   R2. Fields that servers have set, and reject or break without, stay (kept-fields.ts).
 
 import type { KubeObject } from '../../../kube/client.ts'
 import { isMap, type Json } from './config-reader.ts'
@@ -9,7 +9,7 @@ import { withKeptFields } from './kept-fields.ts'
 import type { Manifest } from './manifest.ts'
 import { type Owners, withOthersFields } from './others-fields.ts'
 
-/** `wanted`, with what others own, on the version of the live object. */
+/** `wanted` with the fields of other owners, on the version of the live object. */
 export function replacement(
   live: KubeObject,
   wanted: Json,
@@ -36,7 +36,7 @@ export function replacement(
   }
 }
 
-/** Of the metadata only what clients write: the server's own fields are not ours to remove. */
+/** Only the metadata that clients write, because the server's own fields cannot be removed. */
 export function comparable(object: Json, { object: desired }: Manifest): Json {
   const { status, metadata, ...rest } = object
   const own = isMap(metadata) ? metadata : {}

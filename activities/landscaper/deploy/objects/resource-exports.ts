@@ -1,12 +1,12 @@
-// What the exports of a deploy item's configuration (export-config.ts) find: values of objects of the target become the item's exports.
+// Reads the exports of a deploy item (export-config.ts): values of objects of the target become the item's exports.
 // Source: spec/landscaper.md 4.5.
 //
-//   X1. Objects may be Secrets: values go into the exports and nowhere else; what is missing is told by key, object and path.
-//   X2. Values are as the object has them: data of Secrets stay base64.
-//   X3. However many exports there are of an object, it is read once, and looked through once.
+//   X1. Objects may be Secrets: values go into the exports only; a missing value is reported by key, object and path.
+//   X2. Values are unchanged: data of Secrets stay base64.
+//   X3. Each object is read once and evaluated once, for any number of exports.
 
-import type { FoundValues } from '../../bounded/data-answers.ts'
-import { isLarger } from '../../bounded/size.ts'
+import type { PathResult } from '../../bounded/path-values.ts'
+import { isLarger } from '../../bounded/cost-estimate.ts'
 import type { DeployStep, ItemWork } from '../run/deployer.ts'
 import { configurationProblem } from '../run/deploy-errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
@@ -21,7 +21,7 @@ export interface ExportsInput {
   readonly exports: readonly ResourceExport[]
   /** `manifest`, `helm`: named in the checkpoint. */
   readonly deployer: string
-  /** Of a chart, for exports without a resource. */
+  /** The values of a chart, for exports without a resource. */
   readonly values?: unknown
 }
 
@@ -29,7 +29,7 @@ const READS_AT_ONCE = 10
 /** A Secret holds 1 MiB. */
 const MOST_EXPORTED = { nodes: 250_000, characters: 1024 * 1024 }
 
-/** One look. @returns `done` with all values, or `waiting` for the first that is missing. @throws KubeError, DeployError */
+/** Reads once. @returns `done` with all values, or `waiting` for the first missing one. @throws KubeError, DeployError */
 export async function readExports({ work, exports, deployer, values }: ExportsInput): Promise<DeployStep> {
   const found = await readOthers(work, exports, await readNamed(work, exports, values))
   const lack = found.find((one) => 'missing' in one)
@@ -48,7 +48,7 @@ export async function readExports({ work, exports, deployer, values }: ExportsIn
 
 type Found = { readonly value: unknown } | { readonly missing: string }
 
-/** What the objects have that the exports name. */
+/** The values of the objects that the exports name. */
 async function readNamed(
   work: ExportsInput['work'],
   exports: readonly ResourceExport[],
@@ -64,7 +64,7 @@ async function readNamed(
   })
 }
 
-/** What was found, but where it refers to another object what that has. */
+/** Replaces values that refer to another object by the value of that object. */
 async function readOthers(
   work: ExportsInput['work'],
   exports: readonly ResourceExport[],
@@ -82,7 +82,7 @@ async function readOthers(
   })
 }
 
-/** Undefined: what was found is what is exported. */
+/** Undefined: the value itself is exported. */
 function referenceIn(one: ResourceExport, found: Found | undefined): Lookup | { missing: string } | undefined {
   const { key, path, from, objectRef, targetName } = one
   if (objectRef === undefined || found === undefined || 'missing' in found) return undefined
@@ -92,20 +92,20 @@ function referenceIn(one: ResourceExport, found: Found | undefined): Lookup | { 
     return { missing: `export ${key}: ${pathText} is ${describe(found.value)}; expected a map with name and namespace` }
   }
   const at = typeof namespace === 'string' && namespace !== '' ? namespace : from?.namespace
-  // The name comes out of an object, which may be a Secret.
+  // The name comes from an object that may be a Secret, so the message does not have it.
   const where = `export ${key}: the ${kind} that ${pathText} refers to`
   return { where, path, from: { apiVersion, kind, name, namespace: at }, targetName }
 }
 
 interface Lookup {
-  /** For people. */
+  /** Description for messages. */
   readonly where: string
   readonly path: JsonPath
   readonly from: ObjectReference | undefined
   readonly targetName: string | undefined
 }
 
-/** Reads each object once, and follows all paths that are for it in one look. */
+/** Reads each object once, and evaluates all its paths in one call. */
 async function lookUp(
   lookups: readonly Lookup[],
   { data }: ExportsInput['work'],
@@ -138,7 +138,7 @@ async function lookUp(
   return found
 }
 
-function valueOf(found: FoundValues | undefined, where: string, pathText: string): Found {
+function valueOf(found: PathResult | undefined, where: string, pathText: string): Found {
   if (found === undefined || 'problem' in found) return { missing: `${where}: ${pathText} is ${found?.problem ?? ''}` }
   const { values } = found
   if (values.length === 0) return { missing: `${where}: ${pathText} is not there` }
@@ -153,7 +153,7 @@ function nest(key: string, value: unknown): Fields {
   return key.split('.').reduceRight<unknown>((inner, part) => Object.fromEntries([[part, inner]]), value) as Fields
 }
 
-// Maps become one, anything else is what came last. Object.fromEntries takes a key `__proto__` for a key.
+// Merges maps; for other types the later value wins. Object.fromEntries handles a key `__proto__` as a plain key.
 function merged(earlier: unknown, later: unknown): unknown {
   if (!isMap(earlier) || !isMap(later)) return later
   const names = new Set([...Object.keys(earlier), ...Object.keys(later)])

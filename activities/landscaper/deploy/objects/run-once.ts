@@ -1,10 +1,11 @@
-// Objects that run once and then go: Jobs with a TTL, pods that end, objects that a controller removes when they are done. Pure.
+// Objects that run once and then disappear: Jobs with a TTL, pods that end, objects that a controller removes when they are done. Pure.
 //
 //   O1. Within one reconcile job an object that runs once is not created again after it was applied, also when a user has deleted it: Pawl cannot
-//       tell who removed it.
-//   O2. The status remembers which job has applied it, with its uid. A worker that dies between the create and the write of the status may create it
-//       a second time, if the object has ended and gone before the next worker looks.
-//   O3. A further job creates it again, unless the manifest's entry says `recreate: never` and the manifest has not changed since.
+//       detect who removed it.
+//   O2. The status remembers which job has applied it, with its uid. A worker that dies between the create and the write of the status may create
+//       it
+//       a second time, if the object has ended and disappeared before the next worker reads it.
+//   O3. A further job creates it again, unless the manifest's entry has `recreate: never` and the manifest has not changed since.
 
 import { createHash } from 'node:crypto'
 
@@ -16,14 +17,14 @@ import type { Applied, ManagedResource } from './managed-resources.ts'
 import type { Manifest } from './manifest.ts'
 import type { Desired } from './manifest-object.ts'
 
-/** What the status is to remember of an object that this job has applied; undefined when the object is created whenever it is missing. */
+/** The status entry of an object that this job has applied; undefined when the object is created whenever it is missing. */
 export function appliedBy(manifest: Manifest, jobID: string | undefined): Applied | undefined {
   const { recreate, object } = manifest
   const isOnce = recreate === undefined ? runsOnce(object) : recreate !== 'always'
   return isOnce ? applied(manifest, jobID) : undefined
 }
 
-/** As `appliedBy`, for a completed object of any kind. */
+/** Like `appliedBy`, for a completed object of any kind. */
 export function completedBy(manifest: Manifest, jobID: string | undefined): Applied | undefined {
   return manifest.recreate === 'always' ? undefined : applied(manifest, jobID)
 }
@@ -43,7 +44,7 @@ type Rule = (object: Desired, spec: Json) => boolean
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['Job.batch', () => true],
-  // A pod that restarts always does not end by itself.
+  // A pod with restartPolicy Always does not end by itself.
   ['Pod.', (_, { restartPolicy }) => restartPolicy === 'Never' || restartPolicy === 'OnFailure'],
   ['Event.', () => true],
   ['Event.events.k8s.io', () => true],
@@ -51,10 +52,10 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['Secret.', ({ type, data }) => type === 'bootstrap.kubernetes.io/token' && isMap(data) && 'expiration' in data],
 ])
 
-/** Of custom kinds: Argo Workflows, Tekton, Volcano, Kubeflow, Spark. */
+/** Custom kinds: Argo Workflows, Tekton, Volcano, Kubeflow, Spark. */
 const TTL_FIELD = /^(?:ttlSecondsAfter[A-Z]\w*|ttlStrategy|timeToLiveSeconds)$/
 
-/** Whether objects like this end by themselves, or go with their owner. */
+/** Whether such objects end by themselves, or are deleted with their owner. */
 export function runsOnce(object: Desired): boolean {
   const spec = isMap(object['spec']) ? object['spec'] : {}
   const { ownerReferences } = object.metadata
@@ -65,7 +66,7 @@ export function runsOnce(object: Desired): boolean {
 
 const END_TIMES = ['completionTime', 'completionTimestamp', 'completedAt', 'finishedAt']
 
-/** Whether the status says that the object has done its work. */
+/** Whether the status shows that the object has completed. */
 export function isCompleted({ status }: KubeObject): boolean {
   if (!isMap(status)) return false
   const conditions: readonly unknown[] = Array.isArray(status['conditions']) ? status['conditions'] : []

@@ -1,8 +1,8 @@
-// The runner of quick deployers' items: what becomes of them is known from themselves, so many are done together, within a pass.
-// Source: spec/landscaper.md 2.9, 4.9.
+// Runs the items of quick deployers. Their results depend on the items alone, so a pass handles many of them in one call. Source: spec/landscaper.md
+// 2.9, 4.9.
 //
-//   A1. One write per item and job when the item ends at once, one more for an export.
-//   A2. All items of a call are written together, as far as its time goes; one that fails delays none of its siblings.
+//   A1. One write per item and job if the item ends at once, and another one for an export.
+//   A2. The items of a call are written in parallel until the call's time is up; a failing item delays no sibling.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -39,7 +39,7 @@ export interface AnswerInput {
   readonly subject: Subject
   readonly jobID: string
   readonly items: readonly Pick<DeployItemView, 'uid' | 'item'>[]
-  /** The job is that of the items' host, and begins here: they need not have it yet. */
+  /** The job belongs to the items' host and starts with their first status writes; the items need not have its ID yet. */
   readonly isHosted?: boolean
   readonly ownVersion: number
 }
@@ -48,7 +48,7 @@ export interface AnswerResult {
   readonly items: readonly DeployItemView[]
   readonly gone: readonly string[]
   readonly failures: readonly { readonly object: string; readonly code: string; readonly message: string }[]
-  /** uids of the items that the call had no time for: to be asked for again. Absent: none. */
+  /** uids of the items that the call had no time for; the caller passes them again. Absent: none. */
   readonly left?: readonly string[]
 }
 
@@ -56,10 +56,10 @@ const WRITER = 'pawl-deploy'
 
 export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deployer[]) => ({
   /**
-   * Brings items of quick deployers to what becomes of them in this job. Idempotent: an item that is finished, or that waits as it shall, is
-   * left alone. Its name and those of its writes' steps stand in open runs and in the journal, from when mock was the only such deployer.
+   * Advances items of quick deployers in this job. Idempotent: an item that has finished, or waits correctly, is unchanged.
+   * The activity's name and the step names of its writes are part of recorded histories and of the journal, from when mock was the only quick deployer.
    *
-   * @returns the items as they are now; failures per item, to be tried again; those that are left.
+   * @returns the current items; failures per item, to be retried; the items without time.
    */
   async deployMockItems({
     by,
@@ -91,7 +91,7 @@ async function carryOut(deps: LandscaperDeps, { by, jobID }: Acting, decided: re
   const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
   const steps = decided.map((step) => withoutExport(step, refused))
   const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
-  // What the server refuses is not tried in vain for ever: the item ends, and says why.
+  // A permanent rejection is not retried: the item fails with the server's reason.
   const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
   const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
   const ended = new Set(ends.map(({ object }) => object))
@@ -102,11 +102,11 @@ async function carryOut(deps: LandscaperDeps, { by, jobID }: Acting, decided: re
 
 interface Step {
   readonly object: DeployItem
-  /** Absent where nothing is written. */
+  /** Absent if nothing is written. */
   readonly job?: ItemJob
   readonly write?: ItemWrite
   readonly exported?: ItemExport
-  /** To be tried again. */
+  /** Failure to be retried. */
   readonly failure?: Pick<ExportFailure, 'code' | 'message'>
 }
 
@@ -130,7 +130,7 @@ async function write(deps: LandscaperDeps, writer: Writer, steps: readonly Step[
   })
 }
 
-/** An item whose export could not be written does not say that it was. */
+/** Fails an item whose export could not be written, so that it does not report success. */
 function withoutExport(step: Step, refused: ReadonlyMap<string, ExportFailure>): Step {
   const { object, job } = step
   const failure = refused.get(object.metadata.uid)
@@ -175,7 +175,7 @@ function decide(
 }
 
 interface NextStatus extends Pick<Step, 'failure'> {
-  /** Undefined: the item says already what it shall. */
+  /** Undefined if the status is correct already. */
   readonly patch: Patch | undefined
   readonly exports?: QuickAnswer['exports']
 }
@@ -193,7 +193,7 @@ function nextStatus(deps: LandscaperDeps, job: ItemJob, deployer: QuickDeployer)
   } catch (error) {
     if (error instanceof DeployError) return { patch: ended(job, 'Failed', {}, reportOf(error)) }
     if (isOverdue(job)) return timedOut(job, deployer)
-    // A mistake of the deployer's is told, and tried again until the item's time-out.
+    // A bug of the deployer is reported and retried until the item's timeout.
     const report = reportOf(internalProblem('Reconcile', object, error, deps.log))
     return { patch: failing(job, report), failure: { code: report.reason, message: report.message } }
   }

@@ -1,28 +1,28 @@
-// The first moment of an item's job where its host runs it: nothing hands the job ID down, the first status write of the job brings it. Until then
-// the runners see the item as the trigger would have left it. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
+// Starts the job of a hosted item. No write hands the job ID down: the job's first status write contains it. Until that write, the runner works on the
+// item as if the trigger had been written. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { isIdle } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
 
-/** What the first write of a job says beside what it is made for. */
+/** The additional fields of the first status write of a job. */
 export interface Beginning {
-  /** The job that the item had when it was taken up; undefined: none. */
+  /** The item's previous job; undefined: none. */
   readonly before: string | undefined
   readonly status: { readonly transitionTimes: Patch } & Patch
 }
 
 export interface TakenUp {
-  /** With the job in its status. */
+  /** The item, with the job in its status. */
   readonly object: DeployItem
-  /** Undefined: the status has the job already. */
+  /** Undefined if the stored status has the job already. */
   readonly begins: Beginning | undefined
 }
 
 /**
- * The item with the job of its host.
+ * Returns the item with the job of its host.
  *
- * @returns undefined while it runs another one.
+ * @returns undefined while the item has another unfinished job.
  */
 export function takeUp(object: DeployItem, jobID: string, now: Date): TakenUp | undefined {
   const { status = {} } = object
@@ -39,7 +39,7 @@ export function takeUp(object: DeployItem, jobID: string, now: Date): TakenUp | 
   }
 }
 
-/** A patch of the status as the first of its job. */
+/** Adds the fields of a job's first status write to a patch. */
 export function asFirst({ status: beginning }: Beginning, patch: Patch): Patch {
   const status = (patch['status'] ?? {}) as { readonly transitionTimes?: Patch } & Patch
   const transitionTimes = { ...beginning.transitionTimes, ...status.transitionTimes }

@@ -1,7 +1,7 @@
-// How answers of a target's API server become errors of a deploy item. Source: spec/landscaper.md 1.16, 4.2.
+// Converts errors of a target's API server into errors of a deploy item. Source: spec/landscaper.md 1.16, 4.2.
 //
-//   D1. Names of objects and fields stay, contents do not: neither the server's address nor a body that is no Status is quoted,
-//       nor what a decoder found in an object.
+//   D1. Messages contain names of objects and fields, but no contents: no server address, no body that is not a Status, and no value that a decoder
+//       quotes.
 
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
@@ -12,22 +12,23 @@ import { isUntrusted } from '../target/untrusted.ts'
 import { DeployError } from './deployer.ts'
 
 const LONGEST_MESSAGE = 1000
-// Whatever a server sends, what is looked through is short.
+// Limit of the text that regular expressions search, whatever a server sends.
 const LONGEST_READ = 2000
-// etcd and gRPC refuse what is too large with an answer that looks like a failure of the server.
+// etcd and gRPC reject a too large object with an error that looks like a server failure.
 const TOO_LARGE = /request is too large|trying to send message larger than max/
 
 /**
- * 401 ends the job with ERR_UNAUTHORIZED; requests that cannot succeed unchanged, and servers whose certificate is not trusted, end it with
- * ERR_CONFIGURATION_PROBLEM; all else, 403 and what webhooks deny too, is tried again. A DeployError passes.
+ * Classifies an error. 401 ends the job with ERR_UNAUTHORIZED. Requests that cannot succeed unchanged, and servers with an untrusted certificate, end
+ * it with
+ * ERR_CONFIGURATION_PROBLEM. Other errors, including 403 and denials of webhooks, are retried. A DeployError is returned unchanged.
  *
- * @throws what is neither: a bug.
+ * @throws any other error, because it is a bug.
  */
 export function toDeployError(operation: string, error: unknown): DeployError {
   return toError(operation, error, isRefused)
 }
 
-/** The same of an error while objects are taken away, where what the server refuses is tried again, too. Source: spec/landscaper.md 4.4. */
+/** Classifies an error of a removal: rejections are retried too. Source: spec/landscaper.md 4.4. */
 export function toRemovalError(operation: string, error: unknown): DeployError {
   return toError(operation, error, () => false)
 }
@@ -45,17 +46,17 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
   return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
 }
 
-/** A text for people, cut: servers may say anything, and a status is kept for long. */
+/** Shortens a text of a server for a status. */
 export function shortened(text: string, most = 300): string {
   return text.length <= most ? text : `${text.slice(0, most)}...`
 }
 
-/** What a user has to mend; it ends the job. */
+/** An error that the user has to fix; it ends the job. */
 export function configurationProblem(operation: string, reason: string, message: string): DeployError {
   return new DeployError(operation, reason, message, ['ERR_CONFIGURATION_PROBLEM'])
 }
 
-/** For what a deployer should not have thrown: a mistake of ours, or an answer that no server should give. The log has the whole of it. */
+/** The error for an unexpected exception of a deployer: a bug, or an answer that no server should send. The log has the exception. */
 export function internalProblem(
   operation: string,
   { metadata: { namespace, name } }: Pick<KubeObject, 'metadata'>,
@@ -68,7 +69,7 @@ export function internalProblem(
   return new DeployError(operation, 'InternalProblem', message)
 }
 
-/** As the item's status has it. */
+/** The error in the form of the item's status. */
 export function reportOf({
   operation,
   reason,
@@ -80,7 +81,7 @@ export function reportOf({
 
 const isUnauthorized = ({ status, isDenial }: KubeError) => status === 401 && !isDenial
 
-// Rules of a cluster often let pass later what they deny now: once an object that is sent beside this one is there, or a child is gone.
+// Denials are often temporary: until an object of the same apply exists, or a child is deleted.
 function isRefused(error: KubeError): boolean {
   return !error.isDenial && (isFinal(error) || TOO_LARGE.test(readable(error)))
 }
@@ -98,7 +99,7 @@ function withoutContents(error: KubeError, message: string): string {
     const [request = ''] = message.split(': no answer')
     return [`${request}: no answer from the target's server`, ...withCode(error)].join(': ')
   }
-  // Not an API server, maybe not one that the user may talk to himself: nothing of its answer is passed on.
+  // The server is not an API server, and possibly one that the user must not reach: the message quotes no part of its answer.
   if (reasonOf(error) === UNKNOWN) return `${message.split(': ')[0] ?? ''}: ${status} ${UNKNOWN}`
   const isBlank = error.isDenial ? status === 422 : NAMES_ONLY.has(status)
   return isBlank ? message : blankValues(message)
@@ -106,14 +107,14 @@ function withoutContents(error: KubeError, message: string): string {
 
 const UNKNOWN = 'Unknown'
 
-// A server may answer with anything, and a reason is kept and matched.
+// A server may answer with any text, and the reason is stored and compared.
 function reasonOf({ reason }: KubeError): string {
   return typeof reason === 'string' && /^[A-Za-z]{1,64}$/.test(reason) ? reason : UNKNOWN
 }
 
 const withCode = (error: KubeError) => [causeCode(error)].flatMap((code) => code ?? [])
 
-// Not found, conflicts, too many requests; and refusals, whose values the client has taken out already.
+// Not found, conflict, too many requests; and rejections, from which the client has removed the values already.
 const NAMES_ONLY: ReadonlySet<number> = new Set([404, 409, 422, 429])
 
 function causeCode({ cause }: KubeError): string | undefined {

@@ -1,6 +1,8 @@
-// What a deployer is: one value per folder beside this one, `<name>/deployer.ts`, exported as `deployer`. `pawl gen` lists them
-// (deployers.gen.ts); nothing else does. The contract around it - phases, job IDs, errors, time-outs, exports, events - is the runners', the
-// same for all: run-item.ts for those that take long, answer-items.ts for quick ones. Source: spec/landscaper.md 2.9, 4.9.
+// Defines the interface of deployers. Each folder `<name>/` next to this one exports one as `deployer` from `<name>/deployer.ts`; `pawl gen` lists them
+// in
+// deployers.gen.ts. The runners implement the rest of the contract for all deployers (phases, job IDs, errors, timeouts, exports, Events): run-item.ts
+// for
+// long deployers, answer-items.ts for quick ones. Source: spec/landscaper.md 2.9, 4.9.
 
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -9,36 +11,36 @@ import type { TargetCluster } from '../target/target-cluster.ts'
 
 /** The work of one item in one job. */
 export interface Work {
-  /** The DeployItem as it was read; its `spec.config` and `status.providerStatus` are the deployer's to read. */
+  /** The DeployItem as read from the API server; the deployer reads `spec.config` and `status.providerStatus`. */
   readonly item: DeployItem
-  /** Another Target of the item's namespace, for configurations that name one (`targetName`). @throws DeployError */
+  /** Opens another Target of the item's namespace, for configurations that name one (`targetName`). @throws DeployError */
   openTarget(name: string): Promise<TargetCluster>
-  /** How objects of the target are looked through. */
+  /** Evaluates JSONPath and templates on objects of the target, with the tenant's limits. */
   readonly data: TenantData
-  /** Aborted when the item's time is up, another hand has ended its job, or the worker stops. Long loops look at it. */
+  /** Aborted when the item's time is up, another process has ended its job, or the worker stops. Long loops check it. */
   readonly signal: AbortSignal
 }
 
 /** The work of an item whose deployer needs a target. */
 export interface ItemWork extends Work {
-  /** The cluster that `spec.target` names. */
+  /** The cluster of `spec.target`. */
   readonly target: TargetCluster
 }
 
-/** What the item's status shall remember; absent = as it was. It needs `apiVersion` and `kind`. */
+/** The new `status.providerStatus`; absent: unchanged. Requires `apiVersion` and `kind`. */
 export type ProviderStatus = Readonly<Record<string, unknown>>
 
 export type DeployStep =
-  /** Nothing is left to do: the item succeeds, with these exports, or, when it is uninstalled, is let go. */
+  /** The work is complete: the item succeeds with these exports or, in an uninstallation, its finalizer is removed. */
   | {
       readonly result: 'done'
       readonly providerStatus?: ProviderStatus
-      /** The exports of the item; absent or empty = none. */
+      /** The exports of the item; absent or empty: none. */
       readonly exports?: Readonly<Record<string, unknown>>
     }
   /**
-   * What was sent is not ready, or not gone, yet; looked at again soon. `checkpoint` is the wire's word for the place
-   * (spec 4.5 "Timeout checkpoints"), `waitingFor` names the object and what it lacks, for people.
+   * Sent objects are not ready, or not deleted, yet; the runner checks again soon. `checkpoint` is the place in the wire format (spec 4.5 "Timeout
+   * checkpoints"), `waitingFor` names the object and its missing state, for users.
    */
   | {
       readonly result: 'waiting'
@@ -48,42 +50,50 @@ export type DeployStep =
     }
   | { readonly result: 'failed'; readonly error: DeployError; readonly providerStatus?: ProviderStatus }
 
-/** `Config` is what `parse` makes of an item's configuration; only the deployer looks into it. */
+/** `Config` is the result of `parse`; only the deployer reads it. */
 interface Described<Config> {
-  /** The `spec.type` that it serves. */
+  /** The `spec.type` that the deployer handles. */
   readonly type: string
-  /** That of its folder. In `status.deployer`, before the domain of all deployers, and in the checkpoints of time-outs: `<name> deployer: start reconcile`. */
+  /**
+   * The name of the deployer's folder. Used in `status.deployer`, before the domain of all deployers, and in timeout checkpoints: `<name> deployer:
+   * start
+   * reconcile`.
+   */
   readonly name: string
-  /** The item's `spec.config`, all mistakes at once. Pure. @throws DeployError for a configuration that is wrong. */
+  /** Parses the item's `spec.config` and reports all mistakes in one error. Pure. @throws DeployError for an invalid configuration. */
   parse(item: DeployItem): Config
   /** The name of the Secret with the item's exports; default: `<item>-export`. */
   exportName?(item: DeployItem): string
 }
 
-/** How an item goes through a deployer that takes long. */
+/** The steps of an item of a long deployer. */
 export interface Steps<Given extends Work, Config = unknown> extends Described<Config> {
-  /** Each item is a piece of work of its own, beside the passes; it may take as long as the item's time-out says. */
+  /** Each item runs in its own background activity, for up to the item's timeout. */
   readonly pace: 'long'
   /**
-   * The provider status that names all that `install` may create, beside what the item remembers already; undefined when that is all. It is
-   * written before anything is sent, so that neither a crash nor an interrupt leaves something behind that nobody knows of. Pure.
-   * Absent where what was deployed is found without it. @throws DeployError for what cannot be deployed.
+   * The provider status that names all objects that `install` may create, in addition to those in the item's status; undefined if there are no more. It
+   * is
+   * written before anything is sent, so that neither a crash nor an interrupt leaves an unknown object behind. Pure.
+   * Absent if the deployed objects are found without it. @throws DeployError for a configuration that cannot be deployed.
    */
   intend?(item: DeployItem, config: Config): ProviderStatus | undefined
   /**
-   * Sends what the item describes and takes the first look at it. Repeated after any failure and any crash, so idempotent.
+   * Sends the item's objects and checks them once. Repeated after any failure and any crash, so it must be idempotent.
    * An expected failure is a result; DeployError and KubeError may also be thrown, with the same meaning.
    */
   install(work: Given, config: Config): Promise<DeployStep>
-  /** One look at what `install` has sent: ready (then also exports are read), or what is missing. */
+  /** Checks the objects that `install` sent: returns the missing state or, when all are ready, the exports. */
   check(work: Given, config: Config): Promise<DeployStep>
-  /** One step of taking away what was deployed: `waiting` until it is gone. Repeated, so idempotent. An edit may have spoilt the configuration. */
+  /**
+   * One step of the uninstallation: `waiting` until the objects are deleted. Repeated, so it must be idempotent. The configuration may be invalid after
+   * an edit.
+   */
   uninstall(work: Given): Promise<DeployStep>
 }
 
 export type ItemAct = 'install' | 'check' | 'uninstall'
 
-/** One step of an item. @throws also DeployError for a configuration that is wrong, unless it is uninstalled. */
+/** Runs one step of an item. @throws DeployError also for an invalid configuration, unless the item is uninstalled. */
 export async function takeStep<Given extends Work, Config>(
   deployer: Steps<Given, Config>,
   act: ItemAct,
@@ -92,36 +102,36 @@ export async function takeStep<Given extends Work, Config>(
   return act === 'uninstall' ? await deployer.uninstall(work) : await deployer[act](work, deployer.parse(work.item))
 }
 
-/** Deploys to the cluster that `spec.target` names; an item without one fails. */
+/** Deploys to the cluster of `spec.target`; an item without a target fails. */
 export interface TargetDeployer<Config = unknown> extends Steps<ItemWork, Config> {
   readonly needsTarget: true
 }
 
-/** Deploys to what it knows itself; it may open Targets that its configuration names. */
+/** Deploys without a target of the item; it may open Targets that its configuration names. */
 export interface FreeDeployer<Config = unknown> extends Steps<Work, Config> {
   readonly needsTarget: false
 }
 
-/** A deployer that takes long. */
+/** A deployer whose items take long. */
 export type LongDeployer = TargetDeployer | FreeDeployer
 
-/** Knows from the item alone what comes of it, and leaves nothing behind: many items are answered in one call within a pass. */
+/** A deployer whose results depend on the item alone, and that leaves nothing behind: one call within a pass handles many items. */
 export interface QuickDeployer<Config = unknown> extends Described<Config> {
   readonly pace: 'quick'
   readonly needsTarget: false
-  /** What an item waits for whose answer is no end, in the message of its time-out: `<name> deployer: <checkpoint>`. */
+  /** The reason of a wait, in the message of the item's timeout: `<name> deployer: <checkpoint>`. */
   readonly checkpoint: string
-  /** What becomes of the item. Pure. @throws DeployError: the item fails of it. */
+  /** Computes the result of the item. Pure. @throws DeployError, with which the item fails. */
   answer(item: DeployItem, config: Config): QuickAnswer
 }
 
 export interface QuickAnswer {
-  /** A final one ends the job; in any other the item waits for an edit, or for its time-out. */
+  /** A final phase ends the job; in any other phase the item waits for an edit or for its timeout. */
   readonly phase: string
-  /** Why it ends so; needed with any end but `Succeeded`. */
+  /** The reason of the result; required for any final phase except `Succeeded`. */
   readonly error?: ErrorReport
   readonly providerStatus?: ProviderStatus
-  /** Absent = none, and a former Secret stays as it is. */
+  /** Absent: no exports, and an existing Secret stays unchanged. */
   readonly exports?: Readonly<Record<string, unknown>>
 }
 
@@ -132,8 +142,9 @@ export function isQuick(deployer: Deployer): deployer is QuickDeployer {
 }
 
 /**
- * A failure of a deployment, for the item's lastError. The message names object, field, found and expected; never a value of the configuration.
- * With one of FINAL_CODES it ends the job at once, else it is tried again every 5 s until the item's time-out. Source: spec/landscaper.md 1.16, 2.9.
+ * A failure of a deployment, for the item's lastError. The message names object, field, found and expected value, but never a value of the
+ * configuration.
+ * With one of FINAL_CODES the job ends at once, otherwise it is retried every 5 s until the item's timeout. Source: spec/landscaper.md 1.16, 2.9.
  */
 export class DeployError extends Error {
   /** `lastError.operation`, e.g. `ApplyManifests`. */

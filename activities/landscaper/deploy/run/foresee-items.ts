@@ -1,5 +1,5 @@
-// What deployers would do with items, for `pawl plan -f`: the first step that they would take, on a target that is only asked. Items of types that others
-// deploy are told of as such.
+// Previews items for `pawl plan -f`: the first step of their deployers, with dry-run requests to the target. Items of other programs' types are listed
+// as unknown.
 
 import {
   JOB_ID_LABEL,
@@ -12,14 +12,14 @@ import { KubeError } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import type { ItemPreview, Preview } from '../../../run/preview.ts'
-import { dataOf } from '../../customer.ts'
+import { dataOf } from '../../tenant-call.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { DeployError, type Deployer, isQuick } from './deployer.ts'
 import { ownTarget } from './own-target.ts'
 
 const AT_ONCE = 8
-/** A cluster that does not answer is told of. */
+/** A cluster that does not answer within this time is reported. */
 const LONGEST_MS = 20_000
 
 export function foresight(deps: LandscaperDeps, deployers: readonly Deployer[]): Preview {
@@ -71,11 +71,11 @@ function wouldWrite({ spec }: DeployItem, targets: readonly DryRun[]): Pick<Item
 
 interface Rehearsal {
   readonly item: DeployItem
-  /** Those that were opened. */
+  /** The targets that the preview opened. */
   readonly targets: DryRun[]
 }
 
-/** What it would fail of; undefined: nothing, so far as its first step goes. */
+/** The error that the first step would return; undefined without an error. */
 async function problemOf(
   deps: LandscaperDeps,
   deployer: Deployer,

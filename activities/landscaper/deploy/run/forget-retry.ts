@@ -1,5 +1,5 @@
-// The end of a request for a job of one item alone: the job has begun. Who has asked for it stays in the status, for as long as the job is the item's
-// last one. Source: docs/adr/0053, docs/adr/0054.
+// Removes the retry request of an item after the job has started. The status keeps the requesting user while the job is the item's last one.
+// Source: docs/adr/0053, docs/adr/0054.
 
 import { type Condition, OPERATION_ANNOTATION, setCondition } from '../../../../workflows/landscaper/contract.ts'
 import {
@@ -23,22 +23,22 @@ import type { Observer } from './observe.ts'
 
 export interface ForgetRetryInput extends Observer {
   readonly jobID: string
-  /** The version of the item that the pass knows. */
+  /** The version of the item in the pass. */
   readonly version: string
-  /** Of the item. */
+  /** The type of the item. */
   readonly type?: string
 }
 
 export const retryActivities = (deps: LandscaperDeps) => ({
   /**
-   * Says in the status of an item that has begun a job of its own who has asked for that, and takes the request off. Idempotent.
+   * Writes the requesting user into the status of an item whose own job has started, and removes the request. Idempotent.
    *
-   * @returns the item as it is now; undefined when it is gone or has another job.
+   * @returns the current item; undefined when it is deleted or has another job.
    * @throws retryable failures of the API server and the journal.
    */
   async forgetRetry(input: ForgetRetryInput): Promise<DeployItemView | undefined> {
     const { by, subject, jobID, type = '' } = input
-    // A deployer of others would never take back what is told of the job.
+    // Other deployers would never remove the condition again.
     const version = isTypeBuiltIn(type) ? await told(deps, input) : input.version
     const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
     const write = removeRequest({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
@@ -48,7 +48,7 @@ export const retryActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-/** @returns the version of the item that says it. */
+/** @returns the version of the item with the condition. */
 async function told(deps: LandscaperDeps, { by, subject, jobID, version }: ForgetRetryInput): Promise<string> {
   const { uid, namespace, name } = subject
   const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST

@@ -1,11 +1,11 @@
-// Tells Temporal that a long call is alive, so that one whose worker died is given to another within seconds.
+// Sends heartbeats during long activities, so that Temporal reschedules the activity of a dead worker within seconds.
 
 import { Context } from '@temporalio/activity'
 
-// Well below the time-out of workflows/landscaper/deploy-item/workflow.ts; the SDK sends fewer when they come too often.
+// Well below the heartbeat timeout of workflows/landscaper/deploy-item/jobs.ts; the SDK throttles heartbeats.
 const HEARTBEAT_MS = 1000
 
-/** Runs `work` with heartbeats; its signal is aborted when the run cancels the call, and when the worker stops. */
+/** Runs `work` with heartbeats. Its signal is aborted when the run cancels the activity and when the worker stops. */
 export async function withHeartbeat<T>(work: (signal: AbortSignal, attempt: number) => Promise<T>): Promise<T> {
   const { heartbeat, cancellationSignal, info } = activity()
   const timer = setInterval(heartbeat, HEARTBEAT_MS)

@@ -1,4 +1,5 @@
-// The activities of one item: each goes on with what its group has tried, or tries, until the item has ended. See run-item.ts.
+// The activities of one item: each joins the attempt that sendItems started in this process, or makes attempts until the item has ended. See
+// run-item.ts.
 
 import type { LandscaperDeps } from '../../deps.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
@@ -10,16 +11,16 @@ export const itemActivities = (deps: LandscaperDeps, deployers: readonly Deploye
   const run = (input: ItemInput, act: ItemAct): Promise<ItemResult> =>
     withHeartbeat((signal, attempt) => goOn(deps, deployers, sending, { input, act, signal, attempt }))
   return {
-    /** Deploys an item and takes the first look at it. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
+    /** Deploys an item and checks it once. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
     applyItem: (input: ItemInput) => run(input, 'install'),
-    /** Looks at a deployed item. @throws retryable: `NotReady`, and as applyItem. */
+    /** Checks a deployed item. @throws retryable: `NotReady`, and as applyItem. */
     awaitItem: (input: ItemInput) => run(input, 'check'),
-    /** Takes an item away, a step at a time. @throws retryable: `NotGone`, and as applyItem. */
+    /** Uninstalls an item, one step per call. @throws retryable: `NotGone`, and as applyItem. */
     uninstallItem: (input: ItemInput) => run(input, 'uninstall'),
   }
 }
 
-/** What the group has tried in this process goes on; else one try. @throws ApplicationFailure, see itemActivities. */
+/** Joins the attempt of this process, if it exists, or makes one. @throws ApplicationFailure, see itemActivities. */
 export async function goOn(
   deps: LandscaperDeps,
   deployers: readonly Deployer[],

@@ -1,4 +1,5 @@
-// Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (docs/architecture.md "Created names").
+// Writes the exports of items: one Secret per item, owned by the item. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic
+// (docs/architecture.md "Created names").
 
 import { ownerOfKind, writeJson } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -20,19 +21,19 @@ export interface ItemExport {
   readonly content: Readonly<Record<string, unknown>>
 }
 
-/** The Secret of a deployer's item. Source: spec/landscaper.md 1.15. */
+/** The name of an item's Secret. Source: spec/landscaper.md 1.15. */
 export function exportName(deployer: Pick<Deployer, 'exportName'>, item: DeployItem): string {
   return deployer.exportName?.(item) ?? `${item.metadata.name}-export`
 }
 
-/** What went wrong with the export of one item. */
+/** The failure of one item's export. */
 export interface ExportFailure {
   readonly code: string
   readonly message: string
   readonly isFinal: boolean
 }
 
-/** Writes the export Secrets that differ, one write each. @returns the failures by the items' uids: one delays none of its siblings. */
+/** Writes the export Secrets that differ, one write each. @returns the failures by the items' uids: a failure delays no sibling. */
 export async function writeExports(
   deps: LandscaperDeps,
   writer: Writer,
@@ -69,7 +70,7 @@ async function planExport(deps: LandscaperDeps, one: ItemExport) {
 function failureOf(answer: WriteAnswer): ExportFailure | undefined {
   if (answer.result === 'failed') return refused(answer.error)
   if (answer.result !== 'superseded') return undefined
-  // Whose content is newer shows when the item is looked at again: a job that is over writes nothing more.
+  // The next attempt finds the newer content: a job that has ended writes nothing more.
   const { name, namespace = '' } = answer.object.metadata
   return { code: 'Changed', message: `secret ${namespace}/${name} was changed while it was written`, isFinal: false }
 }
@@ -106,7 +107,7 @@ async function exportWrite(
   }
 }
 
-// Nobody's Secret becomes ours because of its name: whoever may make deploy items could write to all of them.
+// Never adopts another owner's Secret by its name: otherwise a user who may create deploy items could overwrite any Secret.
 function takenName({ metadata }: KubeObject, { metadata: { name: item } }: DeployItem): ExportFailure {
   const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
   const owner = ownerOf({ metadata })

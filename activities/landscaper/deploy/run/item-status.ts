@@ -1,5 +1,4 @@
-// The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
-// Source: spec/landscaper.md 2.9, 4.9.
+// Computes the status of an item when its job starts, waits, fails or ends. Source: spec/landscaper.md 2.9, 4.9.
 
 import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -11,31 +10,32 @@ import type { DeployStep, ProviderStatus } from './deployer.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
 
-/** One job of one item, at one moment. */
+/** One job of one item at one time. */
 export interface ItemJob {
   readonly object: DeployItem
   readonly jobID: string
   readonly now: Date
   /** Name of the deployer's folder, for `status.deployer`. */
   readonly deployer: string
-  /** The job begins with the next status write: the object shows it as it will be. Absent: it has begun. */
+  /** Set if the next status write starts the job: `object` already shows that status. Absent: the job has started. */
   readonly begins?: Beginning | undefined
 }
 
-/** What the item says of itself; nothing before its first job. */
+/** The item's status; empty before its first job. */
 export function itemStatus({ object }: Pick<ItemJob, 'object'>): NonNullable<DeployItem['status']> {
   return object.status ?? {}
 }
 
-/** No deployer has taken the job up yet: the trigger clears the time, a job before this one may have left its final phase. */
+/** Whether no deployer has picked the job up: the trigger clears initTime, and a previous job may have left its final phase. */
 export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
   const { phase = '', transitionTimes } = itemStatus(job)
   return transitionTimes?.initTime === undefined || FINAL_PHASES.includes(phase)
 }
 
 /**
- * Whether the job takes the item away. One that was picked up goes on as it began: a deletion that comes meanwhile has a job of its own. Where none
- * runs, the next one does, whatever phase a hand has left there.
+ * Whether the job uninstalls the item. A job that was picked up as a deployment stays one: a later deletion gets its own job. If no job runs, the next
+ * one
+ * uninstalls, whatever phase a user wrote into the status.
  */
 export function isUninstall(object: DeployItem): boolean {
   if (object.metadata.deletionTimestamp === undefined) return false
@@ -43,15 +43,15 @@ export function isUninstall(object: DeployItem): boolean {
   return isIdle({ jobID, jobIDFinished }) || isStarting({ object }) || phase === 'InitDelete' || phase === 'Deleting'
 }
 
-/** A job on the spec that the last job has done with success, when the item asks for no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
+/** Whether the last job already succeeded with this spec, and the item requests no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
 export function isUnchanged({ object }: ItemJob): boolean {
   const { phase, observedGeneration, conditions = [] } = itemStatus({ object })
-  // One that was left out was not deployed; a former build has left it its generation all the same (execution/skip-items.ts).
+  // A skipped item was not deployed, although an earlier build wrote its generation (execution/end-items.ts).
   if (object.spec.updateOnChangeOnly !== true || conditions.some(({ type }) => type === SKIPPED_CONDITION)) return false
   return phase === 'Succeeded' && observedGeneration === object.metadata.generation
 }
 
-/** What is wrong with the item's time-out, for whoever wrote it. */
+/** The defect of the item's timeout, for messages. */
 export function timeoutProblem({ metadata, spec }: DeployItem): string | undefined {
   const { timeout } = spec
   if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
@@ -62,14 +62,14 @@ export function timeoutProblem({ metadata, spec }: DeployItem): string | undefin
 // Source: spec/landscaper.md 1.4.
 const DEFAULT_TIMEOUT_MS = 600_000
 
-/** How long a job of the item may take, in milliseconds; undefined = for ever. A text that is no duration counts as the default. */
+/** The timeout of a job in milliseconds; undefined: none. A text that is no duration counts as the default. */
 export function timeLimitMs({ spec }: DeployItem): number | undefined {
   const { timeout } = spec
   const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
   return limitMs === 'none' ? undefined : limitMs
 }
 
-/** Milliseconds until the job of the item times out; undefined = never. Source: spec/landscaper.md 2.9 "Timeout". */
+/** Milliseconds until the item's job times out; undefined: never. Source: spec/landscaper.md 2.9 "Timeout". */
 export function remainingMs(object: DeployItem, now: Date): number | undefined {
   const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
   const limitMs = timeLimitMs(object)
@@ -78,13 +78,13 @@ export function remainingMs(object: DeployItem, now: Date): number | undefined {
   return Date.parse(started) + limitMs - now.getTime()
 }
 
-/** The job has begun, and its time is up. */
+/** Whether the job has started and its time is up. */
 export function isOverdue(job: ItemJob): boolean {
   const remaining = remainingMs(job.object, job.now)
   return !isStarting(job) && remaining !== undefined && remaining <= 0
 }
 
-/** The spec that was done before is the spec of this job: nothing but the times is new. Source: spec/landscaper.md 2.9. */
+/** The status of a job whose spec the last job already deployed: only the times change. Source: spec/landscaper.md 2.9. */
 export function unchanged(job: ItemJob): Patch {
   const now = job.now.toISOString()
   const transitionTimes = { initTime: initTime(job), finishedTime: now }
@@ -95,9 +95,9 @@ export function unchanged(job: ItemJob): Patch {
 const KEPT_ERRORS = 5
 
 /**
- * The job goes on although something failed; undefined when the item says so already. Source: spec/landscaper.md 2.9.
+ * The status after a failure that is retried; undefined if the status has the failure already. Source: spec/landscaper.md 2.9.
  *
- * @param phase in which the item is while its deployer works: `Progressing`, or `Deleting`.
+ * @param phase the phase while the deployer works: `Progressing` or `Deleting`.
  */
 export function failing(
   job: ItemJob,
@@ -121,20 +121,20 @@ export function failing(
   }
 }
 
-/** The job has been picked up and is in `phase`. */
+/** The status of a job that was picked up and is in `phase`. */
 export function pickedUp(job: ItemJob, phase: string, fields: Patch = {}): Patch {
   const said = conditions(job, { phase, finished: false }, fields)
   return { status: { ...common(job), ...fields, ...said, phase, ...noErrors(job) } }
 }
 
-/** The job waits in `phase` for what it has sent; undefined when the item says so already. */
+/** The status of a job that waits in `phase` for its objects; undefined if the status is correct already. */
 export function waiting(job: ItemJob, phase: string, fields: Patch): Patch | undefined {
   const { phase: current, lastError } = itemStatus(job)
   const isSaid = !isStarting(job) && current === phase && lastError === undefined
   return isSaid ? undefined : pickedUp(job, phase, fields)
 }
 
-/** The job has ended; the phase and jobIDFinished come in one write. What failed on the way stays to be seen when the end is a failure. */
+/** The status of a job that has ended; phase and jobIDFinished are in one write. Earlier errors of the job stay if the job failed. */
 export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: ErrorReport): Patch {
   const { jobID, now } = job
   return {
@@ -150,7 +150,7 @@ export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: E
   }
 }
 
-/** @param fields of the same write: those that say something of another aspect have the whole list as it was. */
+/** @param fields of the same write. If they contain conditions, they contain the complete list. */
 function conditions(job: ItemJob, stage: JobStage, fields: Patch = {}): Patch {
   const said = fields['conditions'] as readonly Condition[] | undefined
   const { generation } = job.object.metadata
@@ -158,7 +158,7 @@ function conditions(job: ItemJob, stage: JobStage, fields: Patch = {}): Patch {
   return { conditions: nextConditions(said ?? itemStatus(job).conditions, news, job.now.toISOString()) }
 }
 
-// What the job met on its way stays to be seen; what the job before met does not.
+// Errors of this job stay, errors of the previous job are removed.
 function noErrors(job: ItemJob): Patch {
   return isStarting(job) ? { lastError: null, lastErrors: null, firstError: null } : { lastError: null }
 }
@@ -174,7 +174,7 @@ function errors(job: ItemJob, error: ErrorReport): Patch {
   }
 }
 
-// What is behind the word in the full names of the original deployers. Source: spec/landscaper.md 1.13, 4.1.
+// The suffix of Landscaper's deployer names. Source: spec/landscaper.md 1.13, 4.1.
 const DEPLOYER_DOMAIN = '.deployer.landscaper.gardener.cloud'
 
 function common(job: ItemJob): Patch {
@@ -187,19 +187,19 @@ function common(job: ItemJob): Patch {
   }
 }
 
-// The trigger clears the time, so one that is there is this job's.
+// The trigger clears initTime, so an existing value belongs to this job.
 function initTime(job: ItemJob): string {
   return itemStatus(job).transitionTimes?.initTime ?? job.now.toISOString()
 }
 
-/** The provider status that a step returned, if it returned one. */
+/** The provider status of a step, if the step returned one. */
 export function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): {
   providerStatus?: ProviderStatus
 } {
   return providerStatus === undefined ? {} : { providerStatus }
 }
 
-/** The fields, or nothing when the item's status has them all: an error that repeats writes nothing. */
+/** The fields, or none if the status has them all: a repeated error causes no write. */
 export function changed({ object }: ItemJob, fields: Patch): Patch {
   const status: Patch = itemStatus({ object })
   const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))

@@ -12,7 +12,7 @@ import { itemStatus } from './item-status.ts'
 /**
  * Adds the finalizer to a Target and its Secret, because an item cannot be uninstalled without them.
  *
- * @throws DeployError `TargetBeingDeleted`, final: the item has deployed nothing yet, and must not begin on a Target that is being deleted.
+ * @throws DeployError `TargetBeingDeleted`, final: the item has deployed nothing yet, and must not start on a Target that is being deleted.
  */
 export async function holdTarget(
   { landscaper }: Pick<LandscaperDeps, 'landscaper'>,

@@ -1,8 +1,9 @@
-// Ends a call to a deployer from outside: when the item's time is up, and when the item is no longer this job's to do. A deployer that went on
-// after an interrupt would write against the job that comes next. Source: spec/landscaper.md 2.9 "Timeout", 2.11.
+// Ends an attempt of a deployer when the item's time is up, or when the item has another job. Without it, a deployer could continue after an interrupt
+// and write concurrently with the next job. Source: spec/landscaper.md 2.9 "Timeout", 2.11.
 //
-//   H1. Who sends to the target has seen not long ago that the item is his: a process that was stopped looks before its next write there.
-//   H2. Nothing is sent before the item says that its job has begun.
+//   H1. Before each write to the target, the process has confirmed within the last seconds that the item has this job: a process that was suspended
+//       confirms it again.
+//   H2. The item's status has the job before the first write to the target.
 
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
@@ -16,19 +17,22 @@ import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-statu
 import type { TargetCluster } from '../target/target-cluster.ts'
 
 const LOOK_EVERY_MS = 1000
-// A process that runs does not miss so many looks (H1).
+// A running process does not miss so many checks (H1).
 const ASLEEP_MS = 5 * LOOK_EVERY_MS
-// An item whose time is up gets one last look, so that it does not fail although all is well.
+// An item whose time is up gets a last attempt of this length, so that it does not fail although its objects are ready.
 const LAST_LOOK_MS = 10_000
-// Timers take no more.
+// The maximum delay of timers.
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface ItemWatch {
-  /** Aborted by the caller's own signal, too. */
+  /** Also aborted by the caller's signal. */
   readonly signal: AbortSignal
-  /** Why the watch has ended the call; undefined when it has not. */
+  /** The reason why the watch ended the attempt; undefined if it did not. */
   readonly reason: 'overdue' | 'lost' | undefined
-  /** The cluster with writes that look first where this process may have been stopped (H1). They throw as the look does, or when it ends the call. */
+  /**
+   * Wraps the cluster: writes first confirm the job if the process may have been suspended (H1). They throw the error of the confirmation, and when the
+   * confirmation ends the attempt.
+   */
   guard(target: TargetCluster): TargetCluster
   stop(): void
 }
@@ -36,7 +40,7 @@ export interface ItemWatch {
 /**
  * Watches until `stop`.
  *
- * @param claim makes the item say that its job has begun; false: it is no longer this job's to do. Asked before the first write (H2).
+ * @param claim writes the job into the item's status; false if the item has another job. Called before the first write (H2).
  */
 export function watchItem(
   deps: Pick<LandscaperDeps, 'kube'>,
@@ -65,7 +69,7 @@ export function watchItem(
     lookedAt = at
   }
 
-  // Not to know is no reason to stop: the write of the status is fenced.
+  // A failed check does not end the attempt, because the status write is fenced.
   function missed(error: unknown): void {
     if (!(error instanceof KubeError)) end('lost')
   }
@@ -119,10 +123,7 @@ function timeLeftMs(job: ItemJob): number | undefined {
   return remaining === undefined ? undefined : Math.max(remaining, LAST_LOOK_MS)
 }
 
-/**
- * Whether the item has this job unfinished; where the first write begins the job: whether the item still has the previous job, finished, and no user
- * has skipped the item. A user may annotate the item just before the job, and the pass may have read the item before that; the next pass skips it.
- */
+/** Whether the item exists and has this job unfinished, or still has the previous job if this one is about to start. */
 export function isOurs(
   object: DeployItem | undefined,
   { object: { metadata }, jobID, begins }: Pick<ItemJob, 'object' | 'jobID' | 'begins'>,

@@ -1,4 +1,4 @@
-// The writes of a deployer on its items: status, and the finalizer at the end. Both fenced; the status belongs to one job.
+// The writes of a deployer to its items: the status, and at the end the finalizer. Both are fenced by version, and the status by the job.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -15,7 +15,7 @@ export type ItemWrite = Write<typeof deployItemKind>
 
 export type ItemAnswer = WriteAnswer<typeof deployItemKind>
 
-/** Takes our finalizer off: the item may go. */
+/** Removes Pawl's finalizer. */
 export function releaseWrite(object: DeployItem): ItemWrite {
   return {
     verb: 'patch',
@@ -27,8 +27,8 @@ export function releaseWrite(object: DeployItem): ItemWrite {
 }
 
 /**
- * A status of the item's job. When somebody else has ended the job meanwhile (an interrupt), only `remembered` is still written:
- * what was deployed must not be forgotten.
+ * Writes a status of the item's job. If another process has ended the job meanwhile (an interrupt), only `remembered` is written, so that the deployed
+ * objects stay known.
  */
 export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
   const first = begins === undefined ? patch : asFirst(begins, patch)
@@ -51,7 +51,7 @@ function at({ metadata }: DeployItem) {
   return { watched: deployItemKind, namespace, name, version }
 }
 
-/** A Warning for an error that this write has put on the item. */
+/** Records a Warning Event for an error that this write added to the item. */
 export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: ItemAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
   const { lastError } = itemStatus(answer)

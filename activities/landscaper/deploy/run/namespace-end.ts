@@ -1,8 +1,10 @@
-// An item whose Target acts as a ServiceAccount of the namespace (`selfConfig`), while that namespace is being deleted. Kubernetes deletes the account and
-// its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source: docs/adr/0064.
+// Handles an item whose Target acts as a ServiceAccount of the namespace (`selfConfig`) while that namespace is being deleted. Kubernetes deletes the
+// account
+// and its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source:
+// docs/adr/0064.
 //
 //   N1. An item is released only if all objects that it has deployed are in the namespace.
-//   N2. Whether the namespace is being deleted, the API server says: it answers a dry run of a create with NamespaceTerminating. Any other answer
+//   N2. The API server decides whether the namespace is being deleted: it answers a dry run of a create with NamespaceTerminating. Any other answer
 //       proves nothing.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -16,9 +18,10 @@ import { configurationProblem } from './deploy-errors.ts'
 import { DeployError } from './deployer.ts'
 
 /**
- * What becomes of an item whose uninstall has failed.
+ * Decides about an item whose uninstallation failed.
  *
- * @returns 'released': Kubernetes deletes its objects. A DeployError, final: objects are elsewhere, and nothing can delete them any more. Undefined: neither.
+ * @returns 'released' if Kubernetes deletes its objects. A final DeployError if objects are elsewhere and can no longer be deleted. Otherwise
+ * undefined.
  */
 export async function atEndOfNamespace(
   deps: LandscaperDeps,

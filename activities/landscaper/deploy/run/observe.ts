@@ -1,4 +1,4 @@
-// What is read of items: by the run of one that nobody hosts, and of those that their Execution's run hosts.
+// Reads items: for the run of one item, and for the run of the Execution that hosts them.
 
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
@@ -9,7 +9,7 @@ import { readFamily, readSubject } from '../../../kube/read-family.ts'
 import { declaredChildren, observe } from '../../../run/observe.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
-/** Whose run asks. */
+/** The reading run. */
 export interface Observer {
   readonly by: By
   readonly subject: Subject
@@ -19,7 +19,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   /**
    * Reads an item.
    *
-   * @returns undefined when it is gone, or another one has its name.
+   * @returns undefined when it is deleted, or its name belongs to another object.
    * @throws retryable failures of the API server and the journal.
    */
   async observeDeployItem({ by, subject }: Observer): Promise<DeployItemView | undefined> {
@@ -28,7 +28,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-/** The items of an Execution whose types its run serves, bodies included; or the item that is the subject itself. */
+/** The items of an Execution whose types its run handles, bodies included; or the item that is the subject itself. */
 export async function readItems(
   deps: LandscaperDeps,
   { by, subject }: Observer,

@@ -1,4 +1,4 @@
-// The Target that an item names. Source: spec/landscaper.md 1.4; decisions on appendix B: references never leave the namespace.
+// The Target of an item. Source: spec/landscaper.md 1.4; decisions on appendix B: references never leave the namespace.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError } from './deployer.ts'

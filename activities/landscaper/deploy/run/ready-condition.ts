@@ -1,4 +1,4 @@
-// The condition that says what a deployed item waits for: `kubectl describe` answers without a look at Temporal or the target.
+// The condition that names the objects for which a deployed item waits: `kubectl describe` shows it without Temporal or the target.
 
 import { setCondition } from '../../../../workflows/landscaper/contract.ts'
 import type { Patch } from '../../../kube/write.ts'
@@ -9,7 +9,7 @@ const TYPE = 'ResourcesReady'
 /**
  * The `conditions` of the item's status.
  *
- * @param waitingFor the object that is not ready and what it lacks; undefined = all are ready, which is said only if something else was said before.
+ * @param waitingFor the object that is not ready and its missing state; undefined: all are ready, which is only written after a wait.
  */
 export function setReady(job: ItemJob, waitingFor: string | undefined): Patch {
   const { conditions = [] } = itemStatus(job)
@@ -22,13 +22,13 @@ export function setReady(job: ItemJob, waitingFor: string | undefined): Patch {
   return { conditions: setCondition(conditions, change, job.now.toISOString()) }
 }
 
-/** The `conditions` of an item that fails: it does not go on saying that all is ready. Nothing when it never said so. */
+/** The `conditions` of a failing item: withdraws an earlier True. Empty if the condition was not True. */
 export function withdrawReady(job: ItemJob, message: string): Patch {
   const isSaid = itemStatus(job).conditions?.some(({ type, status }) => type === TYPE && status === 'True') === true
   return isSaid ? setReady(job, message) : {}
 }
 
-/** Whether people who read the condition are told something else than this. */
+/** Whether the condition has a different message. */
 export function saysOtherwise(job: ItemJob, waitingFor: string): boolean {
   return itemStatus(job).conditions?.find(({ type }) => type === TYPE)?.message !== waitingFor
 }

@@ -1,11 +1,11 @@
-// How an activity asks Temporal to come again: nothing waits in between.
+// The failure with which an activity requests a retry from Temporal, so that waiting occupies no slot.
 
 import { ApplicationFailure } from '@temporalio/common'
 
-// For people who look at the pending activity in Temporal; the whole of it stands in the item's status.
+// For users who see the pending activity in Temporal; the item's status has the complete message.
 const LONGEST_MESSAGE = 2000
 
-/** The failure to throw. @param delayMs until the next try. */
+/** Creates the failure to throw. @param delayMs until the retry. */
 export function retryIn(type: string, message: string, delayMs: number): ApplicationFailure {
   const failure = ApplicationFailure.create({
     type,
@@ -13,7 +13,7 @@ export function retryIn(type: string, message: string, delayMs: number): Applica
     nextRetryDelay: delayMs,
     nonRetryable: false,
   })
-  // It would only say where this line is, in half of the page.
+  // The stack would only show this line, and fill half of the page.
   failure.stack = ''
   return failure
 }

@@ -1,9 +1,9 @@
-// The runner of items that take long: everything about an item that is the same for all such deployers. Source: spec/landscaper.md 2.9, 4.9.
+// Runs the items of long deployers: everything about an item that is the same for all of them. Source: spec/landscaper.md 2.9, 4.9.
 //
-//   I1. One status write when the item ends in its first look, one more when it waits or gets new objects (I4), one per error that is new.
-//   I2. An item that another hand has ended (interrupt), or that has another job, is left alone; what was deployed is still remembered.
-//   I3. Waiting holds no slot: a look that finds something missing fails retryably, and the server comes again.
-//   I4. What will be sent is remembered before it is sent: neither a crash nor an interrupt leaves something behind that nobody knows of.
+//   I1. One status write if the item ends in its first attempt, another one if it waits or gets new objects (I4), and one per new error.
+//   I2. An item that another process has ended (interrupt), or that has another job, is not changed, except for the list of deployed objects.
+//   I3. Waiting occupies no slot: a check that finds missing state fails with a retryable failure, and Temporal retries.
+//   I4. The status names the objects before they are sent, so that neither a crash nor an interrupt leaves an unknown object behind.
 
 import type { By, ErrorReport } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -58,18 +58,18 @@ export interface ItemInput {
   readonly uid: string
   readonly namespace: string
   readonly name: string
-  /** The job is its host's, and begins here: the item need not have it yet. */
+  /** The job belongs to the item's host and starts with the item's first status write; the item need not have its ID yet. */
   readonly isHosted?: boolean
 }
 
 export interface ItemResult {
-  /** Undefined: the item is gone. */
+  /** Undefined: the item is deleted. */
   readonly item: DeployItemView | undefined
   /** The item was deployed and is not ready yet: `awaitItem` is next. */
   readonly isWaiting: boolean
 }
 
-// Source: spec/landscaper.md 2.9: what failed is tried again every 5 s, and 4.5, 4.4: looked at every 5 s and 1 s; the first looks come sooner.
+// Source: spec/landscaper.md 2.9: failures are retried every 5 s; 4.5, 4.4: checks every 5 s and 1 s; the first checks come sooner.
 const RETRY_MS = 5000
 const FIRST_LOOK_MS = 200
 // About four seconds.
@@ -77,7 +77,7 @@ const LOOKS_BEFORE_NEWS = 6
 const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
 
 interface Opened extends Pick<Work, 'openTarget'> {
-  /** Undefined for a deployer that needs none. */
+  /** Undefined for a deployer that needs no target. */
   readonly target: TargetCluster | undefined
 }
 
@@ -85,13 +85,13 @@ export interface ItemCall {
   readonly input: ItemInput
   readonly act: ItemAct
   readonly signal: AbortSignal
-  /** From 1; counted by Temporal. */
+  /** From 1, as counted by Temporal. */
   readonly attempt: number
-  /** The item as it was seen before; read when absent. */
+  /** The item in a version known to the caller; read when absent. */
   readonly object?: DeployItem | undefined
 }
 
-/** One try of one activity. @throws ApplicationFailure, see item-activities.ts. */
+/** One attempt of one activity. @throws ApplicationFailure, see item-activities.ts. */
 export async function runItem(
   deps: LandscaperDeps,
   deployers: readonly Deployer[],
@@ -145,7 +145,7 @@ class ItemRun {
     return deployer
   }
 
-  /** What needs no deployer. */
+  /** Handles results that need no deployer. */
   #early(job: ItemJob): ItemWrite | 'release' | undefined {
     const { act } = this.#call
     if (act === 'uninstall') return withoutUninstall(job.object) ? 'release' : undefined
@@ -156,7 +156,7 @@ class ItemRun {
     return statusWrite(job, ended(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
   }
 
-  /** Goes on once the target is open, and the item says what will be sent (I4). */
+  /** Continues when the target is open, and the status names the objects to send (I4). */
   async #claimed(job: ItemJob, deployer: LongDeployer): Promise<ItemResult> {
     let opened: Opened | undefined
     let claim: Patch | undefined
@@ -167,7 +167,7 @@ class ItemRun {
       if (this.#call.signal.aborted) throw error
       return await this.#fail(job, deployer, { result: 'failed', error: this.#asDeployError(error) })
     }
-    // Nothing was ever deployed to a target that cannot be opened.
+    // No item has deployed to a target that cannot be opened.
     if (opened === undefined) return await this.#follow(job, deployer, { result: 'done' })
     if (claim === undefined) return await this.#work(job, deployer, opened)
     const object = await this.#write(job, statusWrite(job, claim))
@@ -178,7 +178,7 @@ class ItemRun {
   #claim(job: ItemJob, deployer: LongDeployer): Patch | undefined {
     const { act, attempt } = this.#call
     const intended = act === 'install' ? deployer.intend?.(job.object, deployer.parse(job.object)) : undefined
-    // A try that came to nothing begins the job's clock, so that it ends some day.
+    // A repeated attempt starts the job's timeout, so that the job ends eventually.
     const isLate = isStarting(job) && attempt > 1
     if (intended === undefined && !isLate) return undefined
     const fields = intended === undefined ? {} : { providerStatus: intended }
@@ -244,7 +244,7 @@ class ItemRun {
     }
   }
 
-  // A mistake of ours, or an answer that no server should give, is tried again until the item's time-out, like any other failure.
+  // A bug of the deployer, or an answer that no server should send, is retried until the item's timeout, like any other failure.
   #asDeployError(error: unknown): DeployError {
     const operation = OPERATION[this.#call.act]
     const toError = this.#call.act === 'uninstall' ? toRemovalError : toDeployError
@@ -279,7 +279,9 @@ class ItemRun {
 
   /**
    * Removes the finalizer of the item, and of Targets without further users. An Execution that is being deleted releases Targets after its last item.
-   * Other items release their Targets before the item goes, because no run repeats the release afterwards, and after it, because two items may go at once.
+   * Other items release their Targets before the item is deleted, because no run repeats the release afterwards, and after it, because two items may be
+   * deleted
+   * at once.
    */
   async #release({ object, ...job }: ItemJob): Promise<ItemResult> {
     const releases = releasesTargets(this.#deps, object)
@@ -324,9 +326,9 @@ class ItemRun {
     const { act, attempt } = this.#call
     const said = setReady(job, step.waitingFor)
     const patch = waiting(job, PHASE[act], { ...remembered(step), ...said })
-    // Who waits longer is told what has changed; quick roll-outs cost no write more.
+    // Only long waits write a changed message, so that quick roll-outs cost no additional write.
     const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, step.waitingFor)
-    // What was sent carries its uids now: else the next look would not know that it was sent, and send it again.
+    // The written list has the uids of the sent objects: without them, the next attempt would send the objects again.
     const sent = changed(job, remembered(step))
     return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
   }
@@ -357,13 +359,13 @@ class ItemRun {
     return this.#result(await this.#write(job, write))
   }
 
-  // The last try falls on the time-out, not up to a whole pause after it.
+  // The last attempt is at the timeout, not up to one interval later.
   #delay({ object }: ItemJob, wantedMs: number): number {
     const remaining = remainingMs(object, this.#deps.now())
     return remaining === undefined ? wantedMs : Math.max(SHORTEST_DELAY_MS, Math.min(wantedMs, remaining))
   }
 
-  /** @returns the item as it is now; undefined when it is gone. */
+  /** @returns the current item; undefined when it is deleted. */
   async #write(job: ItemJob, write: ItemWrite): Promise<DeployItem | undefined> {
     const writer = { ...this.#call.input.by, step: STEP[this.#call.act], fieldManager: FIELD_MANAGER }
     const [answer] = await writeAll(this.#deps, writer, [write])
@@ -373,7 +375,7 @@ class ItemRun {
     return answer.result === 'gone' || isReleased(answer.object) ? undefined : answer.object
   }
 
-  // What the server refuses for good is not tried in vain for ever: the item ends, without what was refused, and says why.
+  // A permanent rejection is not retried: the item ends without the rejected fields, with the server's reason.
   async #refused(job: ItemJob, write: ItemWrite, error: KubeError): Promise<DeployItem | undefined> {
     const isLast = write.verb !== 'patchStatus' || !isFinal(error) || this.#isEnding
     if (isLast) throw error

@@ -1,9 +1,10 @@
-// The first try of items that work on other clusters, many in one call: most end in it, or are seen not to be ready, within milliseconds.
-// What takes longer, or fails, goes on as an activity of its own (item-activities.ts), so that it delays no sibling.
+// Makes the first attempt of items that work on other clusters, many in one call: most end, or turn out not to be ready, within milliseconds. An item
+// that
+// takes longer, or fails, continues in its own activity (item-activities.ts), so that it delays no sibling.
 //
-//   F1. The call ends when all tries have ended, or after LONGEST_MS: the run hears of nothing else meanwhile.
-//   F2. What has not ended then goes on in this process until its activity joins it (sending.ts). A failure is left for it, too: Temporal comes
-//       again at the time that the failure names, and shows it.
+//   F1. The call ends when all attempts have ended, or after LONGEST_MS, because the run receives no signals meanwhile.
+//   F2. Attempts that have not ended continue in this process until their activities join them (sending.ts). So do failures: Temporal retries
+//       at the time that the failure requests, and shows the failure.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -17,10 +18,10 @@ import { keyOf, type Sending } from './sending.ts'
 
 export interface SentItem {
   readonly uid: string
-  /** Its name in the Execution's spec, for people who read the call's summary. */
+  /** Its name in the Execution's spec, for the call's summary. */
   readonly item?: string
   readonly name: string
-  /** The newest version that the run has seen. */
+  /** The newest version that the run knows. */
   readonly version: string
   readonly uninstalls: boolean
 }
@@ -30,24 +31,25 @@ export interface SendInput {
   readonly subject: Subject
   readonly jobID: string
   readonly items: readonly SentItem[]
-  /** As in ItemInput. */
+  /** See ItemInput. */
   readonly isHosted?: boolean
 }
 
 export interface SendResult {
-  /** What has come of the tries that ended, by uid. */
+  /** The results of the attempts that ended, by uid. */
   readonly sent: readonly { readonly uid: string; readonly result: ItemResult }[]
 }
 
-// A run that waits in here hears of no signal of another process.
+// The run processes no signals during the call.
 const LONGEST_MS = 1500
-// One level may have hundreds; each holds connections to its target.
+// A level may have hundreds of items, and each holds connections to its target.
 const MOST_AT_ONCE = 20
 
 export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deployer[], sending: Sending) => ({
   /**
-   * Tries items for the first time: those of `sent` have ended in it, or wait to be looked at (`isWaiting`); the others go on. Never fails:
-   * what an item fails of is its activity's to say.
+   * Makes the first attempts. Items in `sent` have ended or wait for a check (`isWaiting`); the others continue. Never fails: the item's activity
+   * reports
+   * its failure.
    */
   async sendItems(input: SendInput): Promise<SendResult> {
     const { by, subject, jobID, items, isHosted = false } = input
@@ -67,7 +69,7 @@ export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deploye
         const object = seen(deps, item)
         const call = (signal: AbortSignal) => runItem(deps, deployers, { input, act, signal, attempt: 1, object })
         left.add(key)
-        // A failure is kept for the activity that joins the try (F2).
+        // The activity that joins the attempt gets the failure (F2).
         const result = await sending.begin(key, call).end.catch(() => undefined)
         if (result === undefined || isOver()) continue
         ended.set(item.uid, result)
@@ -88,7 +90,7 @@ function actOf({ uninstalls }: SentItem): ItemAct {
   return uninstalls ? 'uninstall' : 'install'
 }
 
-/** The item as this process knows it, when the run has seen no newer state: the status write that comes first is fenced. */
+/** The item from this process's cache, unless the run knows a newer version: the first status write is fenced. */
 function seen({ objects }: LandscaperDeps, { uid, version }: SentItem): DeployItem | undefined {
   const object = objects.get(uid)
   return object !== undefined && versionOf(object) >= Number(version) ? storedAs(deployItemKind, object) : undefined

@@ -1,13 +1,14 @@
-// First tries of items on their way in this process. A try that takes longer than its run can wait goes on; the activity that the run then
-// schedules for the item joins it, here, instead of doing it again. On another worker it is done again, which every try stands.
+// First attempts of items that run in this process. An attempt that takes longer than its call continues, and the item's next activity joins it instead
+// of
+// repeating it. On another worker the activity repeats the attempt; attempts are idempotent.
 
 import type { ItemAct } from './deployer.ts'
 import type { ItemInput, ItemResult } from './run-item.ts'
 
-// Longer than Temporal takes to bring an activity to a worker that has slots.
+// Longer than Temporal needs to schedule an activity on a worker with free slots.
 const JOINED_WITHIN_MS = 15_000
 
-/** One try; `end` rejects as the try does. */
+/** One attempt; `end` rejects like the attempt. */
 export interface Try {
   readonly end: Promise<ItemResult>
   readonly abort: () => void
@@ -17,12 +18,12 @@ export class Sending {
   readonly #tries = new Map<string, Try>()
   readonly #joinedWithinMs: number
 
-  /** @param joinedWithinMs a try that was left, and that nobody joins for so long, is ended. */
+  /** @param joinedWithinMs an attempt that no activity joins within this time is aborted. */
   constructor(joinedWithinMs = JOINED_WITHIN_MS) {
     this.#joinedWithinMs = joinedWithinMs
   }
 
-  /** The item's try in this process; begins one when there is none. */
+  /** The item's attempt in this process; starts one if none exists. */
   begin(key: string, work: (signal: AbortSignal) => Promise<ItemResult>): Try {
     const known = this.#tries.get(key)
     if (known !== undefined) return known
@@ -32,10 +33,10 @@ export class Sending {
     return begun
   }
 
-  /** The try is not waited for any more; how it ends is kept for whoever joins it. */
+  /** Stops waiting for the attempt; its result stays available for `take`. */
   leave(key: string): void {
     const left = this.#tries.get(key)
-    // Whoever joins it sees how it ends.
+    // The joining activity handles the rejection.
     left?.end.catch(() => undefined)
     setTimeout(() => {
       if (this.#tries.get(key) !== left) return
@@ -44,7 +45,7 @@ export class Sending {
     }, this.#joinedWithinMs).unref()
   }
 
-  /** The item's try, once: it is the caller's now. Undefined when there is none. */
+  /** Removes and returns the item's attempt; undefined if none exists. */
   take(key: string): Try | undefined {
     const taken = this.#tries.get(key)
     this.#tries.delete(key)
@@ -52,7 +53,7 @@ export class Sending {
   }
 }
 
-/** How a joined try ends. Aborted with the signal. */
+/** The result of a joined attempt. The signal aborts the attempt. */
 export async function joined({ end, abort }: Try, signal: AbortSignal): Promise<ItemResult> {
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
@@ -63,7 +64,7 @@ export async function joined({ end, abort }: Try, signal: AbortSignal): Promise<
   }
 }
 
-/** One try of one item in one job. */
+/** Identifies one attempt of one item in one job. */
 export function keyOf({ uid, jobID }: Pick<ItemInput, 'uid' | 'jobID'>, act: ItemAct): string {
   return `${act}/${uid}/${jobID}`
 }

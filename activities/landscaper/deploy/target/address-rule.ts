@@ -1,23 +1,24 @@
-// Where Targets must not lead: to the worker's own machine and to what only that machine can ask (its node, the metadata of a cloud), and nowhere without TLS.
-// What the operator lists is let through. Source: docs/security.md "Where Targets lead", docs/adr/0036.
+// The destinations that Targets must not use: the worker's own machine, destinations that only that machine can reach (its node, the metadata service
+// of a
+// cloud), and servers without TLS. Destinations that the operator lists are allowed. Source: docs/security.md "Where Targets lead", docs/adr/0036.
 //
-//   A1. It is asked with the address that is connected to, not with one that was looked up before.
-//   A2. An IPv6 address that stands for an IPv4 address is judged as that one.
+//   A1. The rule checks the address of the connection, not the result of an earlier DNS lookup.
+//   A2. An IPv6 address that embeds an IPv4 address is checked like that IPv4 address.
 
 import { BlockList, isIP } from 'node:net'
 
 import { type ListedServer, readListedServer } from '../../../../workflows/landscaper/listed-server.ts'
 
 export interface AddressRule {
-  /** Why a server must not be spoken to as its URL says; undefined when it may. */
+  /** The reason why the server's URL is not allowed; undefined if it is. */
   serverRefusal(server: string): string | undefined
-  /** Why a connection to the server must not lead to this address. */
+  /** The reason why a connection to the server must not use this address; undefined if it may. */
   addressRefusal(server: string, address: string): string | undefined
 }
 
 const FLAG = '--target-allow'
 
-/** @param listed entries of the flag. @throws a plain Error (a bug) for one that is none: they are checked before. */
+/** @param listed entries of the flag. @throws a plain Error (a bug) for an invalid entry, because the flag is validated before. */
 export function createAddressRule(listed: readonly string[]): AddressRule {
   const entries = listed.map((text) => {
     const entry = readListedServer(text)
@@ -35,7 +36,7 @@ export function createAddressRule(listed: readonly string[]): AddressRule {
     },
     addressRefusal(server, found) {
       const url = new URL(server)
-      // A zone says through which of the machine's networks.
+      // The zone of a scoped address.
       const address = found.split('%')[0] ?? ''
       const what = kindOf(address)
       if (what === undefined || isListed(url) || isIn(listedAddresses, address)) return undefined
@@ -51,7 +52,7 @@ function isSameServer({ host, port }: Extract<ListedServer, { readonly host: str
 const portOf = ({ port, protocol }: URL) => (port !== '' ? Number(port) : protocol === 'http:' ? 80 : 443)
 const placeOf = (url: URL) => `${url.hostname}:${portOf(url)}`
 
-/** What an address that is let through by nobody's default is; undefined of the others. */
+/** The name of the forbidden range that contains the address; undefined for other addresses. */
 function kindOf(address: string): string | undefined {
   if (isIP(address) === 0) return 'which is no address'
   return KINDS.find(([, addresses]) => isIn(addresses, address))?.[0]
@@ -61,20 +62,20 @@ function isIn(addresses: BlockList, address: string): boolean {
   return addresses.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
 
-// Prefixes of IPv6 behind which an IPv4 address stands in the last 32 bits: compatible, translated (RFC 2765), NAT64 (RFC 6052). Where it stands in the addresses of a
-// NAT64 of one's own (RFC 8215) is its operator's choice, so those are refused as a whole. Mapped
-// addresses (::ffff:0:0/96) node itself takes for those of IPv4.
+// Prefixes of IPv6 addresses with an IPv4 address in the last 32 bits: compatible, translated (RFC 2765), NAT64 (RFC 6052). In the addresses of a
+// local-use NAT64 (RFC 8215) the operator chooses the position, so the whole range is forbidden. Node handles mapped addresses (::ffff:0:0/96) as IPv4.
 const EMBEDDING = ['::', '::ffff:0:', '64:ff9b::']
 
 const KINDS: readonly (readonly [what: string, addresses: BlockList])[] = [
-  // Before the next one, which has ::1 among the IPv6 addresses of 0.0.0.0/8.
+  // Before the next entry, whose embedded form of 0.0.0.0/8 contains ::1.
   ['a loopback address', addressesOf(['127.0.0.0/8'], ['::1/128'])],
   ['an unspecified address', addressesOf(['0.0.0.0/8'], ['::/128'])],
   ['a link-local address', addressesOf(['169.254.0.0/16'], ['fe80::/10'])],
-  // RFC 3879: given up, and meant for a site of its own.
+  // RFC 3879: deprecated, and meant for one site only.
   ['a site-local address', addressesOf([], ['fec0::/10'])],
   ['an address that stands for one of IPv4', addressesOf([], ['64:ff9b:1::/48'])],
-  // Beside the link-local ones. Sources: documentation of AWS (IPv6), Azure (wire server), Alibaba Cloud, Google Cloud (IPv6), Oracle Cloud
+  // In addition to the link-local addresses. Sources: documentation of AWS (IPv6), Azure (wire server), Alibaba Cloud, Google Cloud (IPv6), Oracle
+  // Cloud
   // (older images), Scaleway (IPv6).
   [
     'an address of the metadata of a cloud',
@@ -100,7 +101,7 @@ function addressesOf(ipv4: readonly string[], ipv6: readonly string[]): BlockLis
   return addresses
 }
 
-// RFC 3056: the IPv4 address stands behind the first 16 bits.
+// RFC 3056: the IPv4 address follows the first 16 bits.
 function sixToFour(subnet: string): [address: string, prefix: number] {
   const [address = '', prefix] = subnet.split('/')
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)

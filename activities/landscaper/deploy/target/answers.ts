@@ -1,6 +1,6 @@
-// What a target's server answers, looked at before it is used: the server may be broken, or somebody's who means no good.
+// Validates the answers of a target's server before use, because the server may be broken or malicious.
 //
-//   W1. An answer that is not what the API promises is a failure that is tried again, as if there were none.
+//   W1. An answer that violates the API's format is a retryable failure, like a missing answer.
 
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
@@ -11,12 +11,12 @@ import { isMap } from '../objects/readiness/field-reader.ts'
 const PAGE_SIZE = 200
 const MOST_PAGES = 500
 const MAX_LIST_BYTES = 16 * 1024 * 1024
-/** As many objects as are read of one list. */
+/** The maximum number of objects that are read from one list. */
 export const MOST_OBJECTS = PAGE_SIZE * MOST_PAGES
-// What is deeper could not be written again.
+// Deeper objects could not be serialized again.
 const DEEPEST_OBJECT = 500
 
-/** Why a request has no answer that can be used. */
+/** The request, for the message of an invalid answer. */
 export type Request = readonly [method: string, path: string]
 
 /** The answer as an object. @throws KubeError `Unreachable` */
@@ -44,11 +44,11 @@ const isOptional = (value: unknown) => value === undefined || isText(value)
 interface ListOptions {
   readonly labelSelector?: string
   readonly signal: AbortSignal
-  /** What is thrown when there are more than MOST_OBJECTS. */
+  /** Creates the error for more than MOST_OBJECTS objects. */
   readonly tooMany: () => Error
 }
 
-/** The objects of a collection, page after page, in smaller ones where they are too large. @throws KubeError */
+/** The objects of a collection, page by page; too large pages are requested in smaller ones. @throws KubeError */
 export async function* listed(
   kube: Pick<KubeClient, 'request'>,
   path: string,
@@ -57,7 +57,7 @@ export async function* listed(
   const query = labelSelector === undefined ? {} : { labelSelector }
   let left = MOST_OBJECTS
   for await (const page of readPages(kube, path, { query, limit: PAGE_SIZE, signal, mostBytes: MAX_LIST_BYTES })) {
-    // A server may send empty pages for ever, so they count as full ones.
+    // Empty pages count as full ones, because a server may send empty pages forever.
     if (left <= 0) throw tooMany()
     left -= page.limit ?? PAGE_SIZE
     const { items } = page as { readonly items: unknown }

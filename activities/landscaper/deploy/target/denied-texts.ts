@@ -1,12 +1,12 @@
-// What a webhook of a target says about an object that it denies, without what stands in the object: templates may have filled it with secrets,
-// and a webhook quotes as it likes.
+// Removes contents of the object from the message of a webhook that denies it: templates may have filled the object with secrets, and a webhook may
+// quote any field.
 
 import type { KubeError } from '../../../kube/errors.ts'
 import { withoutSent } from '../../../kube/sent-texts.ts'
 
-// Before it stand the request and who denies.
+// The beginning of the message: the request and the webhook.
 const SENTENCE = /^[^]*? denied (?:the )?request: /
-// Whatever a webhook says, what is looked through is short.
+// Limit of the text that regular expressions search.
 const LONGEST = 2000
 
 /** @param body the request body; its texts are removed (sent-texts.ts). */

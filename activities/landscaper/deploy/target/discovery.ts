@@ -3,7 +3,8 @@
 //   V1. A known kind is requested again after ten minutes, an unknown kind at most every second.
 //   V2. An HTTP 404 for a path, other than one for an object, drops the cache of the path's group: the kind has another plural, another scope or
 //       another version now, or does not exist any more.
-//   V3. The cache alone never proves that a kind is not served. Code that reports "gone" or "not served" calls `forgetKinds` and looks again.
+//   V3. The cache alone never proves that a kind is not served. Code that reports "gone" or "not served" calls `forgetKinds` and requests the kind
+//       again.
 
 import type { KubeClient, Method, RequestOptions } from '../../../kube/client.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
@@ -91,7 +92,8 @@ function groupOfPath(path: string): string {
 }
 
 /**
- * A kind as the cluster serves it: in the given version, else in any other version of its group. Undefined when no version of the group has the kind.
+ * A kind as the cluster serves it: in the given version, otherwise in any other version of its group. Undefined when no version of the group has the
+ * kind.
  * The list of versions is never cached.
  *
  * @throws KubeError, DeployError
@@ -146,7 +148,7 @@ async function readKinds(
   return kinds
 }
 
-/** All kinds of a group and version; none when it is not there. @throws KubeError, DeployError */
+/** All kinds of a group and version; none if it does not exist. @throws KubeError, DeployError */
 export async function readServedKinds(
   kube: Pick<KubeClient, 'request'>,
   apiVersion: string,
@@ -154,10 +156,10 @@ export async function readServedKinds(
 ): Promise<readonly ServedKind[]> {
   const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
   const { resources } = await answered(kube, path, { resources: [] }, signal)
-  // What is missing must not look like a kind that is gone: its objects would count as deleted.
+  // An invalid answer must not look like a missing kind: its objects would count as deleted.
   if (!Array.isArray(resources)) throw KubeError.unreachable('GET', path, 'the answer is no list of kinds')
   return resources.filter(isMap).flatMap(({ name, kind, namespaced }) => {
-    // Subresources have the kind of what they answer with.
+    // A subresource has the kind of its response.
     if (typeof name !== 'string' || typeof kind !== 'string' || !/^[a-z0-9-]+$/.test(name)) return []
     return [{ apiVersion, kind, plural: name, namespaced: namespaced === true }]
   })
@@ -179,7 +181,7 @@ async function answered(
   }
 }
 
-// Anything else would lead to another path of the server.
+// Other texts would lead to another path of the server.
 function isApiVersion(text: string): boolean {
   return text.length <= 300 && /^(?:[a-z0-9][a-z0-9.-]*\/)?[a-z0-9]+$/i.test(text)
 }

@@ -1,4 +1,5 @@
-// What is asked of a Gardener: which Shoots a project has, whether one is there, and kubeconfigs for them. Its API is that of an API server, so whatever answers like it will do.
+// Requests to a Gardener: the Shoots of a project, the existence of a Shoot, and kubeconfigs for Shoots. Any API server that serves these resources
+// works.
 // Source: spec/landscaper.md 1.9, 3.7.
 
 import type { KubeClient } from '../../../kube/client.ts'
@@ -38,8 +39,8 @@ export async function requestShootAccess(
 }
 
 /**
- * Whether the project has the Shoot. It has not only where the server says so of that very object: an API that does not answer, or is not
- * served, says nothing about it.
+ * Whether the project has the Shoot. Only a 404 for that very object proves that it does not: an API that does not answer, or is not served, proves
+ * nothing.
  *
  * @throws KubeError, DeployError of the client
  */

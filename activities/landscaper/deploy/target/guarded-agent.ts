@@ -1,7 +1,8 @@
-// Connections to servers that users name. Each address is judged where the socket is made, so nothing can be looked up anew in between (DNS rebinding).
+// Connections to servers that users name. Each address is checked where the socket is created, so that no second DNS lookup can change it (DNS
+// rebinding).
 //
-//   C1. The addresses that the socket may use are those that were judged: they are looked up once, and all are let through or none.
-//   C2. A host that is an address is not looked up, so it is judged before.
+//   C1. The socket may use only checked addresses: they are looked up once, and one forbidden address forbids the connection.
+//   C2. A host that is an address is not looked up, so it is checked before.
 
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -11,7 +12,7 @@ import { type Agent, buildConnector } from 'undici'
 import { createLiveAgent, PROBE_AFTER_MS } from '../../../kube/live-agent.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 
-/** A connection that is not made, and why. */
+/** A forbidden connection, with the reason. */
 export class RefusedAddress extends Error {
   readonly code = 'REFUSED_ADDRESS'
 
@@ -21,10 +22,10 @@ export class RefusedAddress extends Error {
   }
 }
 
-/** Why nobody may connect to the address; undefined when they may. */
+/** The reason why no connection may use the address; undefined if it is allowed. */
 export type AddressCheck = (address: string) => string | undefined
 
-/** A pool of connections with the certificates of the access. They fail with RefusedAddress where the check says so. */
+/** A connection pool with the certificates of the access. Connections fail with RefusedAddress if the check returns a reason. */
 export function createGuardedAgent(
   access: ClusterAccess,
   check: AddressCheck,
@@ -39,7 +40,7 @@ export function createGuardedAgent(
   return createLiveAgent((options, callback) => {
     const refusal = isIP(options.hostname) === 0 ? undefined : check(options.hostname)
     if (refusal === undefined) connect(options, callback)
-    // The pool expects no answer before the call has returned.
+    // The pool does not support a callback before the call has returned.
     else process.nextTick(callback, new RefusedAddress(refusal), null)
   })
 }
@@ -47,7 +48,7 @@ export function createGuardedAgent(
 function guarded(lookup: LookupFunction, check: AddressCheck): LookupFunction {
   return (host, options, answer) => {
     lookup(host, options, (error, found, family) => {
-      // Of an error nothing else is there.
+      // With an error, the other arguments are undefined.
       const addresses = error !== null ? [] : typeof found === 'string' ? [found] : found.map(({ address }) => address)
       const refusal = addresses.map(check).find((one) => one !== undefined)
       if (refusal === undefined) answer(error, found, family)

@@ -1,10 +1,10 @@
-// How large a token or a kubeconfig may be that a server issues: it is kept in memory, handed to templates, and written into Secrets.
+// Limits the size of tokens and kubeconfigs that a server issues, because they are kept in memory, passed to templates and written into Secrets.
 
 import { configurationProblem } from '../run/deploy-errors.ts'
 
 const MOST_BYTES = 64 * 1024
 
-/** @throws DeployError that ends a job and tells the size alone. */
+/** @throws DeployError that ends the job; its message has only the size. */
 export function refuseLarge(what: 'token' | 'kubeconfig', text: string): void {
   const bytes = Buffer.byteLength(text)
   if (bytes <= MOST_BYTES) return

@@ -1,11 +1,11 @@
-// What a user's kubeconfig may contain, and the connection that is made of it. Pure.
+// Validates a user's kubeconfig, and converts it into a connection. Pure.
 //
-// A kubeconfig can name files of this machine, run programs on it, and act as somebody else: only inline data of the current context get
-// through. What would reach for more is refused; fields that kubectl does not know are ignored, as kubectl does: clients write such ones
-// (JavaScript's a `name` into every context). Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
+// A kubeconfig can name files of this machine, run programs on it, and impersonate users: only inline data of the current context are
+// accepted. Fields that reach further are rejected. Fields that kubectl does not know are ignored, as kubectl does: clients write such fields
+// (JavaScript's writes a `name` into every context). Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
 //
-//   K1. What leaves `readKubeconfig` was read field by field; no object of the user is passed on.
-//   K2. Refusals name the field and what kind of mistake it is, never a value.
+//   K1. The result of `readKubeconfig` is built field by field; no object of the user is passed on.
+//   K2. Errors name the field and the kind of mistake, never a value.
 
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
@@ -17,7 +17,7 @@ export interface ClusterAccess {
   /** PEM in base64; absent: the system's authorities. */
   readonly caData?: string
   readonly tlsServerName?: string
-  /** The server's certificate is not checked. */
+  /** The server's certificate is not verified. */
   readonly isInsecure: boolean
   readonly credentials: Credentials
 }
@@ -29,7 +29,7 @@ export interface Credentials {
   readonly basic?: { readonly username: string; readonly password: string }
 }
 
-/** A kubeconfig that is not accepted: field, found, expected. */
+/** A rejected kubeconfig: field, found and expected value. */
 export class KubeconfigError extends Error {
   constructor(field: string, found: string, expected: string) {
     super(`${field} is ${found}; expected ${expected}`)
@@ -38,10 +38,10 @@ export class KubeconfigError extends Error {
 }
 
 /**
- * The current context of a kubeconfig.
+ * Reads the current context of a kubeconfig.
  *
  * @param kubeconfig text (YAML or JSON) or the parsed value
- * @param field how errors name it
+ * @param field the name of the kubeconfig in errors
  * @throws KubeconfigError
  */
 export function readKubeconfig(kubeconfig: unknown, field = 'kubeconfig'): ClusterAccess {
@@ -73,7 +73,7 @@ export function readKubeconfig(kubeconfig: unknown, field = 'kubeconfig'): Clust
 
 interface Entry {
   readonly fields: Fields
-  /** Where it stands, by index: names are the user's. */
+  /** The path of the entry, by index, because names are user content. */
   readonly field: string
 }
 
@@ -106,7 +106,7 @@ function entryOf(
   return { fields, field: `${at}.${item}` }
 }
 
-// What is left out by design, so that a person sees why.
+// Fields that are rejected by design, with the alternative for the message.
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...['certificate-authority', 'client-certificate', 'client-key'].map(
     (name) => [name, `the data in ${name}-data`] as const,
@@ -193,7 +193,7 @@ function basicOf({ fields, field }: Entry): Credentials['basic'] {
   return { username, password }
 }
 
-// OpenSSL says whether the parts are certificates and keys, and fit; otherwise every request would fail as if the server did not answer.
+// OpenSSL checks whether the parts are certificates and keys that match; otherwise every request would fail as if the server did not answer.
 function expectUsable({ caData, credentials: { certificate } }: ClusterAccess, cluster: Entry, user: Entry): void {
   const decoded = (data: string) => Buffer.from(data, 'base64')
   if (caData !== undefined && !areCertificates(decoded(caData).toString('latin1'))) {
@@ -212,7 +212,7 @@ function expectUsable({ caData, credentials: { certificate } }: ClusterAccess, c
   }
 }
 
-// OpenSSL passes over authorities that it cannot read.
+// OpenSSL ignores authorities that it cannot read, so each is parsed.
 function areCertificates(pem: string): boolean {
   const parts = pem.split(END_OF_CERTIFICATE).slice(0, -1)
   try {
@@ -242,7 +242,7 @@ function refuseReaching(fields: Fields, field: string): void {
   }
 }
 
-// As Go's decoder sees it.
+// The values that Go's decoder treats as absent.
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '' || value === false
 
 const valueOf = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined)
@@ -279,16 +279,16 @@ function base64Of(fields: Fields, name: string, field: string): string | undefin
   return text
 }
 
-/** A kubeconfig with nothing but the access. */
+/** A kubeconfig with only the access. */
 export function writeKubeconfig(access: ClusterAccess): string {
   return kubeconfigOf(access, {})
 }
 
 /**
- * The same for others than the engine.
+ * A kubeconfig for other programs.
  *
- * @param user how its user is called.
- * @param fields what its user has beside credentials.
+ * @param user the name of its user.
+ * @param fields additional fields of its user.
  */
 export function kubeconfigOf(
   { server, caData, tlsServerName, isInsecure, credentials }: ClusterAccess,
@@ -299,7 +299,7 @@ export function kubeconfigOf(
     server,
     ...(caData !== undefined && { 'certificate-authority-data': caData }),
     ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
-    // The client refuses http without it.
+    // The client rejects http without it.
     ...((isInsecure || server.startsWith('http:')) && { 'insecure-skip-tls-verify': true }),
   }
   const user = {

@@ -1,9 +1,9 @@
-// Opens the clusters that Targets name, and keeps their clients. Source: spec/landscaper.md 1.5, 4.6; docs/architecture.md "References".
+// Opens the clusters of Targets, and caches their clients. Source: spec/landscaper.md 1.5, 4.6; docs/architecture.md "References".
 //
-//   G1. Target and Secret are read at each opening, so a change takes effect at the next one; a client lives as long as neither changes.
-//   G2. Credentials are the Target's own, always. What is missing or malformed is an error; nothing falls back to the engine's.
-//   G3. A client that was put aside is closed when nobody has used it for a while: an item may still be at work with it.
-//   G4. A server that a user names is spoken to only where address-rule.ts lets it through; `selfConfig` leads to the engine's own.
+//   G1. Target and Secret are read at each opening, so a change takes effect at the next one; a client is reused while neither changes.
+//   G2. The credentials are always the Target's own. Missing or malformed credentials are an error, never a reason to use the engine's.
+//   G3. A retired client is closed after it has been idle for a while, because an item may still use it.
+//   G4. Connections to servers that a user names follow address-rule.ts; `selfConfig` connects to the engine's own server.
 
 import { type Target, targetKind } from '../../../../workflows/landscaper/target/kind.ts'
 import type { WatchedKind } from '../../../../workflows/kit/index.ts'
@@ -13,7 +13,7 @@ import { isFinal, isNamespaceTerminating, isNotFound, KubeError } from '../../..
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../../kube/stored.ts'
 import type { TenantData } from '../../bounded/tenant-data.ts'
-import type { Customer } from '../../bounded/thread-pool.ts'
+import type { Tenant } from '../../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
 import { DeployError } from '../run/deployer.ts'
 import { describe } from '../objects/readiness/field-reader.ts'
@@ -37,14 +37,14 @@ import {
 export const KUBERNETES_TARGET_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
 
 export interface TargetDeps {
-  /** How texts of Targets and their Secrets are read. */
-  readonly data: (customer: Customer) => TenantData
-  /** The engine's own cluster, in which Targets, their Secrets and ServiceAccounts are. */
+  /** Parsers for Targets and their Secrets, with the tenant's limits. */
+  readonly data: (tenant: Tenant) => TenantData
+  /** The engine's own cluster, which has the Targets, their Secrets and ServiceAccounts. */
   readonly kube: KubeClient
   readonly now: () => Date
-  /** True: ServiceAccounts are used as strict-tenancy.ts says. */
+  /** True: ServiceAccounts are used as strict-tenancy.ts requires. */
   readonly strictTenancy?: boolean
-  /** Where Targets may lead beside what address-rule.ts lets through, as `--target-allow` has it. */
+  /** The additional allowed destinations of `--target-allow`. */
   readonly allow?: readonly string[]
 }
 
@@ -64,14 +64,14 @@ interface OpenTarget {
 }
 
 interface Kept {
-  /** Versions of Target and Secret that it was made of. */
+  /** Versions of the Target and Secret that the client uses. */
   readonly version: string
   readonly opened: Promise<OpenTarget>
 }
 
-/** A Target, and its Secret if it has one, as they are now; or a Secret alone, as if a Target referred to it. */
+/** A Target with its Secret, if it has one, as read; or a Secret alone, as if a Target referenced it. */
 interface Source {
-  /** For people. */
+  /** Name of the object, for messages. */
   readonly at: string
   readonly target: Pick<Target, 'metadata' | 'spec'>
   readonly secret: KubeObject | undefined
@@ -118,7 +118,7 @@ class KeptTargets implements TargetAccess {
     const version = versionOf(source)
     let kept = this.#kept.get(uid)
     if (kept?.version !== version || (await unlessAborted(this.#isOld(kept), signal))) {
-      // Another call may have renewed it meanwhile.
+      // Another call may have renewed the client meanwhile.
       const latest = this.#kept.get(uid)
       kept = latest !== kept && latest?.version === version ? latest : this.#replace(uid, { version, source })
     }
@@ -180,7 +180,7 @@ class KeptTargets implements TargetAccess {
 
   async #connect(source: Source, forget: () => void): Promise<OpenTarget> {
     const { namespace } = source.target.metadata
-    // Whoever asked first may be gone when others still wait for the same.
+    // Without the first caller's signal: other callers may wait for the same client.
     const config = await configOf(this.#deps.data({ namespace }), source)
     const { now } = this.#deps
     if ('cluster' in config) return this.#connectTo(config.cluster, source.at)
@@ -196,7 +196,7 @@ class KeptTargets implements TargetAccess {
         throw ownFailure(error)
       },
     )
-    // The account was made anew, or the server's keys were: the next opening asks for another token.
+    // The account was recreated, or the server's keys changed: the next opening requests another token.
     const refused = () => {
       forget()
       return new DeployError(OPERATION, 'Unauthorized', `${account}: its token is refused; the next try uses a new one`)
@@ -265,7 +265,7 @@ async function readSecretSource(kube: KubeClient, { key, ...place }: Place & Sec
   return { at, target: { metadata: metadata as Target['metadata'], spec: { type: '', secretRef } }, secret }
 }
 
-/** Undefined where there is none; a name that none can have is not asked for. */
+/** Undefined if the object does not exist. A name that no object can have is not requested. */
 async function read<Watched extends WatchedKind>(
   kube: KubeClient,
   watched: Watched,
@@ -294,7 +294,7 @@ async function checkTenancy(
   if (refusal !== undefined) throw configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${refusal}`)
 }
 
-// Our own server's refusals say nothing about the Target: with no code they are tried again.
+// Errors of the engine's own API server are not the Target's fault: without a code they are retried.
 function ownFailure(error: unknown): unknown {
   if (!(error instanceof KubeError)) return error
   const codes = isFinal(error) || isNamespaceTerminating(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []

@@ -1,11 +1,13 @@
-// Keeps Targets in use, and the Secrets that they reference, until the last DeployItem that needs them is uninstalled. Kubernetes deletes the objects of a
+// Keeps Targets in use, and the Secrets that they reference, until the last DeployItem that needs them is uninstalled. Kubernetes deletes the objects
+// of a
 // namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
 //
-//   P1. The finalizer is there before anything is sent to the target. An object that has it is not written again.
+//   P1. The finalizer is written before anything is sent to the target. An object that has it is not written again.
 //   P2. The Target's annotation names its Secret before that Secret gets the finalizer. So every Secret with the finalizer can be found.
-//   P3. A release looks at all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the API
-//       server: the journal may not know the newest DeployItem.
-//   P4. A release looks for new users again after it has written, and restores the finalizer for them.
+//   P3. A release reads all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the
+//       API
+//       server, because the journal may not have the newest DeployItem.
+//   P4. A release checks for new users again after it has written, and restores the finalizer for them.
 
 import { HELD_SECRET_ANNOTATION, IN_USE_FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -24,7 +26,7 @@ import type { TargetObjects } from './target-cluster.ts'
 import { keepsTargets, targetsOf } from './target-users.ts'
 
 export interface Protection {
-  /** Adds the finalizer where it is missing, and where the object is not being deleted. @throws KubeError */
+  /** Adds the finalizer if it is missing and the object is not being deleted. @throws KubeError */
   hold(by: By, objects: TargetObjects): Promise<TargetObjects>
   /**
    * Removes the finalizer from the Targets of the namespace that no DeployItem needs any more, and from their Secrets.
@@ -36,7 +38,7 @@ export interface Protection {
   release(by: By, namespace: string, leaving?: string): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
-/** @param protects false: nothing gets the finalizer; a release still removes it. */
+/** @param protects false: no object gets the finalizer; a release still removes it. */
 export function createProtection(deps: Deps, protects: boolean): Protection {
   const holding = new Map<string, Promise<TargetObjects>>()
   return {
@@ -62,12 +64,12 @@ export function createProtection(deps: Deps, protects: boolean): Protection {
   }
 }
 
-// Items that have read the same version of a Target, and come when another item has added the finalizer, do not try to write it again.
+// Items with the same version of a Target share one write of the finalizer.
 const MOST_REMEMBERED = 100
 const FIELD_MANAGER = 'pawl-deploy'
 const ITEMS_SHOWN = 10
 
-/** Whether nothing is to be written. An object under deletion takes no new finalizer. */
+/** Whether no write is needed. An object that is being deleted takes no new finalizer. */
 function isHeld({ target, secret }: TargetObjects): boolean {
   return isTargetHeld(target) && (secret === undefined || isHeldOrLeaving(secret))
 }
@@ -180,13 +182,13 @@ async function release(deps: Deps, by: By, place: Place): Promise<UsedTargets> {
   const unused = held.filter(({ metadata }) => !used.has(metadata.name))
   const stillHeld = new Set(held.filter((one) => !unused.includes(one)).map(heldSecretOf))
   const secrets = new Set(unused.map(heldSecretOf).filter((name) => name !== undefined && !stillHeld.has(name)))
-  // P2: a Secret goes first, for its Target names it.
+  // P2: a Secret is released first, because its Target names it.
   for (const name of secrets) if (name !== undefined) await releaseSecret(deps, by, place.namespace, name)
   for (const target of unused) await write(deps, by, removal(targetKind, target), target)
   return unused.length > 0 ? await usedTargets(deps, place) : used
 }
 
-/** An Event on a Target that is being deleted, for `kubectl describe`: who holds it. */
+/** Emits an Event on a Target that is being deleted, with its users, for `kubectl describe`. */
 async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets): Promise<void> {
   const { name, namespace, uid, deletionTimestamp } = metadata
   const { items = [] } = used.get(name) ?? {}
@@ -222,14 +224,14 @@ async function restore(deps: Deps, by: By, namespace: string, used: UsedTargets)
 interface Users {
   /** Names of the DeployItems. */
   readonly items: readonly string[]
-  /** One of them has deployed something. */
+  /** Whether one of them has deployed objects. */
   readonly isDeployedTo: boolean
 }
 
 /** The users of Targets, by the name of the Target. */
 type UsedTargets = ReadonlyMap<string, Users>
 
-/** A kind whose CustomResourceDefinition was deleted has no objects any more. */
+/** A kind whose CustomResourceDefinition was deleted has no objects. */
 async function listAll<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string) {
   try {
     return await listNow(deps, watched, namespace, '')

@@ -1,4 +1,4 @@
-// One object of a target cluster, by what a person would call it.
+// Reads an object of a target cluster by apiVersion, kind, namespace and name.
 
 import type { KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
@@ -11,11 +11,11 @@ export interface ObjectReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
-  /** Ignored for kinds without namespaces. */
+  /** Ignored for cluster-scoped kinds. */
   readonly namespace?: string | undefined
 }
 
-/** @returns undefined when the object, or its kind, is not there. @throws KubeError, DeployError */
+/** @returns undefined when the object, or its kind, does not exist. @throws KubeError, DeployError */
 export async function readObject(
   target: TargetCluster,
   reference: ObjectReference,
@@ -24,7 +24,7 @@ export async function readObject(
   return await readAsServed(target, reference, signal)
 }
 
-/** As readObject, of a user who may have left the namespace out. @throws also DeployError with ERR_CONFIGURATION_PROBLEM */
+/** Like readObject, for a reference of a user, whose namespace may be missing. @throws also DeployError with ERR_CONFIGURATION_PROBLEM */
 export async function readReferred(
   target: TargetCluster,
   reference: ObjectReference,
@@ -40,7 +40,7 @@ export async function readReferred(
 
 const MOST_TRIES = 3
 
-/** Reads again when the path was wrong, which drops the cached kind (discovery.ts V2), and the kind is served otherwise now. */
+/** Reads again if a 404 has dropped the cached kind (discovery.ts V2), and the kind now has another path. */
 async function readAsServed(
   target: TargetCluster,
   { apiVersion, kind, name, namespace }: ObjectReference,
@@ -59,7 +59,7 @@ async function readAsServed(
   return undefined
 }
 
-/** Whether objects of the kind have the same paths. */
+/** Whether objects of both kinds have the same paths. */
 export function isSameKind(one: ServedKind | undefined, other: ServedKind | undefined): boolean {
   return one?.apiVersion === other?.apiVersion && one?.plural === other?.plural && one?.namespaced === other?.namespaced
 }
@@ -71,7 +71,7 @@ interface ServedObject {
   readonly signal: AbortSignal | undefined
 }
 
-/** @returns undefined when the object is not there. @throws KubeError, DeployError */
+/** @returns undefined when the object does not exist. @throws KubeError, DeployError */
 export async function readServed(
   target: TargetCluster,
   { served, name, namespace, signal }: ServedObject,
@@ -87,12 +87,12 @@ export async function readServed(
   }
 }
 
-/** `Deployment default/web`, for people. */
+/** `Deployment default/web`, for messages. */
 export function describeObject({ kind, name, namespace }: ObjectReference): string {
   return `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`
 }
 
-/** Whether a text can stand in a path as the name of an object. Source: Kubernetes' path segment names. */
+/** Whether a text is valid as an object's name in a path. Source: Kubernetes' path segment names. */
 export function isName(text: string): boolean {
   return text !== '' && text !== '.' && text !== '..' && !/[/%]/.test(text)
 }

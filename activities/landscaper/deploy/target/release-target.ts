@@ -4,7 +4,8 @@ import type { ActivityContext, By } from '../../../../workflows/kit/index.ts'
 import { depsOf } from '../../deps.ts'
 
 /**
- * Removes the finalizers of the namespace's Targets that no DeployItem needs, and emits an Event with the users of the other ones that are being deleted.
+ * Removes the finalizers of the namespace's Targets that no DeployItem needs, and emits an Event with the users of the other Targets that are being
+ * deleted.
  *
  * @returns the names of the DeployItems that need the subject.
  * @throws KubeError

@@ -1,4 +1,4 @@
-// The engine's own cluster as a ServiceAccount of a user sees it: with a token of that account, never with the engine's own credentials.
+// Connects to the engine's own cluster as a user's ServiceAccount: with a token of that account, never with the engine's own credentials.
 // Source: spec/landscaper.md 4.6 "selfConfig".
 
 import type { KubeClient } from '../../../kube/client.ts'
@@ -11,7 +11,7 @@ import type { SelfConfig } from './target-config.ts'
 
 export interface SelfAccess {
   readonly access: ClusterAccess
-  /** When a new token is due, in epoch milliseconds: after 80 % of this one's life. */
+  /** When a new token is due, in epoch milliseconds: after 80 % of this token's lifetime. */
   readonly renewAtMs: number
 }
 
@@ -27,11 +27,11 @@ export interface Account {
 
 export interface IssuedToken {
   readonly token: string
-  /** RFC 3339; the server may grant another time than was asked for. */
+  /** RFC 3339; the server may grant another time than requested. */
   readonly expiresAt: string
 }
 
-/** A token of an account. @throws KubeError; 404 when the account is not there; DeployError when the token is too large. */
+/** Requests a token of an account. @throws KubeError; 404 when the account does not exist; DeployError when the token is too large. */
 export async function requestToken(
   kube: Pick<KubeClient, 'request'>,
   { namespace, name, expirationSeconds }: Account,
@@ -42,14 +42,14 @@ export async function requestToken(
   const { status } = await kube.request<{ readonly status?: unknown }>('POST', path, { body, signal })
   const { token, expirationTimestamp } = isMap(status) ? status : {}
   const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
-  // Without a token, requests would be anonymous ones; what is none could not be sent.
+  // Without a token, requests would be anonymous; an invalid one could not be sent.
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !isTimed)
     throw KubeError.unreachable('POST', path, 'the answer has no token, or not until when it is valid')
   refuseLarge('token', token)
   return { token, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
 
-/** @throws KubeError of the engine's own API server; 404 when the account is not there. */
+/** @throws KubeError of the engine's own API server; 404 when the account does not exist. */
 export async function requestSelfAccess(
   { kube, now }: { readonly kube: KubeClient; readonly now: () => Date },
   namespace: string,

@@ -1,6 +1,6 @@
-// Work that several wait for, each as long as it may.
+// Waits for shared work with each caller's own signal.
 
-/** The result of the work; the signal ends the wait, not the work. @throws what the work throws, and the signal's reason */
+/** The result of the work; the signal ends the wait, not the work. @throws errors of the work, and the signal's reason */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return await work
   let stop = (): void => undefined

@@ -1,8 +1,9 @@
-// What a Target may lead to on a cluster with tenants (`--strict-tenancy`): whoever may create Installations writes Targets in effect, and a Target with `selfConfig`
-// acts as a ServiceAccount. Source: docs/security.md "In the same namespace".
+// Restricts Targets on a cluster with tenants (`--strict-tenancy`): a user who may create Installations can in effect write Targets, and a Target with
+// `selfConfig` acts as a ServiceAccount. Source: docs/security.md "In the same namespace".
 //
-//   T1. A ServiceAccount is used only when whoever owns it has said so, by an annotation. It is asked for at each opening: what is taken back holds at once.
-//   T2. A Target that an Installation exports leads to no ServiceAccount, whatever way it says so.
+//   T1. A ServiceAccount is used only if its owner permits it with an annotation. Each opening checks it, so that a withdrawal takes effect at
+//       once.
+//   T2. A Target that an Installation exports never uses a ServiceAccount, whatever form its configuration has.
 
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
@@ -16,7 +17,7 @@ export const ALLOW_ANNOTATION = 'pawl.dev/allow-targets'
 const serviceAccounts = { apiVersion: 'v1', plural: 'serviceaccounts' }
 
 /**
- * Why the Target must not act as the account; undefined when it may, or when the account is not there.
+ * The reason why the Target must not act as the account; undefined when it may, or when the account does not exist.
  *
  * @throws failures of the API server.
  */

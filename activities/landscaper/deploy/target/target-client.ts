@@ -1,4 +1,4 @@
-// A client of a server that is not ours: bounded in time and size, and it knows whether it is in use.
+// A client for a server of a user: limited in time and size, and it knows when it was last used.
 
 import { createKubeClient, type KubeClient, type RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
@@ -10,20 +10,20 @@ import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
 
 // Servers store objects of at most 1.5 MB.
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024
-// The whole answer, not only its beginning: a server may send a byte now and then. Writes may wait for webhooks.
+// Limits for the complete answer, because a server may send it byte by byte. Writes may wait for webhooks.
 const LONGEST_READ_MS = 10_000
 const LONGEST_WRITE_MS = 30_000
-/** How long a server that did not answer is not asked again, so that one look does not wait for it time after time. */
+/** After a failure without an answer the server gets no requests for this time, so that one attempt does not wait for several timeouts. */
 const REST_MS = 3000
 
 export interface TargetClientOptions {
   readonly access: ClusterAccess
   readonly now: () => Date
-  /** Within which a read is complete. Default 10 s. */
+  /** Time limit of a read. Default 10 s. */
   readonly longestReadMs?: number
-  /** Called when the server refuses the credentials; what it returns is thrown. */
+  /** Called when the server rejects the credentials; creates the error to throw. */
   readonly refused: (error: KubeError) => Error
-  /** For a server that a user has named: where connections must not lead, and what is thrown when they would. */
+  /** For a server that a user has named: the check of addresses, and the error for a forbidden one. */
   readonly guard?: { readonly check: AddressCheck; readonly refused: (error: RefusedAddress) => Error }
 }
 
@@ -50,18 +50,18 @@ export class TargetClient implements KubeClient {
     return this.#kube.connection
   }
 
-  /** Milliseconds since the last request ended, or since somebody got the client; 0 while one runs. */
+  /** Milliseconds since the last request ended, or since a caller got the client; 0 while a request runs. */
   get idleMs(): number {
     return this.#running > 0 ? 0 : this.#options.now().getTime() - this.#usedAt
   }
 
-  /** The failure of a moment ago, when the server did not answer at all: it is left alone. */
+  /** The recent failure without an answer; no requests are sent meanwhile. */
   get silence(): KubeError | undefined {
     const ageMs = this.#options.now().getTime() - (this.#silence?.at ?? -Infinity)
     return ageMs < REST_MS ? this.#silence?.error : undefined
   }
 
-  /** Somebody gets the client. */
+  /** Called when a caller gets the client. */
   touch(): void {
     this.#usedAt = this.#options.now().getTime()
   }
@@ -96,7 +96,7 @@ export class TargetClient implements KubeClient {
     if (error.isDenial) return withoutTexts(error, body)
     if (error.cause instanceof RefusedAddress) return this.#options.guard?.refused(error.cause) ?? error
     if (error.status === 401) return this.#options.refused(error)
-    // One page that is too slow is not the server's silence towards everybody.
+    // One slow page does not mean that the server answers no requests.
     if (isUnanswered(error) && !(mayBeSmaller && isSilent(error)))
       this.#silence = { error, at: this.#options.now().getTime() }
     return error
@@ -116,7 +116,7 @@ function tooLong(limitMs: number): Error {
   return Object.assign(new Error(`not complete after ${limitMs} ms`), { code: 'ETIMEDOUT' })
 }
 
-// Not so a connection that broke: the next one may hold.
+// Without codes of broken connections, because the next connection may work.
 const SILENCE: ReadonlySet<unknown> = new Set([
   ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'],
   ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'],

@@ -1,9 +1,9 @@
-// A cluster to deploy to, as deployers see it: requests, and what kinds it serves. Opened from a Target by open-target.ts.
+// The interface of deployers to a cluster: requests, and the kinds that it serves. open-target.ts opens it from a Target.
 
 import type { Target } from '../../../../workflows/landscaper/target/kind.ts'
 import type { KubeClient, KubeObject, Resource } from '../../../kube/client.ts'
 
-/** How a cluster serves a kind. */
+/** A kind as a cluster serves it. */
 export interface ServedKind extends Resource {
   readonly kind: string
   readonly namespaced: boolean
@@ -17,10 +17,10 @@ export function groupOf(apiVersion: string): string {
 export interface TargetCluster {
   readonly kube: KubeClient
   /**
-   * How the cluster serves a kind; undefined when it does not. Remembered; a kind that is unknown is asked for again at most every second,
+   * The kind as the cluster serves it; undefined when it does not. Cached; an unknown kind is requested again at most every second,
    * so that a CustomResourceDefinition that was just applied is found.
    *
-   * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are refused.
+   * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are rejected.
    */
   servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined>
   /** Drops the cached kinds of the group, in all its versions: `servedKind` sends its next request after this call. */
@@ -35,28 +35,28 @@ export interface SecretKey {
 /** A Target, and the Secret that it references. */
 export interface TargetObjects {
   readonly target: Target
-  /** Undefined: `spec.config` holds the access. */
+  /** Undefined: `spec.config` has the access. */
   readonly secret: KubeObject | undefined
 }
 
-/** Runs after Target and Secret are read and before anything is sent to the cluster. @returns both as they are afterwards. */
+/** Runs after Target and Secret are read and before anything is sent to the cluster. @returns both in their state afterwards. */
 export type BeforeUse = (objects: TargetObjects) => Promise<TargetObjects>
 
-/** The clusters that Targets name. */
+/** Opens the clusters of Targets. */
 export interface TargetAccess {
   /**
-   * The cluster of a Target, as Target and Secret are now; clients are kept and shared.
+   * Opens the cluster of a Target with the current Target and Secret; clients are cached and shared.
    *
    * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the
-   * engine's own API server does not answer, or the target's has just not answered.
+   * engine's own API server does not answer, or the target's has recently not answered.
    */
   open(namespace: string, name: string, signal?: AbortSignal, beforeUse?: BeforeUse): Promise<TargetCluster>
-  /** The same of a key of a Secret with a kubeconfig, where there is no Target. @throws as `open`. */
+  /** Opens the cluster of a kubeconfig in a Secret, without a Target. @throws like `open`. */
   openSecret(namespace: string, secret: SecretKey, signal?: AbortSignal): Promise<TargetCluster>
   /**
-   * The server that the kubeconfig of a Target names, without speaking to it; undefined where it has none (`selfConfig`).
+   * The server in the kubeconfig of a Target, without a connection; undefined for `selfConfig`.
    *
-   * @throws as `open`.
+   * @throws like `open`.
    */
   serverOf(namespace: string, name: string, signal?: AbortSignal): Promise<string | undefined>
   close(): Promise<void>

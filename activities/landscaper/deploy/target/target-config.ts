@@ -1,16 +1,16 @@
-// What a Target of a Kubernetes cluster says about the way there. Pure. Source: spec/landscaper.md 1.5, 4.6.
+// Parses the configuration of a Target of a Kubernetes cluster. Pure. Source: spec/landscaper.md 1.5, 4.6.
 
 import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
 import { type ClusterAccess, KubeconfigError, readKubeconfig } from './kubeconfig.ts'
 import type { TenantData } from '../../bounded/tenant-data.ts'
 
-/** The engine's own cluster, as a ServiceAccount of the Target's namespace. */
+/** Access to the engine's own cluster as a ServiceAccount of the Target's namespace. */
 export interface SelfConfig {
   readonly serviceAccount: string
   readonly expirationSeconds: number
 }
 
-/** How texts are read. */
+/** The parser for texts. */
 type TextData = Pick<TenantData, 'document'>
 
 export type TargetConfig = { readonly cluster: ClusterAccess } | { readonly self: SelfConfig }
@@ -22,7 +22,7 @@ const MOST_EXPIRATION_SECONDS = 2 ** 32
 
 const CONFIG_FIELDS = ['kubeconfig', 'selfConfig', 'oidcConfig']
 
-/** @param field how errors name the configuration. @throws KubeconfigError */
+/** @param field the name of the configuration in errors. @throws KubeconfigError */
 export async function readTargetConfig(data: TextData, config: unknown, field: string): Promise<TargetConfig> {
   if (!isMap(config)) throw new KubeconfigError(field, describe(config), 'a map with kubeconfig or selfConfig')
   const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(config, name) && config[name] !== null)
@@ -42,7 +42,7 @@ export async function readTargetConfig(data: TextData, config: unknown, field: s
   return { cluster: readKubeconfig(await documentOf(data, kubeconfig, at), at) }
 }
 
-/** One key of a Secret: the configuration, or a bare kubeconfig. @throws KubeconfigError */
+/** Parses one key of a Secret: the configuration, or a bare kubeconfig. @throws KubeconfigError */
 export async function readSecretEntry(data: TextData, text: string, field: string): Promise<TargetConfig> {
   const read = await data.document(text)
   if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig or a configuration in YAML')
@@ -51,7 +51,7 @@ export async function readSecretEntry(data: TextData, text: string, field: strin
   return { cluster: readKubeconfig(await documentOf(data, read.value, field), field) }
 }
 
-/** A whole Secret: its keys are the fields of the configuration. @param entries decoded. @throws KubeconfigError */
+/** Parses a whole Secret: its keys are the fields of the configuration. @param entries decoded. @throws KubeconfigError */
 export async function readSecretEntries(
   data: TextData,
   entries: Readonly<Record<string, string>>,
@@ -106,7 +106,7 @@ function readSelfConfig(value: unknown, field: string): SelfConfig {
   return { serviceAccount: name, expirationSeconds: expirationSeconds as number }
 }
 
-/** Whether a text can be the name of an object, and is no way to another path. Source: RFC 1123 subdomains. */
+/** Whether a text can be the name of an object, and does not change the path. Source: RFC 1123 subdomains. */
 export function isObjectName(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(name)
 }

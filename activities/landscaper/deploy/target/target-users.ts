@@ -1,4 +1,4 @@
-// Which Targets a DeployItem needs. Pure.
+// Determines the Targets that a DeployItem needs. Pure.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { BUILT_IN_TYPES, QUICK_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
@@ -7,7 +7,7 @@ import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/ki
 /** The names of Targets that the item deploys to, has deployed to, or reads from (`targetName` anywhere in its configuration). */
 export function targetsOf({ spec, status }: DeployItem): ReadonlySet<string> {
   const remembered = fieldsOf(fieldsOf(status?.providerStatus)['target'])['name']
-  // The manifests are objects of users: a field of this name means nothing there.
+  // The manifests are objects of users, in which a field of this name has another meaning.
   const config = Object.entries(fieldsOf(spec.config)).filter(([key]) => key !== 'manifests')
   const names = [spec.target?.name, remembered, ...targetNames(Object.fromEntries(config))]
   return new Set(names.filter((name) => typeof name === 'string' && name !== '') as string[])

@@ -1,4 +1,4 @@
-// Certificates that a client does not accept.
+// Detects server certificates that the client does not trust.
 
 // Source: https://nodejs.org/api/tls.html#x509-certificate-error-codes, and the check of names.
 const UNTRUSTED: ReadonlySet<unknown> = new Set([

@@ -1,4 +1,4 @@
-// Reads YAML or JSON of a Target or its Secret: one document, plain values, no repeated keys, limited. Errors quote nothing.
+// Parses YAML or JSON of a Target or its Secret: one document, plain values, no duplicate keys, limited. Errors quote nothing.
 
 import { parseYaml, YamlError, type YamlLimits, YamlSyntaxError } from '../../../yaml/read-yaml.ts'
 import { hasFurtherDocuments } from '../../../yaml/further-documents.ts'
@@ -12,7 +12,7 @@ const LIMITS: YamlLimits = {
   expanded: { nodes: 50_000, characters: 2 * LONGEST_TEXT },
 }
 
-/** @returns the value, or in words what is wrong with the text. */
+/** @returns the value, or the defect of the text for a message. */
 export function readYamlDocument(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
     const value = parseYaml(text, { limits: LIMITS, strict: true }).value

@@ -79,7 +79,7 @@ export function exportProblems(exports: JsonFields): readonly Problem[] {
 
 type Entry = readonly [at: string, fields: JsonFields]
 
-/** The entries of a list, with their paths. @param at the list's path, whose last part is its name in `parent`. */
+/** The entries of a list, with their paths. @param at the list's path; its last segment is the list's name in `parent`. */
 function entriesAt(at: string, parent: JsonFields): readonly Entry[] {
   return listOf(parent[at.slice(at.lastIndexOf('.') + 1)]).map((one, index) => [`${at}[${index}]`, fieldsOf(one)])
 }

@@ -1,9 +1,9 @@
-// One look whether what was deployed is ready: the default rules for the objects of the item, then the user's checks, one after another.
+// Checks once whether the deployed objects are ready: the default rules for the objects of the item, then the user's checks, one after another.
 // Source: spec/landscaper.md 4.5, appendix B 27.
 //
-//   R1. A look remembers nothing: what a selector finds is asked anew each time, so an object that was replaced is not waited for.
-//   R2. A status counts only when it is of the object's current generation (generation.ts).
-//   R3. An object that runs once is ready when it is gone. Of its custom checks those count that it satisfied when it was last seen.
+//   R1. A check has no memory: it evaluates selectors again each time, so it does not wait for an object that was replaced.
+//   R2. A status counts only if it describes the object's current generation (generation.ts).
+//   R3. An object that runs once is ready when it is gone. Its custom checks are those that its last observation satisfied.
 
 import type { KubeObject } from '../../../../kube/client.ts'
 import { resourcePath } from '../../../../kube/resource-path.ts'
@@ -28,7 +28,7 @@ export interface ReadinessInput {
   readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'data' | 'signal'>
   readonly objects: readonly ManagedObject[]
   readonly config: ReadinessConfig
-  /** The uids of objects that this look has changed. */
+  /** The uids of objects that this attempt has changed. */
   readonly changed?: ReadonlySet<string | undefined>
   /** The objects of the item that run once. */
   readonly finished?: readonly ManagedResource[]
@@ -40,7 +40,9 @@ export interface ReadinessInput {
 
 const READS_AT_ONCE = 10
 
-/** @returns `done`, or `waiting` for the first object that lacks something; `hasVanished`: some are not there any more. @throws KubeError, DeployError */
+/**
+ * @returns `done`, or `waiting` for the first object with missing state; `hasVanished`: some objects no longer exist. @throws KubeError, DeployError
+ */
 export async function checkReadiness(input: ReadinessInput): Promise<Readiness> {
   const { config } = input
   await lookAtFinished(input)
@@ -146,7 +148,7 @@ async function lackOf(
 ): Promise<Lack | undefined> {
   const { name, namespace, uid } = object.metadata
   const current = withoutStaleConditions(object)
-  // R2. The operator `!` looks at all conditions, the other operators at the current ones.
+  // R2. The operator `!` evaluates all conditions, the other operators the current ones.
   const problem =
     staleStatus(object, changed?.has(uid) === true) ??
     (await data.unsatisfied(object, requirements)) ??
@@ -159,7 +161,7 @@ async function lackOf(
       }
 }
 
-/** All objects with the labels, over all namespaces. */
+/** All objects with the labels, in all namespaces. */
 async function* selected(target: TargetCluster, labels: LabelSelector, signal: AbortSignal): AsyncIterable<KubeObject> {
   const served = await target.servedKind(labels.apiVersion, labels.kind, signal)
   if (served === undefined) return

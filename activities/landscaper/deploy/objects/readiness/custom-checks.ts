@@ -1,7 +1,7 @@
-// Requirements that a user makes of objects of the target. Pure. Source: spec/landscaper.md 4.5.
+// Evaluates a user's requirements on objects of the target. Pure. Source: spec/landscaper.md 4.5.
 //
-//   C1. A path that finds nothing satisfies `!` only. One that finds several values: each of them has to satisfy the operator.
-//   C2. What is told of a miss is the path and the operator, never a value: objects may be Secrets.
+//   C1. A path without values satisfies only `!`. If a path has several values, each of them has to satisfy the operator.
+//   C2. The message of a failed requirement has the path and the operator, never a value, because objects may be Secrets.
 
 import { isDeepStrictEqual } from 'node:util'
 
@@ -9,7 +9,7 @@ import type { KubeObject } from '../../../../kube/client.ts'
 import { JsonPathError } from '../json-path.ts'
 import type { Operator, Requirement } from './requirement.ts'
 
-/** What the object lacks, in words; undefined = all requirements hold. */
+/** The first failed requirement, formatted; undefined when all requirements hold. */
 export function unsatisfied(object: KubeObject, requirements: readonly Requirement[]): string | undefined {
   for (const requirement of requirements) {
     const problem = requirementProblem(object, requirement)

@@ -1,13 +1,13 @@
-// When the objects of Kubernetes' own workload kinds are ready: as `kubectl rollout status` sees it. Pure.
+// Readiness of Kubernetes' own workload kinds, by the rules of `kubectl rollout status`. Pure.
 // Source: spec/landscaper.md 4.5 and appendix B 28, 29; k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go.
 
 import type { KubeObject } from '../../../../kube/client.ts'
 import { staleStatus, withoutStaleConditions } from './generation.ts'
 
 /**
- * What an object lacks to be ready, in words; undefined = it is ready. Kinds without a rule are ready as soon as they are there.
+ * The missing state of an object; undefined when it is ready. Kinds without a rule are ready as soon as they exist.
  *
- * @param isChanged this look has changed the object.
+ * @param isChanged whether this attempt has changed the object.
  */
 export function notReady(object: KubeObject, isChanged = false): string | undefined {
   const group = (object.apiVersion ?? '').split('/').slice(0, -1).join('/')
@@ -28,7 +28,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ['DaemonSet.apps', observed(daemonSetProblem)],
 ])
 
-// Numbers of a status are of the generation that its controller has seen.
+// The numbers of a status belong to the generation that its controller has observed.
 function observed(rule: Rule): Rule {
   return (object, spec, status) =>
     count(status['observedGeneration']) < (object.metadata.generation ?? 0)
@@ -64,12 +64,12 @@ function deploymentProblem(_: KubeObject, spec: Fields, status: Fields): string 
 function statefulSetProblem(_: KubeObject, spec: Fields, status: Fields): string | undefined {
   const wanted = replicas(spec)
   const strategy = fieldsOf(spec['updateStrategy'])
-  // Pods are replaced by hand then; kubectl does not follow such updates.
+  // Then users replace the pods; kubectl does not follow such updates.
   const updated = strategy['type'] === 'OnDelete' ? 0 : Math.max(0, wanted - partition(strategy))
   return missing('updated', status['updatedReplicas'], updated) ?? missing('available', available(status), wanted)
 }
 
-// `availableReplicas` came with Kubernetes 1.22; before, ready is all that is known.
+// `availableReplicas` exists since Kubernetes 1.22; before, only the ready replicas are known.
 const available = (status: Fields) => status['availableReplicas'] ?? status['readyReplicas']
 
 const partition = (strategy: Fields) => count(fieldsOf(strategy['rollingUpdate'])['partition'])

@@ -1,4 +1,4 @@
-// Reads parts of a user's configuration. Mistakes are gathered, so that all are told at once: field, found, expected; never a value.
+// Reads parts of a user's configuration. Collects mistakes, so that one error reports all of them: field, found and expected, never a value.
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -14,7 +14,7 @@ export class FieldReader {
     this.mistakes.push(`${field} is ${found}; expected ${expected}`)
   }
 
-  /** A map, or undefined when it is absent or was refused. */
+  /** A map; undefined if it is absent or invalid. */
   map(value: unknown, field: string, expected = 'a map'): Fields | undefined {
     if (isMap(value)) return value
     if (value !== undefined && value !== null) this.refuse(field, describe(value), expected)
@@ -27,7 +27,7 @@ export class FieldReader {
     return undefined
   }
 
-  /** The elements of a list; none when it is absent or was refused. */
+  /** The elements of a list; none if it is absent or invalid. */
   list(value: unknown, field: string): readonly unknown[] {
     if (Array.isArray(value)) return value
     if (value !== undefined && value !== null) this.refuse(field, describe(value), 'a list')
@@ -55,7 +55,7 @@ export class FieldReader {
 export const isMap = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What a value is, without the value. */
+/** The type of a value, without the value. */
 export function describe(value: unknown): string {
   if (value === undefined) return 'absent'
   if (value === null) return 'null'

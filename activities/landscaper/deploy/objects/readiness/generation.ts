@@ -1,4 +1,4 @@
-// Which generation of an object its status describes. A status of an earlier generation says nothing about the fields that were written since. Pure.
+// Determines the generation that a status describes. A status of an earlier generation does not describe fields that were written since. Pure.
 
 import type { KubeObject } from '../../../../kube/client.ts'
 import { type Fields, isMap } from './field-reader.ts'
@@ -7,12 +7,12 @@ const UNSEEN = 'its controller has not seen the newest spec yet'
 const UNDATED = 'it was changed a moment ago, and its status does not say which generation it describes'
 
 /**
- * Why the status cannot be used yet; undefined when it can.
+ * The reason why the status cannot be used yet; undefined if it can.
  *
- * The status names its generation in `observedGeneration`, or its conditions do. Where it names none, a status that is read together with
- * the write may be older than the write: it counts from the next look on.
+ * The status names its generation in `observedGeneration`, or its conditions do. If it names none, a status that is read together with
+ * the write may be older than the write: it counts from the next attempt on.
  *
- * @param isChanged this look has changed the object.
+ * @param isChanged whether this attempt has changed the object.
  */
 export function staleStatus(object: KubeObject, isChanged: boolean): string | undefined {
   const { generation } = object.metadata
@@ -37,7 +37,7 @@ function conditionsOf({ conditions }: Fields): readonly Fields[] {
   return Array.isArray(conditions) ? conditions.filter(isMap) : []
 }
 
-// Argo Rollouts has it as a text.
+// Argo Rollouts writes it as a text.
 function generationOf({ observedGeneration: value }: Fields): number | undefined {
   const isCount = typeof value === 'number' || (typeof value === 'string' && /^\d{1,15}$/.test(value))
   return isCount ? Number(value) : undefined

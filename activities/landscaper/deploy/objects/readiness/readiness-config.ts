@@ -10,7 +10,7 @@ export interface ReadinessConfig {
   readonly custom: readonly CustomCheck[]
 }
 
-/** One named check: all objects it selects have to satisfy all requirements. */
+/** One named check: all selected objects have to satisfy all requirements. */
 export interface CustomCheck {
   readonly name: string
   readonly resources: readonly ObjectReference[]
@@ -26,7 +26,7 @@ export interface LabelSelector {
   readonly matchLabels: Readonly<Record<string, string>>
 }
 
-// A comma or an equals sign would make another selector of it.
+// A comma or an equals sign would change the selector.
 const LABEL_VALUE = /^[\w.-]{0,63}$/
 const LABEL_NAME = /^[\w./-]+$/
 
@@ -35,13 +35,13 @@ const OPERATORS: ReadonlyMap<unknown, Operator> = new Map([
   ['=', '=='],
 ])
 
-/** Of one item; each is a look at objects, every few seconds while it waits. */
+/** Per item; each check reads objects every few seconds while the item waits. */
 export const MOST_CHECKS = 200
-/** Of one item, in all its checks. */
+/** Per item, in all its checks. */
 export const MOST_REQUIREMENTS = 500
 export const MOST_RESOURCES = 1000
 
-/** Reads the field; absent = default checks only. What is wrong is added to `mistakes`; then the result is not to be used. */
+/** Parses the field; absent: default checks only. Mistakes are added to `mistakes`; the result must not be used then. */
 export function readReadinessConfig(value: unknown, field: string, mistakes: string[]): ReadinessConfig {
   const reader = new FieldReader(mistakes)
   const config = reader.map(value, field) ?? {}

@@ -1,0 +1,67 @@
+// The objects in which the engine tells of itself: read and written by name, on the version that was read.
+
+import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+import type { ReportResource, StatusReports } from '../../workflows/kit/index.ts'
+import { WINGS } from '../../workflows/wings.gen.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Where the object is. */
+export interface Place {
+  readonly namespace: string
+  readonly name: string
+}
+
+type Kube = Pick<KubeClient, 'request'>
+
+/** Undefined: there is none yet. @throws failures of the API server. */
+export async function readTelling(kube: Kube, of: ReportResource, at: Place): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', resourcePath(of, at.namespace, at.name))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** @param before as it was read; undefined: there was none. @throws failures of the API server, conflicts among them. */
+export async function writeTelling(
+  kube: Kube,
+  { of, at: { namespace, name }, before }: { of: ReportResource; at: Place; before: KubeObject | undefined },
+  fields: object,
+): Promise<void> {
+  if (before === undefined) {
+    const body = { apiVersion: of.apiVersion, kind: of.kind, metadata: { namespace, name }, ...fields }
+    await kube.request('POST', resourcePath(of, namespace), { body })
+    return
+  }
+  await kube.request('PATCH', resourcePath(of, namespace, name), {
+    body: { metadata: { resourceVersion: before.metadata.resourceVersion }, ...fields },
+    contentType: 'application/merge-patch+json',
+  })
+}
+
+// Source: RFC 1123 labels and subdomains, as Kubernetes demands of namespaces and names.
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
+
+/**
+ * What the first of these wings that tells of the engine has for it, and where; undefined: the flag is not given.
+ *
+ * @throws UsageError with the name of the flag, what was found and what was expected.
+ */
+export function tellingPlace(
+  flag: string,
+  text: string | undefined,
+  wings: readonly string[],
+): { readonly at: Place; readonly tells: StatusReports } | undefined {
+  if (text === undefined) return undefined
+  const [namespace = '', name = '', ...more] = text.split('/')
+  if (more.length > 0 || !NAMESPACE.test(namespace) || !NAME.test(name))
+    throw new UsageError(`--${flag} is "${text}"; expected namespace/name`)
+  const tells = wings.map((wing) => WINGS[wing]?.statusReports).find((one) => one !== undefined)
+  if (tells === undefined)
+    throw new UsageError(`--${flag} is given, but no wing that is on has a kind for it; expected one in --wings`)
+  return { at: { namespace, name }, tells }
+}
