@@ -83,7 +83,7 @@ async function openResources({ log, stopping, onClose }: ProcessContext) {
   onClose(() => db.destroy())
   if (!(await awaitSchema(db, { log, checks }, stopping.signal))) return undefined
   await clock.read(db)
-  const asyncCommitDb = openDatabase(settings.databaseUrl, ASYNC_COMMIT_CONNECTIONS, { lax: true })
+  const asyncCommitDb = openDatabase(settings.databaseUrl, ASYNC_COMMIT_CONNECTIONS, { asyncCommit: true })
   onClose(() => asyncCommitDb.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
   onClose(() => kube.close())
@@ -182,7 +182,7 @@ function activitiesOf({ log, onClose }: ProcessContext, resources: Resources): o
   const report = (error: unknown) => {
     checks.report('journal', error)
   }
-  const journal = createGroupedJournal({ db, lax: asyncCommitDb, report }, settings.cluster, routing)
+  const journal = createGroupedJournal({ db, asyncCommitDb: lax: asyncCommitDb, report }, settings.cluster, routing)
   onClose(() => journal.flushAll())
   const wings = new Map<string, OpenWing>()
   const of = (controller: string) => wings.get(wingOf(controller) ?? '')

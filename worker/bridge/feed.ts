@@ -6,9 +6,9 @@
 //   F3. Versions that the journal already has, such as the writes of runs, get no row. For a batch of such versions only the checkpoint moves, and at most
 //       once per SAVE_MS: a watch that resumes from an older checkpoint receives the same versions again.
 
-import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.ts'
+import { checkReceivedEvents, versionKey } from '../../activities/journal/read/received-events.ts'
 import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
-import { journalCarefully } from '../../activities/journal/write/refused.ts'
+import { journalSkippingRefused } from '../../activities/journal/write/refused-events.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
 import {
   isUrgent,
@@ -147,7 +147,11 @@ async function journalOnce(term: LeaseTerm, queue: PendingQueue, progress: Progr
   const arrived = items.flatMap(({ event }) => event ?? [])
   const objects = [...new Set(arrived.map(objectKey))]
   const asked = { cluster, ...groupKindOf(watched), objects, versions: arrived.map(versionOf) }
-  const { held, unanswered, known } = await askArrivals(db, asked, new Date(journal.now().getTime() - settings.holdMs))
+  const { held, unanswered, known } = await checkReceivedEvents(
+    db,
+    asked,
+    new Date(journal.now().getTime() - settings.holdMs),
+  )
   const ready = selectReady(items, held, settings.batchLimit)
   const { events, checkpoint = position.checkpoint, waiting } = ready
   if (events.length === 0 && waiting.length > 0 && checkpoint === position.checkpoint)
@@ -163,7 +167,7 @@ async function journalOnce(term: LeaseTerm, queue: PendingQueue, progress: Progr
       writers,
       checkpoint: checkpointOf(term, checkpoint),
     } as const
-    await journalCarefully(db, batch, journal, refusalPolicy(term))
+    await journalSkippingRefused(db, batch, journal, refusalPolicy(term))
     Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
   } else if (checkpoint !== position.checkpoint) progress.unsaved = { checkpoint, epoch: position.epoch }
   position.checkpoint = checkpoint

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Database } from '../../activities/journal/database.ts'
 import type { JournalDeps } from '../../activities/journal/write/events.ts'
-import type { Careful } from '../../activities/journal/write/refused.ts'
+import type { RefusedEventOptions } from '../../activities/journal/write/refused-events.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { groupKindOf, groupKindText, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { ReflectorSettings } from './settings.ts'
@@ -70,7 +70,7 @@ export function labelOf(watched: WatchedKind): string {
 }
 
 /** What to do with an event that the database rejects: skip it and log an error. */
-export function refusalPolicy({ position, watched, log }: LeaseTerm): Careful {
+export function refusalPolicy({ position, watched, log }: LeaseTerm): RefusedEventOptions {
   return {
     journaled: position.checkpoint,
     onRefused(event, error) {

@@ -8,22 +8,22 @@
 
 import { EventEmitter, once } from 'node:events'
 
-import type { ArrivedVersion, UnansweredWrite } from '../../activities/journal/read/arrivals.ts'
+import type { ReceivedVersion, UnansweredWrite } from '../../activities/journal/read/received-events.ts'
 import { objectText } from '../../activities/journal/write/actions.ts'
-import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
+import type { ObjectEvent } from '../../activities/journal/write/incoming-events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
 
 export interface PendingItem {
   readonly resourceVersion: number
   /** Undefined: a bookmark. */
-  readonly event: SeenEvent | undefined
+  readonly event: ObjectEvent | undefined
   /** The time of arrival, in milliseconds. */
   readonly at: number
 }
 
 export interface ReadyBatch {
-  readonly events: readonly SeenEvent[]
+  readonly events: readonly ObjectEvent[]
   /** All versions up to this one are in this batch or in the journal; undefined: no progress (Q3). */
   readonly checkpoint: number | undefined
   readonly waiting: readonly PendingItem[]
@@ -32,7 +32,7 @@ export interface ReadyBatch {
 /** Splits the queue into events that can be journaled now and events that wait (Q2, Q3). */
 export function selectReady(items: readonly PendingItem[], held: ReadonlySet<string>, limit: number): ReadyBatch {
   const heldObjects = new Set(held)
-  const events: SeenEvent[] = []
+  const events: ObjectEvent[] = []
   const waiting: PendingItem[] = []
   let checkpoint: number | undefined
   for (const item of items) {
@@ -53,8 +53,8 @@ export function writersOfUnansweredWrites(
   items: readonly PendingItem[],
   unanswered: readonly UnansweredWrite[],
   holdMs: number,
-): ReadonlyMap<SeenEvent, string> {
-  const writers = new Map<SeenEvent, string>()
+): ReadonlyMap<ObjectEvent, string> {
+  const writers = new Map<ObjectEvent, string>()
   if (unanswered.length === 0) return writers
   for (const { event, at } of items) {
     if (event === undefined) continue
@@ -66,11 +66,11 @@ export function writersOfUnansweredWrites(
 }
 
 /** The object's key in the journal's action rows. */
-export function objectKey({ watched, object }: SeenEvent): string {
+export function objectKey({ watched, object }: ObjectEvent): string {
   return objectText(watched, object.metadata.namespace ?? '', object.metadata.name)
 }
 
-export function versionOf({ type, object: { metadata } }: SeenEvent): ArrivedVersion {
+export function versionOf({ type, object: { metadata } }: ObjectEvent): ReceivedVersion {
   return { uid: metadata.uid ?? '', version: Number(metadata.resourceVersion), gone: type === 'DELETED' }
 }
 

@@ -6,12 +6,12 @@
 //   L4. Versions that the journal already has get no row (feed.ts, F3), unless the declared fields have changed since: after an upgrade the next list
 //       updates the rows of unchanged objects, too.
 
-import { askArrivals, askProjections, versionKey } from '../../activities/journal/read/arrivals.ts'
-import { listedBefore, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
+import { checkReceivedEvents, readProjections, versionKey } from '../../activities/journal/read/received-events.ts'
+import { objectsUpToVersion, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
 import type { EventBatch } from '../../activities/journal/write/events.ts'
 import { sameProjection } from '../../activities/journal/write/classify.ts'
-import { type MissedDeletion, projectionOf, type SeenEvent } from '../../activities/journal/write/incoming.ts'
-import { journalCarefully } from '../../activities/journal/write/refused.ts'
+import { type MissedDeletion, projectionOf, type ObjectEvent } from '../../activities/journal/write/incoming-events.ts'
+import { journalSkippingRefused } from '../../activities/journal/write/refused-events.ts'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readPages } from '../../activities/kube/pages.ts'
@@ -45,13 +45,13 @@ export async function relist(term: LeaseTerm): Promise<void> {
 async function newsAmong(
   { db, cluster, watched }: LeaseTerm,
   items: ObjectList['items'],
-): Promise<readonly SeenEvent[]> {
-  const events = items.map((object): SeenEvent => ({ watched, type: 'ADDED', object }))
+): Promise<readonly ObjectEvent[]> {
+  const events = items.map((object): ObjectEvent => ({ watched, type: 'ADDED', object }))
   const of = { cluster, ...groupKindOf(watched) }
   const query = { ...of, objects: events.map(objectKey), versions: events.map(versionOf) }
-  const { known } = await askArrivals(db, query, new Date(0))
+  const { known } = await checkReceivedEvents(db, query, new Date(0))
   const uids = query.versions.filter((version) => known.has(versionKey(version))).map(({ uid }) => uid)
-  const projections = await askProjections(db, of, uids)
+  const projections = await readProjections(db, of, uids)
   return events.filter((event) => {
     const key = versionKey(versionOf(event))
     const projection = projections.get(key)
@@ -64,7 +64,7 @@ async function newsAmong(
 
 async function journalDeletions(term: LeaseTerm, listVersion: number, listedUids: ReadonlySet<string>): Promise<void> {
   const { db, cluster, watched, settings, position, log } = term
-  const known = await listedBefore(db, cluster, groupKindOf(watched), listVersion)
+  const known = await objectsUpToVersion(db, cluster, groupKindOf(watched), listVersion)
   const missing = known
     .filter(({ uid }) => !listedUids.has(uid))
     .map((object): MissedDeletion => ({ watched, missing: object, listVersion }))
@@ -94,7 +94,7 @@ async function journalUnderLease(
   signal.throwIfAborted()
   const { epoch, timeline } = position
   const checkpoint = { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }
-  await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, refusalPolicy(term))
+  await journalSkippingRefused(db, { cluster, source: 'relist', events, checkpoint }, journal, refusalPolicy(term))
 }
 
 /** The path of the kind's collection, in all namespaces or in the watched one. */

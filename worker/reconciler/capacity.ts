@@ -11,7 +11,7 @@
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { turnsTaken } from '../../activities/journal/write/pass-turns.ts'
+import { permitHolders } from '../../activities/journal/write/pass-permits.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { Registry } from '../server/registry.ts'
@@ -176,7 +176,7 @@ export class PassCapacity {
   ): Promise<ReadonlyMap<string, number>> {
     const limited = controllers.filter((controller) => this.hasLimit(controller))
     if (limited.length === 0) return new Map()
-    const taken = await turnsTaken(db, { cluster, controllers: limited }, now)
+    const taken = await permitHolders(db, { cluster, controllers: limited }, now)
     return new Map(limited.map((name) => [name, this.#remainingOf(name, taken.get(name) ?? [])]))
   }
 

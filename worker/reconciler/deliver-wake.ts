@@ -10,19 +10,19 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
-import { grouped } from '../../activities/journal/write/grouped.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/read/subjects.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
 import {
   announceJobs,
   findOpenJobs,
-  isRecorded,
+  hasJobRow,
   type Job,
   type JobSubject,
   type NewJob,
   openJobs,
-  servedBy,
+  handledLanesOf,
 } from '../../activities/journal/write/jobs.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
@@ -72,16 +72,16 @@ function journalOf(
   return {
     registry,
     now,
-    findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
-    readSubject: grouped(
+    findOpen: createGroupCommit(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
+    readSubject: createGroupCommit(
       slots,
       async (ids: readonly ObjectID[]) => await readSubjects(db, ids, watchedKindKeys(registry)),
     ),
-    announceRow: grouped(
+    announceRow: createGroupCommit(
       slots,
       async (jobs: readonly NewJob[]) => await announceJobs(asyncCommitDb, { subjects: registry }, jobs),
     ),
-    openRow: grouped(slots, async (jobs: readonly NewJob[]) => {
+    openRow: createGroupCommit(slots, async (jobs: readonly NewJob[]) => {
       await openJobs(asyncCommitDb, { cluster, subjects: registry }, jobs)
       return []
     }),
@@ -177,7 +177,7 @@ export class WakeDelivery {
       case 'later':
         return { result: resolution.reason, retryAt: resolution.at ?? this.#after(UNKNOWN_OWNER_DELAY_MS) }
       case 'nothing':
-        if (resolution.unrecorded !== undefined && !(await isRecorded(db, resolution.unrecorded)))
+        if (resolution.unrecorded !== undefined && !(await hasJobRow(db, resolution.unrecorded)))
           await signalRun(client, resolution.unrecorded, wake.seq)
         return { result: resolution.reason }
     }
@@ -340,7 +340,7 @@ export async function withPreviousTypes(
   shares?: readonly PartitionShare[],
 ): Promise<Run> {
   const runHere = withHandledTypes(run, shares)
-  const serves = (await servedBy(db, run.workflowID)) ?? undefined
+  const serves = (await handledLanesOf(db, run.workflowID)) ?? undefined
   const canHandle = serves?.every((lane) => isPartitionHandled(runHere.input.serves, lane)) === true
   return canHandle ? { ...runHere, input: { ...runHere.input, serves } } : runHere
 }

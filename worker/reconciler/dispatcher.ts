@@ -9,8 +9,8 @@
 //   P6. The slot of a wake that signalled a run stays in use until the run's next pass starts. A workflow task that waits too long for the worker that caches
 //       its run is replayed by another worker (docs/adr/0059).
 
-import { grouped } from '../../activities/journal/write/grouped.ts'
-import { begunJobs } from '../../activities/journal/write/jobs.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
+import { jobsWithNewPass } from '../../activities/journal/write/jobs.ts'
 import {
   acknowledgeWakes,
   type Claim,
@@ -50,8 +50,11 @@ const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 /** The statements for delivered wakes; calls at the same time share one statement. */
 function journalOf({ db, asyncCommitDb }: DispatcherDeps, { slots }: DispatcherOptions) {
   return {
-    acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(asyncCommitDb, wakes)),
-    postpone: grouped(slots, async (postponed: readonly Postponed[]) => {
+    acknowledge: createGroupCommit(
+      slots,
+      async (wakes: readonly Wake[]) => await acknowledgeWakes(asyncCommitDb, wakes),
+    ),
+    postpone: createGroupCommit(slots, async (postponed: readonly Postponed[]) => {
       await postponeWakes(db, postponed)
       return []
     }),
@@ -79,7 +82,7 @@ export class Dispatcher {
     this.#deps = deps
     this.#options = options
     this.#journal = journalOf(deps, options)
-    const findAdvancedRuns = async (runs: ReadonlyMap<string, number>) => await begunJobs(deps.db, runs)
+    const findAdvancedRuns = async (runs: ReadonlyMap<string, number>) => await jobsWithNewPass(deps.db, runs)
     this.#pendingRuns = new PendingRuns({ inFlightRuns: deps.inFlightRuns, findAdvancedRuns })
     this.#passCapacity = new PassCapacity(deps.registry ?? builtInRegistry)
     this.#delivery = new WakeDelivery(deps, options, this.#pendingRuns)

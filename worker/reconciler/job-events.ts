@@ -10,7 +10,11 @@
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { type ToldJob, type ToldJobsQuery, toldJobs } from '../../activities/journal/read/told-jobs.ts'
+import {
+  type ReportableJob,
+  type ReportableJobsQuery,
+  reportableJobs,
+} from '../../activities/journal/read/job-queries.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { type KubeEvent, recordEvent } from '../../activities/kube/events.ts'
 import { pause } from '../server/backoff.ts'
@@ -31,7 +35,7 @@ export interface JobEventsOptions {
   readonly controllers?: readonly string[] | undefined
 }
 
-type JobEventType = ToldJobsQuery['what']
+type JobEventType = ReportableJobsQuery['what']
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -90,7 +94,7 @@ export class JobEvents {
     const { db, registry } = this.#deps
     const { cluster, controllers = [...registry.controllers.keys()] } = this.#options
     const known = this.#reported[what]
-    const jobs = await toldJobs(db, {
+    const jobs = await reportableJobs(db, {
       cluster,
       what,
       now,
@@ -110,7 +114,7 @@ export class JobEvents {
   }
 
   /** @returns whether the Event exists, or none is needed. */
-  async #report(what: JobEventType, job: ToldJob): Promise<boolean> {
+  async #report(what: JobEventType, job: ReportableJob): Promise<boolean> {
     const target = this.#deps.registry.controllers.get(job.controller)?.target
     const event = eventOf(what, job, target?.kind ?? '', this.#hour)
     if (event === undefined || target === undefined) return true
@@ -121,7 +125,7 @@ export class JobEvents {
 }
 
 /** Undefined: a failed job has an Event with its error, and a deleted object needs none. */
-export function eventOf(what: JobEventType, job: ToldJob, kind: string, hour: number): KubeEvent | undefined {
+export function eventOf(what: JobEventType, job: ReportableJob, kind: string, hour: number): KubeEvent | undefined {
   const { controller, uid, jobID, startedAt, finishedAt, outcome, cause, phase, since, name } = job
   const source = 'pawl'
   const of = (reason: string, ...more: readonly string[]) => [controller, uid, jobID, reason, ...more]

@@ -2,8 +2,7 @@
 //
 // The connection is pinged, because a listener does not notice a dead connection.
 
-import { connectionTo } from '../../activities/journal/connection.ts'
-import { closeAtOnce, PreparingClient } from '../../activities/journal/prepared.ts'
+import { connectionConfig, closeImmediately, PreparingClient } from '../../activities/journal/connection.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
@@ -32,7 +31,7 @@ export async function listenForWakes(options: ListenerOptions, signal: AbortSign
 /** Returns when the connection is lost or the signal is aborted. */
 async function listen(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const { databaseUrl, onWake, log, pingEveryMs = PING_EVERY_MS, answerMs = ANSWER_MS } = options
-  const connection = new PreparingClient(connectionTo(databaseUrl, { answerMs }))
+  const connection = new PreparingClient(connectionConfig(databaseUrl, { answerMs }))
   const lost = new AbortController()
   connection.on('error', (error) => {
     log.warn({ err: error }, 'connection for notifications was lost; connecting again')
@@ -49,7 +48,7 @@ async function listen(options: ListenerOptions, signal: AbortSignal): Promise<vo
     await connection.end()
   } catch (error) {
     log.warn({ err: error }, 'no connection for notifications; connecting again')
-    await closeAtOnce(connection)
+    await closeImmediately(connection)
   }
 }
 

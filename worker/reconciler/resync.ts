@@ -6,17 +6,16 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { formerJobs } from '../../activities/journal/write/former-runs.ts'
+import { jobsOfFormerBuilds, isRecordedStuck } from '../../activities/journal/write/stuck-runs.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
-import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
-import { isNotedStuck } from '../../activities/journal/write/stuck-runs.ts'
+import { wakeSubjects } from '../../activities/journal/write/subscriptions.ts'
 import {
   jobsToLookUp,
   lookUpAgain,
   recordLostJob,
-  sweepWakes,
+  resyncWakes,
   wakeIfBehind,
-} from '../../activities/journal/write/sweep.ts'
+} from '../../activities/journal/write/resync.ts'
 import { watchedKindKeys } from './resolve-wake.ts'
 import { hasPollers, findOpenRun, recentPollers, terminateRun } from './runs.ts'
 import { excludedPartitions, type TaskQueues, taskQueuesOf } from './task-queues.ts'
@@ -112,7 +111,7 @@ export async function resyncOnce(deps: ResyncDeps, options: Omit<ResyncOptions, 
   const jobControllers = [...registry.controllers.values()].filter(
     ({ name, mode }) => mode !== 'level' && controllers.includes(name),
   )
-  const woken = await sweepWakes(db, {
+  const woken = await resyncWakes(db, {
     cluster,
     now: now(),
     controllers: jobControllers,
@@ -120,12 +119,12 @@ export async function resyncOnce(deps: ResyncDeps, options: Omit<ResyncOptions, 
     watchedKinds: watchedKindKeys(registry),
   })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
-  await forEachJob(deps, await formerJobs(db, { cluster, controllers }), async (job) => {
+  await forEachJob(deps, await jobsOfFormerBuilds(db, { cluster, controllers }), async (job) => {
     await endPreviousRun(deps, options, job)
   })
   await forEachJob(
     deps,
-    await jobsToLookUp(db, { cluster, controllers, left: excludedPartitions(shares) }, now()),
+    await jobsToLookUp(db, { cluster, controllers, unhandledLanes: excludedPartitions(shares) }, now()),
     async (job) => {
       await checkRun(deps, options, job)
     },
@@ -185,7 +184,7 @@ async function hasHealthyRun({ db, client, log, now }: ResyncDeps, options: Task
     return false
   }
   const { runID, taskQueue, attempts } = run
-  if (attempts > MAX_ATTEMPTS && !(await isNotedStuck(db, { workflowID, runID }))) {
+  if (attempts > MAX_ATTEMPTS && !(await isRecordedStuck(db, { workflowID, runID }))) {
     log.warn({ workflowID, attempts }, 'the workflow task of a run fails; it is started again')
     await terminateRun(client, workflowID, `its workflow task was tried ${attempts} times`, runID)
     return false

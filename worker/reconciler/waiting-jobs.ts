@@ -10,9 +10,9 @@ import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
 import { MOST_AHEAD } from '../../activities/journal/read/limits.ts'
-import { type Waiting, waitingWakes } from '../../activities/journal/read/waiting.ts'
-import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
-import { grouped } from '../../activities/journal/write/grouped.ts'
+import { type QueuePosition, waitingWakes } from '../../activities/journal/read/wake-queue.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/read/subjects.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
 import { findOpenJobs, type JobSubject } from '../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
@@ -63,8 +63,11 @@ export class WaitingJobs {
     this.#lookups = {
       registry,
       now,
-      findOpen: grouped(MAX_PER_POLL, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
-      readSubject: grouped(
+      findOpen: createGroupCommit(
+        MAX_PER_POLL,
+        async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects),
+      ),
+      readSubject: createGroupCommit(
         MAX_PER_POLL,
         async (ids: readonly ObjectID[]) => await readSubjects(db, ids, watchedKindKeys(registry)),
       ),
@@ -91,7 +94,7 @@ export class WaitingJobs {
     const wakes = await waitingWakes(db, {
       cluster,
       controllers: this.#jobControllers(),
-      left: excludedPartitions(shares),
+      unhandledLanes: excludedPartitions(shares),
       since,
       now: now(),
       known: [...this.#examined],
@@ -117,7 +120,7 @@ export class WaitingJobs {
     return controllers.filter((name) => registry.modes[name] === 'job')
   }
 
-  async #reportWait(wake: Wake & Waiting): Promise<void> {
+  async #reportWait(wake: Wake & QueuePosition): Promise<void> {
     const resolution = await resolveWake(wake, this.#lookups)
     const run = resolution.to === 'start' ? resolution.run : undefined
     // A hosted subject waits for the wake of its host.
@@ -157,7 +160,7 @@ interface WaitingSubject {
 }
 
 /** Counts wakes of the same namespace only: the load of other namespaces is confidential. */
-function queuePositionText({ ahead }: Waiting): string {
+function queuePositionText({ ahead }: QueuePosition): string {
   const count = ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
   return `${ahead === 0 ? 'none' : count} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it, and namespaces take turns`
 }

@@ -10,7 +10,7 @@ import { hostname } from 'node:os'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { beat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
+import { sendHeartbeat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
@@ -108,7 +108,7 @@ export class HealthReporter {
     ]
     const heartbeat = this.#beat([...new Set(parts)].sort())
     try {
-      await beat(db, heartbeat, FORGET_INTERVALS * this.#settings.everyMs)
+      await sendHeartbeat(db, heartbeat, FORGET_INTERVALS * this.#settings.everyMs)
       return problemsIn(await heartbeats(db, own.cluster))
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'the journal takes no heartbeat')

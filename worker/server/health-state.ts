@@ -6,7 +6,7 @@
 //   V3. Required are the controllers for which bridges watch kinds, by the bridges' own heartbeats, so that processes with different flags agree.
 //   V4. The state becomes Failed after two unhealthy checks in a row, so that a restart is not a failure.
 
-import type { Heard } from '../../activities/journal/write/heartbeats.ts'
+import type { HeartbeatRecord } from '../../activities/journal/write/heartbeats.ts'
 
 export type HealthState = 'Init' | 'Ok' | 'Failed'
 
@@ -20,7 +20,7 @@ const SILENT_BEATS = 3
 const MAX_LISTED = 20
 
 /** The problems as texts; empty if the engine is healthy. Deterministic for the same heartbeats. */
-export function problemsIn(heartbeats: readonly Heard[]): readonly string[] {
+export function problemsIn(heartbeats: readonly HeartbeatRecord[]): readonly string[] {
   const living = heartbeats.filter((one) => !isSilent(one))
   const [bridges, workers] = [ofRole(living, 'bridge'), ofRole(living, 'worker')]
   const served = servedBy(workers)
@@ -39,20 +39,20 @@ export function problemsIn(heartbeats: readonly Heard[]): readonly string[] {
   ]
 }
 
-function ofRole(heartbeats: readonly Heard[], expected: Heard['role']): readonly Heard[] {
+function ofRole(heartbeats: readonly HeartbeatRecord[], expected: HeartbeatRecord['role']): readonly HeartbeatRecord[] {
   return heartbeats.filter(({ role }) => role === expected)
 }
 
-function servedBy(heartbeats: readonly Heard[]): ReadonlySet<string> {
+function servedBy(heartbeats: readonly HeartbeatRecord[]): ReadonlySet<string> {
   return new Set(heartbeats.flatMap(({ serves }) => serves))
 }
 
-function isSilent({ silentMs, everyMs }: Heard): boolean {
+function isSilent({ silentMs, everyMs }: HeartbeatRecord): boolean {
   return silentMs > SILENT_BEATS * everyMs
 }
 
 /** V2 */
-function isReplaced({ role, at }: Heard, living: readonly Heard[]): boolean {
+function isReplaced({ role, at }: HeartbeatRecord, living: readonly HeartbeatRecord[]): boolean {
   return living.some((one) => one.role === role && one.startedAt > at)
 }
 
