@@ -182,7 +182,7 @@ function activitiesOf({ log, onClose }: ProcessContext, resources: Resources): o
   const report = (error: unknown) => {
     checks.report('journal', error)
   }
-  const journal = createGroupedJournal({ db, asyncCommitDb: lax: asyncCommitDb, report }, settings.cluster, routing)
+  const journal = createGroupedJournal({ db, asyncCommitDb, report }, settings.cluster, routing)
   onClose(() => journal.flushAll())
   const wings = new Map<string, OpenWing>()
   const of = (controller: string) => wings.get(wingOf(controller) ?? '')
