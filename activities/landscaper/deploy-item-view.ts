@@ -7,7 +7,7 @@ import {
   SKIP_ANNOTATION,
 } from '../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeServed } from '../../workflows/landscaper/deploy-item/handled-types.ts'
 import { isIdle, type Serving } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import { isObjectName } from './deploy/target/target-config.ts'

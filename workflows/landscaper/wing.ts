@@ -1,9 +1,8 @@
 // Declares the wing's requirements to its workers: flags, and rights on Kubernetes' own kinds.
 
 import type { Wing } from '../kit/index.ts'
-import { telling } from './telling.ts'
-import { LISTED_SERVER, readListedServer } from './listed-server.ts'
-import { readRepositoryContext, REPOSITORY } from './repository-flag.ts'
+import { telling } from './self-reports.ts'
+import { LISTED_SERVER, readListedServer, readRepositoryContext, REPOSITORY } from './flag-values.ts'
 
 // Source: RFC 1123 labels, required for namespaces.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/

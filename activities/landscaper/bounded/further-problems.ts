@@ -1,7 +1,7 @@
 // What rules of admission say about data that has to be unpacked or parsed first: done in the data thread, of which only the problems come back.
 
 import type { Problem } from '../../../workflows/kit/index.ts'
-import { listProblems } from '../../../workflows/landscaper/item-list-rules.ts'
+import { listProblems } from '../../../workflows/landscaper/item-rules.ts'
 import { listedCycles } from '../render/listed-subinstallations.ts'
 import { definitionOf, yamlValue } from './data-answers.ts'
 import { unpackedItems } from './packed-items.ts'

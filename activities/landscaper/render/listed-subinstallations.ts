@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 2.5, 3.5.
 
 import { findCycle, type Problem } from '../../../workflows/kit/index.ts'
-import { pathInWords } from '../../../workflows/landscaper/item-list-rules.ts'
+import { pathInWords } from '../../../workflows/landscaper/item-rules.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { type Blueprint, type BlueprintData, type InlineBlueprintData, readInlineBlueprint } from './blueprint.ts'
 import { flowGraph } from '../../../workflows/landscaper/data-flow.ts'

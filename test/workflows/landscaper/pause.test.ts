@@ -1,14 +1,13 @@
 // What holds objects back, and what their status tells of it. That it is so on servers: test/e2e/paused.test.ts.
 
 import { describe, expect, it } from 'vitest'
-
 import { done, stop } from '../../../workflows/kit/index.ts'
-import { awaitResume as awaitExecution } from '../../../workflows/landscaper/execution/await-resume.ts'
+import { awaitResume as awaitExecution } from '../../../workflows/landscaper/execution/begin-execution.ts'
 import { cleanUpOrphans } from '../../../workflows/landscaper/execution/clean-up-orphans.ts'
 import { executionRun } from '../../../workflows/landscaper/execution/routes.ts'
-import { triggerDeletion } from '../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeletion } from '../../../workflows/landscaper/execution/delete-items.ts'
 import { triggerDeployItems } from '../../../workflows/landscaper/execution/trigger-deploy-items.ts'
-import { awaitResume } from '../../../workflows/landscaper/installation/await-resume.ts'
+import { awaitResume } from '../../../workflows/landscaper/installation/interrupt-installation.ts'
 import { beginInstallation } from '../../../workflows/landscaper/installation/begin-installation.ts'
 import { installationRun } from '../../../workflows/landscaper/installation/routes.ts'
 import { triggerSubInstallations } from '../../../workflows/landscaper/installation/sub-installations.ts'

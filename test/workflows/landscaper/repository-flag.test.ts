@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { readRepositoryContext, replacing } from '../../../workflows/landscaper/repository-flag.ts'
+import { readRepositoryContext, replacing } from '../../../workflows/landscaper/flag-values.ts'
 
 describe('a repository context in a flag', () => {
   it('is an object in JSON that says its type', () => {

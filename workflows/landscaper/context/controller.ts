@@ -4,7 +4,7 @@
 //   C2. Pawl never deletes a Context, because Installations may use it.
 
 import { action, activitiesOf, defineLevel, done, type LevelPass, type ObjectMeta } from '../../kit/index.ts'
-import { replacing } from '../repository-flag.ts'
+import { replacing } from '../flag-values.ts'
 import { type Context, contextKind } from './kind.ts'
 
 const defaults = activitiesOf(() => import('../../../activities/landscaper/context/default-contexts.ts'), {

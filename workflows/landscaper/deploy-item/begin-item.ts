@@ -5,7 +5,7 @@
 //   R1. The request is removed after the job has started: a run that is lost between both repeats the removal, and no second job starts.
 
 import { FINALIZER } from '../contract.ts'
-import { done, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { done, GONE, GUARDED, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { isServed, type ItemPass, itemState } from './pass.ts'
 
 export async function beginItem(pass: ItemPass): Promise<Outcome> {
@@ -38,4 +38,19 @@ async function goOn(pass: ItemPass): Promise<Outcome> {
     pass.state = itemState(left)
   }
   return isServed(target, pass) ? done : stop(HANDED_DOWN)
+}
+
+// Adds the finalizer before the deployment, and to an item without owner when Pawl first sees it, so that its deletion waits for a job.
+
+export async function guardItem(pass: ItemPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
+  const { version, finalizers, deleting } = state.target
+  if (deleting || finalizers.includes(FINALIZER)) return done
+  const guarded = await act.guardSubject({ by, subject, version, finalizers, guarded: true })
+  if (guarded === undefined) {
+    pass.state = { ...state, deployItems: [] }
+    return stop(GONE)
+  }
+  pass.state = itemState({ ...state.target, version: guarded.version, finalizers: guarded.finalizers })
+  return state.target.jobID === jobID ? done : stop(GUARDED)
 }

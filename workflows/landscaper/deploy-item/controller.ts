@@ -2,7 +2,7 @@
 
 import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_ITEM } from '../contract.ts'
-import { UNGUARDED } from '../unguarded.ts'
+import { UNGUARDED } from '../runs-without-parent.ts'
 import { deployItemQueries } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployFields } from './fields.ts'

@@ -3,10 +3,9 @@
 // Source: docs/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { again, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
-import { type DeployPass, type DeployState, isUnfinished, newestVersion } from './pass.ts'
+import { again, type Change, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
+import { type DeployPass, type DeployState, isUnfinished, type ItemPass, newestVersion } from './pass.ts'
 import { QUICK_TYPES } from './deployers.gen.ts'
-import { runItem, withItem } from './run-item.ts'
 
 /**
  * @param items unfinished items; hosted items may not have started.
@@ -95,4 +94,45 @@ function timeouts<State extends DeployState>(pass: DeployPass<State>): Outcome[]
   return pass.state.deployItems
     .filter((item) => QUICK_TYPES.has(item.type) && isUnfinished(item, pass))
     .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
+}
+
+// Runs one item of a deployer that works on another cluster, when the item's first attempt has not ended it (sendItems): deploys or uninstalls the
+// item, and waits for the result. Each step is an activity that Temporal retries until the item has ended; the activities handle timeouts and errors.
+// Source: docs/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
+
+export interface ItemProgress {
+  /** The item was deployed and is not ready. */
+  readonly isSent: boolean
+  /** See `deployItems`. */
+  readonly isHosted: boolean
+}
+
+export async function runItem<State extends DeployState>(
+  pass: Pick<DeployPass<State>, 'by' | 'subject' | 'jobID' | 'act'>,
+  { uid, item, name, uninstalls }: DeployItemView,
+  { isSent, isHosted }: ItemProgress,
+): Promise<Change<State>> {
+  const { by, subject, jobID } = pass
+  const act = pass.act.forItem(item)
+  const input = { by, jobID, uid, namespace: subject.namespace, name, isHosted }
+  const send = async () => (uninstalls ? await act.uninstallItem(input) : await act.applyItem(input))
+  const sent = isSent ? undefined : await send()
+  const { item: after } = sent === undefined || sent.isWaiting ? await act.awaitItem(input) : sent
+  return (state) => withItem(state, uid, after)
+}
+
+/** @param after undefined when the item is deleted. */
+export function withItem<State extends DeployState>(
+  state: State,
+  uid: string,
+  after: DeployItemView | undefined,
+): State {
+  const deployItems = state.deployItems.flatMap((one) => (one.uid !== uid ? [one] : after === undefined ? [] : [after]))
+  return { ...state, deployItems }
+}
+
+// Deploys the item in its own run: no Execution hosts it, and its status has the job ID already.
+
+export async function deployItem(pass: ItemPass): Promise<Outcome> {
+  return await deployItems(pass, pass.state.deployItems, false)
 }

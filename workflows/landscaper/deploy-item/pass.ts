@@ -2,9 +2,9 @@
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { By, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
+import type { By, JobInput, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
 import type { DeployItemObservation } from './controller.gen.ts'
-import { isTypeServed } from './served-types.ts'
+import { isTypeServed } from './handled-types.ts'
 
 /** The state of a pass that deploys items. */
 export interface DeployState {
@@ -64,4 +64,20 @@ export function isUnfinished(item: DeployItemView, { by, jobID }: Deploying): bo
 /** The newest version among the items, as a lower bound for reads. */
 export function newestVersion(items: readonly DeployItemView[]): number {
   return items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
+}
+
+// Observes the item. A background activity that ends during the observation may return a newer version.
+
+/** @param latest returns the state that the run knows. @returns undefined when the item is deleted. */
+export async function observeItem(
+  act: Pick<ItemRunActivities, 'observeDeployItem'>,
+  { subject }: JobInput,
+  by: By,
+  latest: () => ItemState | undefined,
+): Promise<ItemState | undefined> {
+  const found = await act.observeDeployItem({ by, subject })
+  const known = latest()
+  if (found === undefined || known?.deployItems.length === 0) return undefined
+  const [item = found] = known?.deployItems ?? []
+  return itemState(Number(item.version) > Number(found.version) ? item : found)
 }

@@ -20,9 +20,8 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
-import { deletionRun } from '../delete-by-hand.ts'
+import { deletionRun, FIRST_SEEN, isUnguarded } from '../runs-without-parent.ts'
 import { executionKind } from '../execution/kind.ts'
-import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployItemKind } from './kind.ts'

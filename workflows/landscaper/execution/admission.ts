@@ -3,7 +3,7 @@
 
 import type { Admission } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
-import { listProblems } from '../item-list-rules.ts'
+import { listProblems } from '../item-rules.ts'
 import { fieldsOf, listOf } from '../json-fields.ts'
 import { operationRules, OPERATIONS } from '../operation-warnings.ts'
 import { steeredByMutations } from '../steered-by.ts'

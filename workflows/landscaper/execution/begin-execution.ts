@@ -1,20 +1,19 @@
-// Claims the job of an Execution. Job IDs come from the Installation. Only an Execution that is being deleted and has no owner creates its
-// own job ID,
-// so that its deletion does not wait for a missing parent. Source: docs/architecture.md "Subjects and routes".
+// The steps before the first item of an Execution starts: claims the job, adds the finalizer, and holds a paused job.
+// Job IDs come from the Installation. Only an Execution that is being deleted and has no owner creates its own job ID, so that its deletion does not
+// wait
+// for a missing parent. Source: docs/architecture.md "Subjects and routes".
 //
 //   B1. A job without progress starts in its first phase, whatever phase a user wrote into the status.
-//   B2. An interrupt annotation that exists when a root's job starts belongs to an earlier job and is removed. Below a parent the
-//       annotation belongs to this
-//       job, because the parent removes older ones before it hands down the job ID. It also belongs to this job if an item has the job ID:
-//       a lost pass started it.
-//   B3. An Execution without a parent gets its finalizer when Pawl first sees it, in a run without a job (without-finalizer.ts).
+//   B2. An interrupt annotation that exists when a root's job starts belongs to an earlier job and is removed. Below a parent the annotation
+//       belongs to this job, because the parent removes older ones before it hands down the job ID. It also belongs to this job if an item has the job
+//       ID: a lost pass started it.
+//   B3. An Execution without a parent gets its finalizer when Pawl first sees it, in a run without a job (runs-without-parent.ts).
 //   B4. A run without a job also writes the pause, or its end, into the status of an idle Execution (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
-import { guardExecution } from './guard-execution.ts'
-import { isUntold } from '../pause.ts'
-import type { ExecutionPass } from './pass.ts'
+import { done, GONE, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { isUntold, tellPause } from '../pause.ts'
+import { type ExecutionPass, heldBackText, isHeldBack } from './pass.ts'
 
 export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
@@ -64,4 +63,34 @@ async function forgetInterrupt(pass: ExecutionPass): Promise<Outcome> {
   if (target === undefined) return stop(SUPERSEDED)
   pass.state = { ...state, target }
   return done
+}
+
+// Adds the finalizer before the job creates any object, so that no created object is left behind after a deletion.
+
+export async function guardExecution(pass: ExecutionPass): Promise<Outcome> {
+  const { target } = pass.state
+  if (target.finalizers.includes(FINALIZER)) return done
+  const guarded = await pass.act.guardSubject({
+    by: pass.by,
+    subject: pass.subject,
+    version: target.version,
+    finalizers: target.finalizers,
+    guarded: true,
+  })
+  if (guarded === undefined) return stop(GONE)
+  pass.state = { ...pass.state, target: { ...target, ...guarded } }
+  return done
+}
+
+// Holds a paused job before it starts anything. Later, the steps that start items check the pause themselves (isHeldBack). Source:
+// pause.ts.
+
+/** Phases in which no item has started, unless an earlier run of the job was lost. */
+const FIRST: readonly string[] = ['Init', 'InitDelete']
+
+export function awaitResume(pass: ExecutionPass): Outcome {
+  tellPause(pass)
+  const { state, jobID, draft, tracks } = pass
+  const hasBegun = state.deployItems.some((item) => item.jobID === jobID || tracks.has(item.uid))
+  return isHeldBack(pass) && FIRST.includes(draft.phase ?? '') && !hasBegun ? stop(heldBackText(pass)) : done
 }

@@ -1,7 +1,5 @@
-// Phase Progressing, before new items start: uninstalls all orphans at once and waits until they are deleted. Source: spec/landscaper.md
-// 2.8 rule 1.
-// `dependsOn` of orphans is ignored. An orphan that no deployer ever picked up, e.g. because its type is misspelt, has nothing to uninstall
-// and is
+// Phase Progressing, before new items start: uninstalls all orphans at once and waits until they are deleted. Source: spec/landscaper.md 2.8 rule 1.
+// `dependsOn` of orphans is ignored. An orphan that no deployer ever picked up, e.g. because its type is misspelt, has nothing to uninstall and is
 // released at once. So is an orphan whose cluster was removed (releaseOfRemoved).
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
@@ -17,8 +15,8 @@ import {
   isToBeReleased,
   names,
 } from './pass.ts'
-import { type RemovedClusters, releaseOfRemoved } from './release-of-removed.ts'
-import { drained, takeUpItems } from './take-up-items.ts'
+import { releaseOfRemoved, type RemovedClusters } from './delete-items.ts'
+import { drained, takeUpItems } from './start-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   if (isHeldBack(pass)) return await holdBack(pass)

@@ -1,7 +1,5 @@
-// Formats the Execution's details for Temporal's UI: its phase, its items and the dependencies that they wait for. A hosted Execution is
-// shown
-// below its Installation. The format is a Markdown list, because tables grow wider than the page. The UI shows about 12 lines of 70
-// characters and scrolls
+// Formats the Execution's details for Temporal's UI: its phase, its items and the dependencies that they wait for. A hosted Execution is shown below
+// its Installation. The format is a Markdown list, because tables grow wider than the page. The UI shows about 12 lines of 70 characters and scrolls
 // the rest, so failed items come first and succeeded items last, and no message is repeated.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'

@@ -92,8 +92,7 @@ export function heldBackText({ state: { target } }: ExecutionPass): string {
 }
 
 /**
- * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is
- * waited for.
+ * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is waited for.
  */
 export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
   const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
@@ -101,8 +100,7 @@ export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployIte
 }
 
 /**
- * Makes all faults retryable. Used by steps whose failed writes must be repeated instead of failing the job, because no later pass would
- * repeat them.
+ * Makes all faults retryable. Used by steps whose failed writes must be repeated instead of failing the job, because no later pass would repeat them.
  */
 export function insist(outcome: Outcome): Outcome {
   return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }

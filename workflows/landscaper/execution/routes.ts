@@ -8,9 +8,9 @@ import {
   isIdle,
   isJobIDRefused,
   isJobTaken,
+  jobIDProblem,
   jobIDsOf,
   ownerOfKind,
-  jobIDProblem,
   path,
   REFUSED_ID,
   type RoutedEvent,
@@ -19,12 +19,11 @@ import {
   type WantedRun,
   writeJson,
 } from '../../kit/index.ts'
-import { deletionRun } from '../delete-by-hand.ts'
+import { deletionRun, FIRST_SEEN, isUnguarded } from '../runs-without-parent.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
 import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
-import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
 export const executionRoutes: ControllerRoutes = {

@@ -1,4 +1,4 @@
-// Phase Progressing: starts every item whose predecessors have finished, level after level.
+// Phase Progressing: starts every item whose predecessors have finished, level after level, and names the deployers that it waits for.
 // Source: seeds/landscaper-execution-controller.txt "Progressing".
 //
 //   P1. A failed item stops new triggers; running items finish.
@@ -8,10 +8,12 @@
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { nameDeployItems } from './deploy-item-cache.ts'
+import { nameDeployItems } from './apply-deploy-items.ts'
 import { causes, codesOf, type ExecutionPass, heldBackText, isHeldBack, names } from './pass.ts'
-import { releaseDeployers } from './name-deployers.ts'
-import { drained, takeUpLevels } from './take-up-items.ts'
+import { drained, takeUpLevels } from './start-items.ts'
+import { isServed } from '../deploy-item/pass.ts'
+import { isTypeBuiltIn } from '../deploy-item/handled-types.ts'
+import { DEPLOYERS_CONDITION } from './kind.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const outcome = await triggerReady(pass)
@@ -71,4 +73,44 @@ function failedItems(names: readonly string[], failed: readonly DeployItemView[]
 
 function classesOf({ state, jobID, tracks }: ExecutionPass) {
   return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
+}
+
+// Phase Progressing: names in a condition the items that wait for deployers outside of this run, because such an item can wait without any
+// other sign.
+//
+//   N1. The condition is part of the first and the last status write of the phase; it causes no write of its own.
+//   N2. No decision reads the condition (contract.ts, C3).
+
+export function nameDeployers(pass: ExecutionPass): Outcome {
+  const foreign = foreignItems(pass)
+  if (foreign.length > 0 && pass.state.target.phase !== 'Progressing') {
+    const message = `${awaited(foreign)}; each waits for a deployer of its type`
+    pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
+  }
+  return done
+}
+
+/** Ends the condition with the phase, also for items that were removed from the spec and deleted. */
+export function releaseDeployers(pass: ExecutionPass): void {
+  if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
+  const message = 'no deployer is waited for'
+  pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'True', reason: 'JobFinished', message })
+}
+
+function foreignItems(pass: ExecutionPass): readonly DeployItemView[] {
+  return pass.state.deployItems.filter((item) => !isServed(item, pass))
+}
+
+/** The missing deployer is either another program, or a worker with other --deployers. */
+function awaited(foreign: readonly DeployItemView[]): string {
+  const ours = foreign.filter(({ type }) => isTypeBuiltIn(type))
+  const theirs = foreign.filter(({ type }) => !isTypeBuiltIn(type))
+  return [
+    ...(theirs.length > 0 ? [`items whose deployers are not part of Pawl: ${typed(theirs)}`] : []),
+    ...(ours.length > 0 ? [`items for workers that serve their types (--deployers): ${typed(ours)}`] : []),
+  ].join('; ')
+}
+
+function typed(items: readonly DeployItemView[]): string {
+  return names(items.map(({ item, type }) => ({ name: `${item} (${type})` })))
 }

@@ -4,7 +4,7 @@ import { again, done, fail, type FaultCondition, interrupts, type Outcome, stop 
 import type { InstallationPass } from './pass.ts'
 import { EXECUTION_CONDITION, IMPORTS_CONDITION, OVERWRITE_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
-import { endWait, tellWait } from './told-waits.ts'
+import { endWait, tellWait } from './wait-conditions.ts'
 import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {

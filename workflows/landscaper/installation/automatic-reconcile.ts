@@ -3,18 +3,15 @@
 // Source: spec/landscaper.md 2.12.
 //
 //   R1. The first retry after a failure starts at once. Later retries start after the interval, or at the next time of `cronSpec`, counted from the
-//       start of
-//       the previous one, at most `numberOfReconciles` times.
+//       start of the previous one, at most `numberOfReconciles` times.
 //   R2. After a success, the job starts after the interval, or at the next time of `cronSpec`, counted from the last automatic job, otherwise from
-//       the end of
-//       the last job.
+//       the end of the last job.
 //   R3. The count restarts with another generation, with a success after failures and vice versa, and with a requested job.
 //   R4. Several missed times lead to one job.
 
 import { RECONCILE_REASON_ANNOTATION } from '../contract.ts'
 import { annotation, parseDuration, path, textAt, valueAt } from '../../kit/index.ts'
-import { cronProblem } from '../cron-spec.ts'
-import { nextTime } from '../cron-times.ts'
+import { cronProblem, nextTime } from '../cron.ts'
 import { fieldsOf, textOf } from '../json-fields.ts'
 
 const COUNTED = path('status.automaticReconcileStatus')

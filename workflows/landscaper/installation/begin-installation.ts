@@ -1,6 +1,5 @@
 // Starts a root's job. The activity of the first observation makes the job's first two writes (activities/landscaper/installation/start.ts). If a run
-// was lost
-// between both writes, this step repeats the second. Source: docs/architecture.md "A root's new job".
+// was lost between both writes, this step repeats the second. Source: docs/architecture.md "A root's new job".
 //
 //   B1. Dependents that Landscaper has not triggered yet are triggered first, also in a run without a job. Source: spec/landscaper.md 2.2 (sequence
 //       of checks, 3).
@@ -48,8 +47,7 @@ async function askLeft(pass: InstallationPass): Promise<string | undefined> {
 }
 
 // Before the first settle only: later, the annotation belongs to the next job. A run that restarted in Init does not remember whether it has settled,
-// but
-// an error in the status shows it, unless it is the error of a job that could not start.
+// but an error in the status shows it, unless it is the error of a job that could not start.
 function needsAdoption({ state: { target, isAdopted } }: InstallationPass): boolean {
   if (isAdopted || (target.phase !== 'Init' && target.phase !== 'InitDelete')) return false
   const isFirst = target.lastError === undefined || target.lastError.operation === BEGIN_OPERATION

@@ -1,9 +1,9 @@
 // Registers the controller of Installations with the engine.
 
-import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
+import { OPERATION_ANNOTATION, RECONCILE_IF_CHANGED_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
-import { foreseeInstallation } from './foresee.ts'
+import { foreseeInstallation } from './preview.ts'
 import { installationFields } from './fields.ts'
 import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'

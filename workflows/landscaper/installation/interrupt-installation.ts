@@ -1,9 +1,10 @@
-// Handles an interrupt: passes it to the running sub-installations, so that it reaches the whole tree. The hosted Execution ends its own items
+// The steps that stop a job early or hold it: an interrupt, the deletion of an Installation whose job has not started anything, and a pause.
+//
+// An interrupt is passed to the running sub-installations, so that it reaches the whole tree. The hosted Execution ends its own items
 // (run-execution.ts). Source: spec/landscaper.md 2.11.
 //
 //   N1. Nothing starts after an interrupt. While some children run and others have not started, the annotation stays on the object, so that a later
-//       run does
-//       not start anything either. When the running children have ended, the annotation is removed and the job fails.
+//       run does not start anything either. When the running children have ended, the annotation is removed and the job fails.
 //   N2. If all children have the job, they all have the interrupt, and their results decide the result of the job.
 //   N3. The deletion of a root acts as an interrupt while neither its Execution nor a sub-installation has begun to deploy: the deletion's job
 //       follows.
@@ -11,6 +12,7 @@
 import { again, done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { absorbSubs, asChild, names } from './sub-installations.ts'
+import { pauseText, tellPause } from '../pause.ts'
 
 export async function interruptInstallation(pass: InstallationPass): Promise<Outcome> {
   if (isDeletedBeforeDeployment(pass)) return await endForDeletion(pass)
@@ -24,7 +26,7 @@ export async function interruptInstallation(pass: InstallationPass): Promise<Out
   return (await takeInterruptOff(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
 }
 
-/** Phases of a job after Init (yield-to-deletion.ts) in which children may not have started. */
+/** Phases of a job after Init (interrupt-installation.ts) in which children may not have started. */
 const BEFORE_DEPLOYMENT: readonly string[] = ['CleanupOrphaned', 'ObjectsCreated', 'Progressing']
 
 /** N3 */
@@ -84,4 +86,51 @@ function isAllBegun(pass: InstallationPass): boolean {
 /** Whether the Execution or one of its items has the job. */
 export function isExecutionBegun({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {
   return execution?.jobID === jobID || deployItems.some((item) => item.jobID === jobID)
+}
+
+// Phase Init: ends a job that has not started anything when the Installation is deleted. The deletion's job follows at once, so it needs no
+// blueprint, component registry, context, import or sibling that this job may be waiting for. The job of a sub-installation ends only after a failed
+// read: its deletion needs the next job of the parent, and a failed sub-installation fails the current one. Source: spec/landscaper.md 2.2 "Delete
+// while a job runs".
+
+export function yieldToDeletion(pass: InstallationPass): Outcome {
+  const { deleting, hasParent, lastError } = pass.state.target
+  if (!deleting || isExecutionBegun(pass) || (hasParent && lastError === undefined)) return done
+  return fail('InterruptOperation', 'the installation was deleted before this job began anything; the deletion follows')
+}
+
+// Holds a paused job if it has work that has not started, and hands the pause down to its running sub-installations. Started work continues: a started
+// Execution holds its own items (run-execution.ts). Source: pause.ts.
+
+export async function awaitResume(pass: InstallationPass): Promise<Outcome> {
+  tellPause(pass)
+  await hand(pass)
+  const { paused } = pass.state.target
+  return paused !== undefined && isHeld(pass) ? stop(pauseText(paused)) : done
+}
+
+/** Whether the pass can end here without leaving running work unattended. */
+function isHeld(pass: InstallationPass): boolean {
+  const { state, draft, jobID } = pass
+  if (isExecutionBegun(pass)) return false
+  return (
+    isEarly(draft.phase) || state.execution !== undefined || state.subInstallations.some((sub) => sub.jobID !== jobID)
+  )
+}
+
+async function hand(pass: InstallationPass): Promise<void> {
+  const { by, subject, jobID, act, state } = pass
+  const { paused } = state.target
+  const isPaused = paused !== undefined
+  const told = state.subInstallations.filter((sub) => (isPaused ? isFree(sub, jobID) : sub.heldBy !== undefined))
+  if (told.length === 0) return
+  const subInstallations = told.map(asChild)
+  const input = { by, subject, jobID, subInstallations, isPaused, ...(isPaused && { pausedBy: paused.by }) }
+  absorbSubs(pass, await act.holdSubInstallations(input))
+}
+
+type Sub = InstallationPass['state']['subInstallations'][number]
+
+function isFree(sub: Sub, jobID: string): boolean {
+  return sub.jobID === jobID && sub.jobIDFinished !== jobID && sub.paused === undefined
 }

@@ -65,8 +65,7 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 // Source: docs/architecture.md "Subjects and routes": the end and the deletion of a child. Also the loss of a handed-down job ID, which the parent
-// hands down
-// again.
+// hands down again.
 function toParent(event: RoutedEvent, child: string): Routing {
   const owner = ownerOfKind(event.projection, installationKind)
   const before = event.previous && ownerOfKind(event.previous, installationKind)

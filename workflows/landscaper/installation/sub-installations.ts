@@ -52,8 +52,7 @@ export async function triggerSubInstallations(pass: InstallationPass): Promise<O
   const { state, jobID } = pass
   const { target } = state
   // The status has the rendered generation and the names of the sub-installations before a sub-installation or an item starts, so that a run after a
-  // lost one
-  // does not render again.
+  // lost one does not render again.
   if (!target.deleting && target.phase !== 'ObjectsCreated' && hasAny(pass)) return again(0)
   const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID)
   if (waiting.length === 0) return done

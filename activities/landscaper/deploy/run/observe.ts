@@ -2,7 +2,7 @@
 
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
-import { isTypeServed } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeServed } from '../../../../workflows/landscaper/deploy-item/handled-types.ts'
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { readFamily, readSubject } from '../../../kube/read-family.ts'

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { applyDeployItems } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
-import { nameDeployItems } from '../../../../workflows/landscaper/execution/deploy-item-cache.ts'
+import { applyDeployItems, nameDeployItems } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import { executionPass, failed, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 

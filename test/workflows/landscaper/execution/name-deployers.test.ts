@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { data } from '../../../activities/landscaper/tenant-data.ts'
 import { executionView } from '../../../../activities/landscaper/execution/views.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
-import { nameDeployers, releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
+import { nameDeployers, releaseDeployers } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import { executionPass, pending, slow, succeeded } from './execution-pass.ts'
 
 const builtIn = { ...succeeded('a'), type: 'landscaper.gardener.cloud/mock' }

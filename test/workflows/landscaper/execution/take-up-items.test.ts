@@ -1,13 +1,12 @@
 // Items of types that Pawl serves, which are deployed in the passes of their Execution, beside those of others, which are handed the job ID.
 
 import { describe, expect, it } from 'vitest'
-
 import type { AnswerInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { again, done, fail, joinOutcomes, stop } from '../../../../workflows/kit/index.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
-import { takeUpItems } from '../../../../workflows/landscaper/execution/take-up-items.ts'
-import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { takeUpItems } from '../../../../workflows/landscaper/execution/start-items.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/delete-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
   busy,

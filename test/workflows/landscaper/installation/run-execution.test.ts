@@ -1,10 +1,9 @@
 // The pass over the Execution within that of its Installation.
 
 import { describe, expect, it } from 'vitest'
-
 import { again, done, fail, type HostedProgress, stop } from '../../../../workflows/kit/index.ts'
 import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
-import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
+import { awaitDeletion } from '../../../../workflows/landscaper/installation/delete-children.ts'
 import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { runExecution } from '../../../../workflows/landscaper/installation/run-execution.ts'

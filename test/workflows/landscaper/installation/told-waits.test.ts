@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-
 import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
 import { stop } from '../../../../workflows/kit/index.ts'
-import { shownWait } from '../../../../workflows/landscaper/installation/told-waits.ts'
+import { shownWait } from '../../../../workflows/landscaper/installation/wait-conditions.ts'
 import { installationPass } from './installation-pass.ts'
 
 const reason = 'waiting for context n/default'

@@ -1,5 +1,8 @@
-// Parses one entry of `--target-allow`: a destination that Targets may use although the default rules forbid it (docs/security.md "Where Targets
-// lead"). Pure.
+// Parses the values of the flags `--target-allow` and `--default-context-repository`. Pure.
+//
+// An entry of `--target-allow` is a destination that Targets may use although the default rules forbid it (docs/security.md "Where Targets lead").
+
+import { readJson, writeJson } from '../kit/index.ts'
 
 /** A server by the host name in kubeconfigs, on one port or on all; or all servers with these addresses. */
 export type ListedServer =
@@ -42,4 +45,37 @@ const MOST_PORT = 65_535
 // Normalizes like the URL of a kubeconfig, so that both can be compared: 127.1 becomes 127.0.0.1.
 function hostOf(name: string): string | undefined {
   return URL.canParse(`https://${name}`) ? new URL(`https://${name}`).hostname : undefined
+}
+
+// Parses the value of `--default-context-repository`: the repository context of Contexts, as JSON. Pure.
+
+export type RepositoryFields = Readonly<Record<string, unknown>>
+
+/** The expected form, for messages. */
+export const REPOSITORY = 'a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}'
+
+/** Undefined for an invalid text. */
+export function readRepositoryContext(text: string): RepositoryFields | undefined {
+  try {
+    const value: unknown = readJson(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject && typeof (value as RepositoryFields)['type'] === 'string' ? (value as RepositoryFields) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The merge patch that turns `found` into `wanted`, with null for surplus fields; undefined if both are equal. */
+export function replacing(found: unknown, wanted: RepositoryFields): RepositoryFields | undefined {
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return wanted
+  const before = found as RepositoryFields
+  const changes = Object.entries(wanted).flatMap(([key, value]): [string, unknown][] => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return writeJson(before[key]) === writeJson(value) ? [] : [[key, value]]
+    const change = replacing(before[key], value as RepositoryFields)
+    return change === undefined ? [] : [[key, change]]
+  })
+  const surplus = Object.keys(before).filter((key) => !Object.hasOwn(wanted, key))
+  const all = [...changes, ...surplus.map((key): [string, unknown] => [key, null])]
+  return all.length === 0 ? undefined : Object.fromEntries(all)
 }

@@ -1,6 +1,5 @@
-// Reports in the status for which other objects a job waits: the wait may take arbitrarily long, and nothing else shows it. Sub-installations report no
-// wait
-// for siblings, because users find these siblings in the same job.
+// Reports in the status for which other objects a job waits: the wait may take arbitrarily long, and nothing else shows it. Sub-installations report
+// no wait for siblings, because users find these siblings in the same job.
 
 import type { ConditionChange } from '../../kit/index.ts'
 import { CONTEXT_WAIT_CONDITION, WAIT_CONDITION } from './kind.ts'

@@ -1,12 +1,10 @@
 // Previews a job of an Installation: runs its plan to the point where the job would wait for started children, includes the preview of its Execution,
-// and
-// previews its sub-installations in the order of their imports. Exports that a job would create do not exist in the preview, so an importer reports
-// them as
-// missing.
+// and previews its sub-installations in the order of their imports. Exports that a job would create do not exist in the preview, so an importer
+// reports them as missing.
 
 import type { Activities } from '../../../activities/index.ts'
 import { done, type Foreseeing, type ForeseenJob, runPhases, type Subject } from '../../kit/index.ts'
-import { foreseeItems } from '../execution/foresee.ts'
+import { foreseeItems } from '../execution/preview.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionActivities } from '../execution/pass.ts'
 import { installationKind } from './kind.ts'
