@@ -28,11 +28,11 @@ const DESCRIPTORS: readonly string[] = ['@yearly', '@annually', '@monthly', '@we
 const EVERY = /^@every [+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
 const ZONE = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/s
 // Longer texts are rejected without parsing.
-const LONGEST = 1000
+const MAX_LENGTH = 1000
 
 /** The defect that the text has, for messages; undefined for a valid specification. */
 export function cronProblem(text: string): string | undefined {
-  if (text.length > LONGEST) return `${text.length} characters`
+  if (text.length > MAX_LENGTH) return `${text.length} characters`
   const [, zone, rest] = ZONE.exec(text) ?? []
   if (zone !== undefined && !isTimeZone(zone)) return 'a time zone that is unknown'
   const spec = (rest ?? text).trim()
@@ -88,7 +88,7 @@ const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)\s+/
 const EVERY_PREFIX = /^@every [+]?/
 const SECOND_MS = 1000
 // Landscaper's limit. A longer search, for example for 30 February, would block other work.
-const LONGEST_MS = 5 * 366 * 24 * 3_600_000
+const MAX_SEARCH_MS = 5 * 366 * 24 * 3_600_000
 
 /** In milliseconds since 1970; undefined if the time never occurs, and for an unknown time zone. @param spec has no `cronProblem`. */
 export function nextTime(spec: string, fromMs: number): number | undefined {
@@ -98,7 +98,7 @@ export function nextTime(spec: string, fromMs: number): number | undefined {
   const name = zone?.[1]
   const timezone = name === undefined || name === '' || name === 'Local' ? 'UTC' : name
   try {
-    const stopAt = new Date(fromMs + LONGEST_MS)
+    const stopAt = new Date(fromMs + MAX_SEARCH_MS)
     const cron = new Cron(asCroner(text), { timezone, stopAt, mode: '5-part', paused: true })
     return cron.nextRun(new Date(fromMs))?.getTime()
   } catch {

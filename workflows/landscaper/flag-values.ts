@@ -10,7 +10,7 @@ export type ListedServer =
   | { readonly address: string; readonly prefix: number; readonly family: 'ipv4' | 'ipv6' }
 
 /** The expected form of an entry, for messages. */
-export const LISTED_SERVER = 'a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8'
+export const LISTED_SERVER_FORM = 'a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8'
 
 /** Undefined for an invalid text. Hosts have the form of URLs: lower case, IPv6 in brackets. */
 export function readListedServer(text: string): ListedServer | undefined {
@@ -52,7 +52,7 @@ function hostOf(name: string): string | undefined {
 export type RepositoryFields = Readonly<Record<string, unknown>>
 
 /** The expected form, for messages. */
-export const REPOSITORY = 'a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}'
+export const REPOSITORY_FORM = 'a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}'
 
 /** Undefined for an invalid text. */
 export function readRepositoryContext(text: string): RepositoryFields | undefined {
@@ -66,13 +66,13 @@ export function readRepositoryContext(text: string): RepositoryFields | undefine
 }
 
 /** The merge patch that turns `found` into `wanted`, with null for surplus fields; undefined if both are equal. */
-export function replacing(found: unknown, wanted: RepositoryFields): RepositoryFields | undefined {
+export function replacementPatch(found: unknown, wanted: RepositoryFields): RepositoryFields | undefined {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return wanted
   const before = found as RepositoryFields
   const changes = Object.entries(wanted).flatMap(([key, value]): [string, unknown][] => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return writeJson(before[key]) === writeJson(value) ? [] : [[key, value]]
-    const change = replacing(before[key], value as RepositoryFields)
+    const change = replacementPatch(before[key], value as RepositoryFields)
     return change === undefined ? [] : [[key, change]]
   })
   const surplus = Object.keys(before).filter((key) => !Object.hasOwn(wanted, key))

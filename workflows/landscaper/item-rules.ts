@@ -151,7 +151,7 @@ function timeoutProblems(timeout: unknown): Problem[] {
 }
 
 /** Each item is an object and a row of the journal, and a run has a background activity for each. */
-export const MOST_ITEMS = 5000
+export const MAX_ITEMS = 5000
 
 /** The defect of a list with so many items, as a text. */
 export function countProblem(items: number): string | undefined {
@@ -161,9 +161,7 @@ export function countProblem(items: number): string | undefined {
 
 /** The same as a problem; its field is the list. */
 export function countDefect(items: number): Problem | undefined {
-  return items > MOST_ITEMS
-    ? { field: '', found: `${items} deploy items`, expected: `at most ${MOST_ITEMS}` }
-    : undefined
+  return items > MAX_ITEMS ? { field: '', found: `${items} deploy items`, expected: `at most ${MAX_ITEMS}` } : undefined
 }
 
 // Validates the list of an Execution's items: names, and an order of the dependencies. Pure. Used for the plain list of the spec and for the unpacked
@@ -191,7 +189,7 @@ function* eachProblem(items: readonly JsonFields[], list: string): Generator<Pro
   }
   const cycle = findCycle(nodes)
   if (cycle === undefined) return
-  const found = `items that depend on each other: ${pathInWords(cycle)}`
+  const found = `items that depend on each other: ${formatCycle(cycle)}`
   yield { field: list, found, expected: 'an order in which they can run' }
 }
 
@@ -230,7 +228,7 @@ function listedItemProblems(item: JsonFields, at: string): readonly Problem[] {
 const STEPS_SHOWN = 20
 
 /** Formats a closed path of `findCycle`. */
-export function pathInWords(cycle: readonly string[]): string {
+export function formatCycle(cycle: readonly string[]): string {
   const shown = cycle.slice(0, STEPS_SHOWN).map(shownName).join(' -> ')
   return cycle.length > STEPS_SHOWN ? `${shown} -> ... (${cycle.length - 1} items)` : shown
 }

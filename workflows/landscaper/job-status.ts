@@ -27,12 +27,12 @@ function settled(change: StatusChange, before: StatusFields = {}, now: string): 
   return {
     ...(phase !== observedPhase && { phaseTransitionTime: now }),
     lastError: lastError === undefined ? null : nextError(known.lastError, lastError, now),
-    conditions: nextConditions(known.conditions, conditionNews(change), now),
+    conditions: nextConditions(known.conditions, conditionChanges(change), now),
     ...(marks.length > 0 && { transitionTimes: transitionTimes(change, now) }),
   }
 }
 
-function conditionNews({ phase, finished, lastError, observedGeneration, conditions, begins, marks }: StatusChange) {
+function conditionChanges({ phase, finished, lastError, observedGeneration, conditions, begins, marks }: StatusChange) {
   return {
     stage: { phase, finished, lastError, generation: observedGeneration },
     changes: conditions,
@@ -48,16 +48,16 @@ function transitionTimes({ marks }: StatusChange, now: string): StatusFields {
 }
 
 /** How faults become a last error, where the wire format defines other texts; by the fault's code. Source: spec/landscaper.md 1.16. */
-export interface ReportWords {
+export interface ReportTexts {
   /** Additional codes that users expect for a reason. */
   readonly codes?: Readonly<Record<string, readonly string[]>>
   readonly names?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
 }
 
-const COMMON: ReportWords = { codes: { WebhookUnavailable: ['ERR_WEBHOOK'] } }
+const COMMON: ReportTexts = { codes: { WebhookUnavailable: ['ERR_WEBHOOK'] } }
 
 /** Builds the last error of a job from the faults in a phase. */
-export function reportOf({ codes = {}, names = {} }: ReportWords = {}) {
+export function reportOf({ codes = {}, names = {} }: ReportTexts = {}) {
   return (phase: string, faults: readonly Fault[]): ErrorReport => {
     const code = faults[0]?.code ?? 'Unknown'
     const own = (fault: Fault) =>
@@ -95,7 +95,7 @@ export interface JobStage {
 }
 
 /** The changes of a status write. */
-export interface ConditionNews {
+export interface ConditionChanges {
   readonly stage: JobStage
   /** Changes of other conditions. */
   readonly changes?: readonly ConditionChange[]
@@ -106,10 +106,10 @@ export interface ConditionNews {
 /** The complete new list. @param before the current list; undefined if the status has none. */
 export function nextConditions(
   before: readonly Condition[] | undefined,
-  { stage, changes = [], isFirst }: ConditionNews,
+  { stage, changes = [], isFirst }: ConditionChanges,
   now: string,
 ): readonly Condition[] {
-  const said = [...jobConditions(stage), ...changes.map((change) => ({ ...about(stage), ...change }))]
+  const said = [...jobConditions(stage), ...changes.map((change) => ({ ...generationOf(stage), ...change }))]
   const types = new Set(said.map(({ type }) => type))
   const kept = (before ?? []).filter(({ type }) => types.has(type) || !(isFirst || isAbnormal(type)))
   return said.reduce<readonly Condition[]>((all, one) => setCondition(all, one, now), kept)
@@ -123,7 +123,7 @@ export function firstConditions(stage: JobStage, now: string): readonly Conditio
 /** J1, J2 */
 function jobConditions(stage: JobStage): readonly ConditionChange[] {
   const { phase, finished, lastError } = stage
-  const why = { ...about(stage), ...reasonOf(stage) }
+  const why = { ...generationOf(stage), ...reasonOf(stage) }
   if (!finished)
     return [
       { type: READY_CONDITION, status: 'Unknown', ...why },
@@ -138,19 +138,20 @@ function jobConditions(stage: JobStage): readonly ConditionChange[] {
 
 const SUCCEEDED = 'Succeeded'
 
-function about({ generation }: JobStage): { readonly observedGeneration?: number } {
+function generationOf({ generation }: JobStage): { readonly observedGeneration?: number } {
   return generation === undefined ? {} : { observedGeneration: generation }
 }
 
 function reasonOf({ phase, finished, lastError }: JobStage): Pick<ConditionChange, 'reason' | 'message'> {
   if (phase === undefined) return { reason: 'WaitingForTurn', message: 'the job was handed out and waits for its turn' }
-  if (lastError !== undefined) return { reason: word(lastError.reason, phase), message: short(lastError.message) }
+  if (lastError !== undefined)
+    return { reason: conditionReason(lastError.reason, phase), message: shortened(lastError.message) }
   if (!finished) return { reason: phase, message: `the job is in phase ${phase}` }
   return { reason: phase, message: phase === SUCCEEDED ? 'the job has succeeded' : `the job has ended: ${phase}` }
 }
 
 // Landscaper's reasons may contain blanks ("children failed"); reasons of conditions must not. Source: API conventions, metav1.Condition.
-function word(reason: string, otherwise: string): string {
+function conditionReason(reason: string, otherwise: string): string {
   const words = reason.split(/[^A-Za-z0-9_]+/).filter((part) => part !== '')
   const joined = words.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('')
   return /^[A-Za-z]/.test(joined) ? joined : otherwise
@@ -159,7 +160,7 @@ function word(reason: string, otherwise: string): string {
 // lastError has the complete message.
 const LONGEST_MESSAGE = 1000
 
-function short(message: string): string {
+function shortened(message: string): string {
   return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE)}...`
 }
 

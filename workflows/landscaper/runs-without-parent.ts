@@ -19,13 +19,13 @@ import {
 const FINALIZERS = path('metadata.finalizers')
 
 /** The mark by which the resync selects such objects. */
-export const UNGUARDED: TriggerMark = { at: FINALIZERS, lacks: FINALIZER }
+export const LACKS_FINALIZER: TriggerMark = { at: FINALIZERS, lacks: FINALIZER }
 
 /** A run that only adds the finalizer; it starts no job. */
 export const FIRST_SEEN = { jobID: undefined, cause: 'first seen' } as const satisfies WantedRun
 
 /** Whether the object has no parent, no finalizer and no deletion timestamp. Accepts objects and projections. */
-export function isUnguarded(object: object, parent: GroupKind): boolean {
+export function lacksFinalizer(object: object, parent: GroupKind): boolean {
   const finalizers = valueAt(object, FINALIZERS)
   const isGuarded = Array.isArray(finalizers) && finalizers.includes(FINALIZER)
   const isDeleting = valueAt(object, path('metadata.deletionTimestamp')) !== undefined
@@ -36,25 +36,25 @@ export function isUnguarded(object: object, parent: GroupKind): boolean {
 // objects need none: an object whose owner is deleted, an object that lost its owner reference (`kubectl delete --cascade=orphan` of the owner), and
 // an object that no job has touched. Source: spec/landscaper.md 2.2, 2.4, 2.8.
 
-interface Parent {
+interface ParentKind {
   /** The kind that hands down the object's job IDs, for messages. */
   readonly name: string
   /** Only parents write this field of their children: an object with the field and without an owner is an orphan. */
   readonly mark: Path
 }
 
-export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: Parent): WantedRun {
+export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: ParentKind): WantedRun {
   if (!ownerGone) return { none: `deletion waits for the job ID of the ${parent}` }
   if (textAt(idle, path('status.phase')) === 'DeleteFailed') return { none: 'deletion failed' }
   if (ownerReferenceOf(idle) !== undefined) return { jobID: undefined, cause: 'deletion without owner' }
   if (textAt(idle, mark) !== undefined) return { jobID: undefined, cause: 'deletion of an orphan' }
-  return isUntouched(idle) ? { jobID: undefined, cause: 'deletion of what no job has touched' } : WAITS
+  return isUntouched(idle) ? { jobID: undefined, cause: 'deletion of what no job has touched' } : WAITS_FOR_JOB_ID
 }
 
 const isUntouched = (idle: object): boolean =>
   ['status.phase', 'status.jobID', 'status.jobIDFinished'].every((at) => (textAt(idle, path(at)) ?? '') === '')
 
-const WAITS: WantedRun = {
+const WAITS_FOR_JOB_ID: WantedRun = {
   none: 'deletion waits for a job ID',
   warning: {
     operation: 'Delete',

@@ -17,7 +17,7 @@ export async function deployItems<State extends DeployState>(
   isHosted: boolean,
 ): Promise<Outcome> {
   const quick = items.filter(({ type }) => QUICK_TYPES.has(type))
-  const outcome = quick.length === 0 ? done : await answerItems(pass, quick, isHosted)
+  const outcome = quick.length === 0 ? done : await runQuickItems(pass, quick, isHosted)
   const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.tracks.has(uid))
   if (fresh.length > 0) await sendItems(pass, fresh, isHosted)
   return outcome
@@ -45,14 +45,14 @@ async function sendItems<State extends DeployState>(
   }
 }
 
-async function answerItems<State extends DeployState>(
+async function runQuickItems<State extends DeployState>(
   pass: DeployPass<State>,
   quick: readonly DeployItemView[],
   isHosted: boolean,
 ): Promise<Outcome> {
   const faults: Fault[] = []
   for (let asked = quick; asked.length > 0;) {
-    const { failures, left = [] } = await answerSome(pass, asked, isHosted)
+    const { failures, left = [] } = await runQuickBatch(pass, asked, isHosted)
     faults.push(
       ...failures.map(({ object, code, message }) => ({ code, message: `${object}: ${message}`, retryable: true })),
     )
@@ -60,10 +60,10 @@ async function answerItems<State extends DeployState>(
     asked = asked.filter(({ uid }) => uids.has(uid))
   }
   const retry = faults.length === 0 ? done : again(RETRY_MS)
-  return joinOutcomes({ ...done, faults }, retry, ...timeouts(pass))
+  return joinOutcomes({ ...done, faults }, retry, ...timeoutPasses(pass))
 }
 
-async function answerSome<State extends DeployState>(
+async function runQuickBatch<State extends DeployState>(
   pass: DeployPass<State>,
   asked: readonly DeployItemView[],
   isHosted: boolean,
@@ -88,12 +88,12 @@ async function answerSome<State extends DeployState>(
 // Source: spec/landscaper.md 2.9: failed items are retried every 5 s; the back-off of settle may be shorter.
 const RETRY_MS = 5000
 // Lower bound, so that a timeout that has passed and cannot be written yet does not cause endless passes.
-const SHORTEST_WAIT_MS = 1000
+const MIN_WAIT_MS = 1000
 
-function timeouts<State extends DeployState>(pass: DeployPass<State>): Outcome[] {
+function timeoutPasses<State extends DeployState>(pass: DeployPass<State>): Outcome[] {
   return pass.state.deployItems
     .filter((item) => QUICK_TYPES.has(item.type) && isUnfinished(item, pass))
-    .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
+    .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, MIN_WAIT_MS))]))
 }
 
 // Runs one item of a deployer that works on another cluster, when the item's first attempt has not ended it (sendItems): deploys or uninstalls the

@@ -4,7 +4,7 @@ import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { By, JobInput, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
 import type { DeployItemObservation } from './controller.gen.ts'
-import { isTypeServed } from './handled-types.ts'
+import { isTypeHandled } from './handled-types.ts'
 
 /** The state of a pass that deploys items. */
 export interface DeployState {
@@ -49,16 +49,16 @@ export type ItemRunActivities = DeployActivities &
 export type ItemPass = StepPass<ItemState, ItemRunActivities>
 
 /** The fields of a pass that decide which items the pass deploys. */
-type Deploying = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
+type JobOfPass = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
 
 /** Whether the run deploys items of this type. */
-export function isServed({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<Deploying, 'by'>): boolean {
-  return isTypeServed(type, by)
+export function isHandled({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<JobOfPass, 'by'>): boolean {
+  return isTypeHandled(type, by)
 }
 
 /** Whether the item has the pass's job, the run deploys it, and it has not finished. */
-export function isUnfinished(item: DeployItemView, { by, jobID }: Deploying): boolean {
-  return isServed(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
+export function isUnfinished(item: DeployItemView, { by, jobID }: JobOfPass): boolean {
+  return isHandled(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
 }
 
 /** The newest version among the items, as a lower bound for reads. */

@@ -6,8 +6,8 @@
 
 import { done, fail, joinOutcomes, type NodeDefect, nodeDefects, type Outcome, stop } from '../../kit/index.ts'
 import { shownNames } from '../item-rules.ts'
-import { absorb, type ExecutionPass, isAtWork, names } from './pass.ts'
-import { takeUpItems } from './start-items.ts'
+import { applyResult, type ExecutionPass, isRunning, names } from './pass.ts'
+import { startItems } from './start-items.ts'
 import { versionsOf } from './observe-execution.ts'
 
 const PROBLEMS_SHOWN = 20
@@ -19,14 +19,14 @@ export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   const known = shownNames(target.items.map(({ name }) => name))
   const told = defects.slice(0, PROBLEMS_SHOWN).map(({ defect, index }) => {
     const name = target.items[index]?.name ?? ''
-    return `spec.deployItems[${index}]${inWords(defect, name, known)}`
+    return `spec.deployItems[${index}]${describeDefect(defect, name, known)}`
   })
   const more = defects.length - told.length
   return fail('InvalidDeployItems', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '))
 }
 
 /** @param known the names of the items, formatted. */
-function inWords(defect: NodeDefect, name: string, known: string): string {
+function describeDefect(defect: NodeDefect, name: string, known: string): string {
   switch (defect.defect) {
     case 'unnamed':
       return '.name is empty; expected a name'
@@ -41,8 +41,8 @@ function inWords(defect: NodeDefect, name: string, known: string): string {
 export async function checkEdits(pass: ExecutionPass): Promise<Outcome> {
   const outcome = checkItems(pass)
   if (outcome.faults.length === 0) return outcome
-  const inFlightRuns = () => pass.state.deployItems.filter((item) => isAtWork(pass, item))
-  const taken = await takeUpItems(pass, inFlightRuns())
+  const inFlightRuns = () => pass.state.deployItems.filter((item) => isRunning(pass, item))
+  const taken = await startItems(pass, inFlightRuns())
   const running = inFlightRuns()
   if (running.length === 0) return outcome
   const waiting = stop(`the items were edited and cannot work; waiting for the running ones: ${names(running)}`)
@@ -61,13 +61,13 @@ export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   do {
     const known = versionsOf(pass.state.deployItems)
     const result = await act.applyDeployItems({ by, subject, jobID, generation, items, known, ...(only && { only }) })
-    applied = joinOutcomes(applied, absorb(pass, result))
+    applied = joinOutcomes(applied, applyResult(pass, result))
     only = result.left ?? []
   } while (only.length > 0)
   pass.draft.observedGeneration = generation
   pass.draft.marks.push('waitTime')
   // With faults the step runs again, and each repetition would write the names again.
-  if (applied.faults.length === 0) nameDeployItems(pass)
+  if (applied.faults.length === 0) setDeployItemCache(pass)
   return applied
 }
 
@@ -79,9 +79,9 @@ export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
 //   C3. The names are in the order of the spec, because the order in which DeployItems were read differs after a crash.
 
 /** Above this number of items the names would be most of the status. */
-const MOST_NAMES = 500
+const MAX_NAMES = 500
 
-export function nameDeployItems({ state: { target, deployItems }, draft }: ExecutionPass): void {
+export function setDeployItemCache({ state: { target, deployItems }, draft }: ExecutionPass): void {
   const place = new Map(target.items.map(({ name }, index) => [name, index]))
   const isActive = ({ item, deleting }: (typeof deployItems)[number]) => place.has(item) && !deleting
   const placeOf = ({ item }: (typeof deployItems)[number]) => place.get(item) ?? 0
@@ -91,7 +91,7 @@ export function nameDeployItems({ state: { target, deployItems }, draft }: Execu
     .filter((item) => !isActive(item))
     .map(({ name }) => name)
     .sort()
-  draft.fields['deployItemCache'] = deployItems.length > MOST_NAMES ? null : { activeDIs, orphanedDIs }
+  draft.fields['deployItemCache'] = deployItems.length > MAX_NAMES ? null : { activeDIs, orphanedDIs }
 }
 
 // Phase Completing: writes the exports of all items into one DataObject. Source: spec/landscaper.md 2.7 "Completing".

@@ -12,8 +12,8 @@
 
 import { FINALIZER } from '../contract.ts'
 import { done, GONE, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
-import { isUntold, tellPause } from '../pause.ts'
-import { type ExecutionPass, heldBackText, isHeldBack } from './pass.ts'
+import { isPauseUnreported, reportPause } from '../pause.ts'
+import { type ExecutionPass, describePause, isPaused } from './pass.ts'
 
 export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
@@ -22,12 +22,12 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
     if (!target.isUnbegun) return done
     pass.draft.phase = undefined
     const hasItems = state.deployItems.some((item) => item.jobID === jobID)
-    return target.hasParent || hasItems ? done : await forgetInterrupt(pass)
+    return target.hasParent || hasItems ? done : await removeOldInterrupt(pass)
   }
   if (!isIdle(target)) return stop(SUPERSEDED)
-  if (target.finalizers.includes(FINALIZER) && isUntold(target)) return await tell(pass)
+  if (target.finalizers.includes(FINALIZER) && isPauseUnreported(target)) return await writePause(pass)
   if (target.paused !== undefined && target.deleting) return stop(SUPERSEDED)
-  if (!target.deleting) return await guard(pass)
+  if (!target.deleting) return await addFinalizer(pass)
   const begun = await act.beginJob({ by, subject, jobID, target })
   if (begun === undefined) return stop(SUPERSEDED)
   // JSON drops undefined fields: without lastError here, the target would keep the error of the previous job, which begin has removed.
@@ -35,18 +35,18 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   pass.draft.phase = begun.phase
   pass.draft.observedGeneration = begun.observedGeneration
   pass.draft.lastError = undefined
-  return await forgetInterrupt(pass)
+  return await removeOldInterrupt(pass)
 }
 
 /** B3. Without a deletion, the run either exists for the finalizer, or its job was cancelled. */
-async function guard(pass: ExecutionPass): Promise<Outcome> {
+async function addFinalizer(pass: ExecutionPass): Promise<Outcome> {
   if (pass.state.target.finalizers.includes(FINALIZER)) return stop(SUPERSEDED)
   const guarded = await guardExecution(pass)
   return guarded.stopped === undefined ? stop(GUARDED) : guarded
 }
 
 /** B4 */
-async function tell({ by, subject, act }: ExecutionPass): Promise<Outcome> {
+async function writePause({ by, subject, act }: ExecutionPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
   return stop(GUARDED)
 }
@@ -56,7 +56,7 @@ export function resumeExecution({ state, draft }: ExecutionPass): void {
   if (state.target.isUnbegun) draft.phase = undefined
 }
 
-async function forgetInterrupt(pass: ExecutionPass): Promise<Outcome> {
+async function removeOldInterrupt(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
   if (!state.target.interruptRequested) return done
   const target = await act.forgetInterrupt({ by, subject, jobID, version: state.target.version })
@@ -86,11 +86,11 @@ export async function guardExecution(pass: ExecutionPass): Promise<Outcome> {
 // pause.ts.
 
 /** Phases in which no item has started, unless an earlier run of the job was lost. */
-const FIRST: readonly string[] = ['Init', 'InitDelete']
+const FIRST_PHASES: readonly string[] = ['Init', 'InitDelete']
 
 export function awaitResume(pass: ExecutionPass): Outcome {
-  tellPause(pass)
+  reportPause(pass)
   const { state, jobID, draft, tracks } = pass
   const hasBegun = state.deployItems.some((item) => item.jobID === jobID || tracks.has(item.uid))
-  return isHeldBack(pass) && FIRST.includes(draft.phase ?? '') && !hasBegun ? stop(heldBackText(pass)) : done
+  return isPaused(pass) && FIRST_PHASES.includes(draft.phase ?? '') && !hasBegun ? stop(describePause(pass)) : done
 }

@@ -5,26 +5,26 @@
 
 import { again, done, fail, findCycle, GONE, isIdle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import {
-  absorb,
-  absorbAll,
-  causes,
+  applyResult,
+  callForItems,
+  formatErrors,
   clusteredBatch,
-  codesOf,
+  errorCodes,
   type ExecutionPass,
-  heldBackText,
-  isHeldBack,
-  isToBeReleased,
-  leftOf,
+  describePause,
+  isPaused,
+  isReleasable,
+  itemsLeft,
   names,
 } from './pass.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { drained, takeUpLevels } from './start-items.ts'
+import { waitForRunning, startLevels } from './start-items.ts'
 import { FINALIZER } from '../contract.ts'
 
 export async function deleteDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const items = pass.state.deployItems.filter((item) => !item.deleting)
-  return await absorbAll(pass, 'deleteDeployItems', items)
+  return await callForItems(pass, 'deleteDeployItems', items)
 }
 
 // Phase Deleting: uninstalls every item whose successors are deleted, in reverse order.
@@ -40,47 +40,47 @@ export async function deleteDeployItems(pass: ExecutionPass): Promise<Outcome> {
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   const { state } = pass
   if (state.deployItems.length === 0) return done
-  if (isHeldBack(pass)) return await holdBack(pass)
-  if (state.target.withoutUninstall) return await absorbAll(pass, 'releaseDeployItems', state.deployItems)
+  if (isPaused(pass)) return await continueRunning(pass)
+  if (state.target.withoutUninstall) return await callForItems(pass, 'releaseDeployItems', state.deployItems)
   const released = await releaseUntouched(pass)
   if (released.faults.length > 0) return released
 
   // X4
-  const removed = await releaseOfRemoved(pass, state.deployItems)
+  const removed = await releaseItemsOfRemoved(pass, state.deployItems)
 
   const look = () => {
     const { failed, running, ready } = classesOf(pass)
     const due = ready.filter((item) => item.untouched !== true && !removed.isHeld(item))
     return { running, ready: failed.length > 0 ? [] : due }
   }
-  const taken = await takeUpLevels(pass, look)
+  const taken = await startLevels(pass, look)
   const { running } = look()
   if (taken.faults.length > 0)
-    return drained(
+    return waitForRunning(
       taken,
       running,
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
-  const found = verdict(pass)
+  const found = outcomeOf(pass)
   return found.stopped === undefined ? found : joinOutcomes(found, taken, removed.outcome)
 }
 
 /** X5 */
-async function holdBack(pass: ExecutionPass): Promise<Outcome> {
+async function continueRunning(pass: ExecutionPass): Promise<Outcome> {
   const look = () => ({ running: classesOf(pass).running, ready: [] })
-  const taken = await takeUpLevels(pass, look)
+  const taken = await startLevels(pass, look)
   if (taken.faults.length > 0) return taken
   const left = pass.state.deployItems
-  return left.length === 0 ? done : joinOutcomes(stop(`${heldBackText(pass)}; still there: ${names(left)}`), taken)
+  return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; still there: ${names(left)}`), taken)
 }
 
 /** X3. Such an item may have no deployer that could confirm that it has nothing to uninstall. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
-  const untouched = pass.state.deployItems.filter((item) => isToBeReleased(pass, item))
-  return await absorbAll(pass, 'releaseDeployItems', untouched)
+  const untouched = pass.state.deployItems.filter((item) => isReleasable(pass, item))
+  return await callForItems(pass, 'releaseDeployItems', untouched)
 }
 
-function verdict(pass: ExecutionPass): Outcome {
+function outcomeOf(pass: ExecutionPass): Outcome {
   if (pass.state.deployItems.length === 0) return done
   const { failed, running, ready, blocked } = classesOf(pass)
   if (failed.length > 0) {
@@ -89,19 +89,19 @@ function verdict(pass: ExecutionPass): Outcome {
       : notDeleted(failed)
   }
   const waitedFor = [...running, ...ready]
-  return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuck(blocked)
+  return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuckItems(blocked)
 }
 
 function notDeleted(failed: readonly DeployItemView[]): Outcome {
-  const found = `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`
-  return fail('DeployItemsNotDeleted', found, codesOf(failed))
+  const found = `deploy items could not be uninstalled: ${names(failed)}${formatErrors(failed)}`
+  return fail('DeployItemsNotDeleted', found, errorCodes(failed))
 }
 
 function classesOf({ state, jobID, tracks }: ExecutionPass) {
   return classifyForDeletion(state.deployItems, jobID, (uid) => tracks.has(uid))
 }
 
-function stuck(blocked: readonly DeployItemView[]): Outcome {
+function stuckItems(blocked: readonly DeployItemView[]): Outcome {
   const cycle = findCycle(blocked.map(({ item, dependsOn }) => ({ name: item, dependsOn })))
   const found = cycle === undefined ? names(blocked) : cycle.join(' -> ')
   const wayOut =
@@ -126,26 +126,26 @@ export interface RemovedClusters {
   readonly isHeld: (item: DeployItemView) => boolean
 }
 
-export async function releaseOfRemoved(
+export async function releaseItemsOfRemoved(
   pass: ExecutionPass,
   items: readonly DeployItemView[],
 ): Promise<RemovedClusters> {
   const there = new Set<string>()
   let outcome = done
   const isOurs = ({ finalizers }: DeployItemView) => finalizers.includes(FINALIZER)
-  let asked: readonly DeployItemView[] = items.filter((item) => isConcerned(pass, item) && isOurs(item))
+  let asked: readonly DeployItemView[] = items.filter((item) => isCheckable(pass, item) && isOurs(item))
   while (asked.length > 0) {
     const result = await pass.act.releaseItemsOfRemovedClusters(clusteredBatch(pass, asked))
-    outcome = joinOutcomes(outcome, absorb(pass, result))
+    outcome = joinOutcomes(outcome, applyResult(pass, result))
     for (const name of result.there) there.add(name)
-    asked = leftOf(asked, result)
+    asked = itemsLeft(asked, result)
   }
-  const isHeld = (item: DeployItemView) => isConcerned(pass, item) && !(isOurs(item) && there.has(item.name))
+  const isHeld = (item: DeployItemView) => isCheckable(pass, item) && !(isOurs(item) && there.has(item.name))
   const waits = pass.state.deployItems.some((item) => isHeld(item) && item.jobIDFinished !== pass.jobID)
   return { outcome: waits ? outcome : done, isHeld }
 }
 
-function isConcerned({ tracks }: ExecutionPass, item: DeployItemView): boolean {
+function isCheckable({ tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.cluster !== undefined && item.deleting && isIdle(item) && !tracks.has(item.uid)
 }
 

@@ -33,10 +33,10 @@ export type Automatic =
 
 /** The next automatic job of an idle root Installation; undefined if the spec requests none. Accepts objects and projections. */
 export function automaticReconcile(object: object): Automatic | undefined {
-  const asked = askedOf(object)
+  const asked = settingsOf(object)
   if (asked === undefined) return undefined
   const { block, onFailed, so, generation } = asked
-  const { count, last } = countedOf(object, asked)
+  const { count, last } = countOf(object, asked)
   const most = onFailed ? so['numberOfReconciles'] : undefined
   if (typeof most === 'number' && count >= most) return { none: `it was tried again ${count} times` }
   const notBefore = onFailed && last === undefined ? 0 : dueAfter(last ?? endedAt(object), so, DEFAULT_MS[block])
@@ -51,7 +51,7 @@ export function automaticReconcile(object: object): Automatic | undefined {
   }
 }
 
-interface Asked {
+interface Settings {
   readonly block: keyof typeof DEFAULT_MS
   readonly onFailed: boolean
   /** The settings of the block. */
@@ -59,7 +59,7 @@ interface Asked {
   readonly generation: unknown
 }
 
-function askedOf(object: object): Asked | undefined {
+function settingsOf(object: object): Settings | undefined {
   const phase = valueAt(object, path('status.phase'))
   const onFailed = FAILED.includes(phase)
   if (!onFailed && phase !== 'Succeeded') return undefined
@@ -73,9 +73,9 @@ function askedOf(object: object): Asked | undefined {
 }
 
 /** The number of automatic jobs for this generation and result (R3), and the start of the last one. */
-function countedOf(
+function countOf(
   object: object,
-  { generation, onFailed }: Asked,
+  { generation, onFailed }: Settings,
 ): { readonly count: number; readonly last?: number } {
   const counted = fieldsOf(valueAt(object, COUNTED))
   if (counted['generation'] !== generation || (counted['onFailed'] === true) !== onFailed) return { count: 0 }
@@ -84,7 +84,7 @@ function countedOf(
 }
 
 /** The status fields of the first write of a requested job (R3). */
-export function countAnew(object: object): { readonly begun?: () => { readonly automaticReconcileStatus: null } } {
+export function resetCount(object: object): { readonly begun?: () => { readonly automaticReconcileStatus: null } } {
   const isRetry = textAt(object, annotation(RECONCILE_REASON_ANNOTATION)) === RETRY
   if (isRetry || valueAt(object, COUNTED) === undefined) return {}
   return { begun: () => ({ automaticReconcileStatus: null }) }

@@ -5,7 +5,7 @@ import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { shortList } from '../short-list.ts'
-import { childCodes, names, shown } from './sub-installations.ts'
+import { childCodes, formatNames, formatSub } from './sub-installations.ts'
 
 export function awaitChildren(pass: InstallationPass): Outcome {
   const { state, jobID, subject } = pass
@@ -16,7 +16,7 @@ export function awaitChildren(pass: InstallationPass): Outcome {
   if (isRunning || unfinished.length > 0) {
     const waitedFor = [
       ...(isRunning ? [`execution ${subject.name}`] : []),
-      ...(unfinished.length > 0 ? [`sub-installations ${names(unfinished)}`] : []),
+      ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
     ]
     return stop(`waiting for ${waitedFor.join(' and ')}`)
   }
@@ -50,7 +50,7 @@ function subFailures({ state, jobID, draft }: InstallationPass): string[] {
     const type = SUB_INSTALLATIONS_CONDITION
     draft.conditions.push({ type, status: 'False', reason: 'SubInstallationsNotFound', message })
   }
-  return [...failed.map(shown), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
+  return [...failed.map(formatSub), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
 }
 
 // Phase Completing: fails an Installation whose spec was edited during its job, because the edit needs another job.

@@ -7,21 +7,21 @@
 
 import { FINALIZER } from '../contract.ts'
 import { BEGIN_OPERATION, done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
-import { isUntold } from '../pause.ts'
+import { isPauseUnreported } from '../pause.ts'
 import type { InstallationPass } from './pass.ts'
 
 export async function beginInstallation(pass: InstallationPass): Promise<Outcome> {
   if (pass.state.start === 'superseded') return stop(SUPERSEDED)
   const isOurs = pass.state.target.jobID === pass.jobID
   const hasLeft = pass.state.target.hasLeftDependents === true
-  if (!isOurs && isIdle(pass.state.target) && isUntold(pass.state.target)) return await tell(pass)
+  if (!isOurs && isIdle(pass.state.target) && isPauseUnreported(pass.state.target)) return await writePause(pass)
   if (!isOurs && !(hasLeft && isIdle(pass.state.target))) return stop(SUPERSEDED)
-  const end = hasLeft ? await askLeft(pass) : undefined
-  return end !== undefined || !isOurs ? stop(end ?? GUARDED) : await beginOwn(pass)
+  const end = hasLeft ? await triggerLeftDependents(pass) : undefined
+  return end !== undefined || !isOurs ? stop(end ?? GUARDED) : await continueJob(pass)
 }
 
 /** The run has the job. */
-async function beginOwn(pass: InstallationPass): Promise<Outcome> {
+async function continueJob(pass: InstallationPass): Promise<Outcome> {
   const { start, target } = pass.state
   // The defaults change the generation: the job runs the spec with its defaults.
   if (start === 'begun') pass.draft.observedGeneration = target.generation
@@ -31,13 +31,13 @@ async function beginOwn(pass: InstallationPass): Promise<Outcome> {
 }
 
 /** B2 */
-async function tell({ by, subject, act }: InstallationPass): Promise<Outcome> {
+async function writePause({ by, subject, act }: InstallationPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
   return stop(GUARDED)
 }
 
 /** Triggers the dependents that Landscaper left, before any other step of the job. @returns the reason to end the run; undefined to continue. */
-async function askLeft(pass: InstallationPass): Promise<string | undefined> {
+async function triggerLeftDependents(pass: InstallationPass): Promise<string | undefined> {
   const { by, subject, jobID, state, act } = pass
   const now = await act.askLeftDependents({ by, subject, jobID })
   if (now === undefined) return SUPERSEDED

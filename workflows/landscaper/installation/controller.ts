@@ -3,13 +3,13 @@
 import { OPERATION_ANNOTATION, RECONCILE_IF_CHANGED_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
-import { foreseeInstallation } from './preview.ts'
+import { previewInstallation } from './preview.ts'
 import { installationFields } from './fields.ts'
 import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
 import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
-import { PAUSE_MARKS } from '../pause.ts'
+import { PAUSE_TRIGGERS } from '../pause.ts'
 
 export const installationController: JobModeController = {
   name: 'installation',
@@ -26,10 +26,10 @@ export const installationController: JobModeController = {
     { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
     { at: path('spec.automaticReconcile') },
     { at: path('status.dependentsToTrigger') },
-    ...PAUSE_MARKS,
+    ...PAUSE_TRIGGERS,
   ],
   fields: installationFields,
-  foresee: foreseeInstallation,
+  foresee: previewInstallation,
   steering: { ...STEERED_INSTALLATION, parent: installationKind },
   siblings: { flow: flowOf },
 }

@@ -3,15 +3,15 @@
 
 import { again, done, fail, GONE, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { endWait, tellWait } from './wait-conditions.ts'
+import { clearWaits, reportWait } from './wait-conditions.ts'
 import { FINALIZER, ORPHAN_FINALIZER } from '../contract.ts'
-import { absorbSubs, asChild, childCodes, names, shown } from './sub-installations.ts'
+import { applySubsResult, asChild, childCodes, formatNames, formatSub } from './sub-installations.ts'
 import { shortList } from '../short-list.ts'
 
 export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
   const { target } = state
-  endWait(pass)
+  clearWaits(pass)
   // A deletion that started in a release without an order of roots continues without it.
   const isOrdered = target.hasParent || target.gives === true
   if (!target.awaitsSuccessors || !isOrdered) return done
@@ -21,7 +21,7 @@ export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> 
     return fail('SuccessorsNotDeleted', `siblings that import from here could not be deleted: ${failed.join(', ')}`)
   if (unfinished.length === 0) return done
   const reason = `waiting for siblings that import from here to be gone: ${unfinished.join(', ')}`
-  tellWait(pass, 'siblings', reason)
+  reportWait(pass, 'siblings', reason)
   return stop(reason)
 }
 
@@ -48,7 +48,10 @@ export async function deleteChildren(pass: InstallationPass): Promise<Outcome> {
   }
   const subs = subInstallations.filter(isToTell).map(asChild)
   if (subs.length > 0)
-    absorbSubs(pass, await act.deleteSubInstallations({ by, subject, jobID, subInstallations: subs, withoutUninstall }))
+    applySubsResult(
+      pass,
+      await act.deleteSubInstallations({ by, subject, jobID, subInstallations: subs, withoutUninstall }),
+    )
   return done
 }
 
@@ -70,19 +73,19 @@ function childrenLeft({ subject, jobID, state: { execution, subInstallations } }
   if (isLeft || unfinished.length > 0) {
     const waitedFor = [
       ...(isLeft ? [`execution ${subject.name}`] : []),
-      ...(unfinished.length > 0 ? [`sub-installations ${names(unfinished)}`] : []),
+      ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
     ]
     return stop(`waiting for ${waitedFor.join(' and ')} to be gone`)
   }
   const failures = [
-    ...(execution === undefined ? [] : [found(subject.name, execution)]),
-    ...subInstallations.map(shown),
+    ...(execution === undefined ? [] : [formatExecution(subject.name, execution)]),
+    ...subInstallations.map(formatSub),
   ]
   if (failures.length === 0) return done
   return fail('UndeletedSubobjects', shortList(failures).join('; '), childCodes(execution, subInstallations))
 }
 
-function found(
+function formatExecution(
   name: string,
   { phase, error }: { readonly phase: string | undefined; readonly error?: string | undefined },
 ) {

@@ -11,8 +11,8 @@
 
 import { again, done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { absorbSubs, asChild, names } from './sub-installations.ts'
-import { pauseText, tellPause } from '../pause.ts'
+import { applySubsResult, asChild, formatNames } from './sub-installations.ts'
+import { formatPause, reportPause } from '../pause.ts'
 
 export async function interruptInstallation(pass: InstallationPass): Promise<Outcome> {
   if (isDeletedBeforeDeployment(pass)) return await endForDeletion(pass)
@@ -20,10 +20,10 @@ export async function interruptInstallation(pass: InstallationPass): Promise<Out
   await interruptSubs(pass)
   // runExecution removes the annotation when the Execution has ended its items.
   if (isExecutionBegun(pass) && pass.state.execution?.jobIDFinished !== pass.jobID) return done
-  if (isAllBegun(pass)) return (await takeInterruptOff(pass)) ? done : again(0)
+  if (isAllBegun(pass)) return (await removeInterrupt(pass)) ? done : again(0)
   const running = runningSubs(pass)
-  if (running.length > 0) return stop(`interrupted: waiting for sub-installations ${names(running)} to end`)
-  return (await takeInterruptOff(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
+  if (running.length > 0) return stop(`interrupted: waiting for sub-installations ${formatNames(running)} to end`)
+  return (await removeInterrupt(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
 }
 
 /** Phases of a job after Init (interrupt-installation.ts) in which children may not have started. */
@@ -41,7 +41,7 @@ function isDeletedBeforeDeployment(pass: InstallationPass): boolean {
 async function endForDeletion(pass: InstallationPass): Promise<Outcome> {
   await interruptSubs(pass)
   const running = runningSubs(pass)
-  if (running.length > 0) return stop(`deleted: waiting for sub-installations ${names(running)} to end`)
+  if (running.length > 0) return stop(`deleted: waiting for sub-installations ${formatNames(running)} to end`)
   return fail(
     'InterruptOperation',
     'the installation was deleted before this job deployed anything; the deletion follows',
@@ -49,7 +49,7 @@ async function endForDeletion(pass: InstallationPass): Promise<Outcome> {
 }
 
 /** @returns false if the object is deleted or has another job; the next pass handles both. */
-export async function takeInterruptOff(pass: InstallationPass): Promise<boolean> {
+export async function removeInterrupt(pass: InstallationPass): Promise<boolean> {
   const { by, subject, jobID, act, state } = pass
   const left = await act.interruptInstallation({ by, subject, jobID, version: state.target.version })
   if (left === undefined) return false
@@ -61,7 +61,10 @@ async function interruptSubs(pass: InstallationPass): Promise<void> {
   const { by, subject, jobID, act } = pass
   const untold = runningSubs(pass).filter((sub) => !sub.interruptRequested)
   if (untold.length === 0) return
-  absorbSubs(pass, await act.interruptSubInstallations({ by, subject, jobID, subInstallations: untold.map(asChild) }))
+  applySubsResult(
+    pass,
+    await act.interruptSubInstallations({ by, subject, jobID, subInstallations: untold.map(asChild) }),
+  )
 }
 
 function runningSubs({ state: { subInstallations }, jobID }: InstallationPass) {
@@ -103,14 +106,14 @@ export function yieldToDeletion(pass: InstallationPass): Outcome {
 // Execution holds its own items (run-execution.ts). Source: pause.ts.
 
 export async function awaitResume(pass: InstallationPass): Promise<Outcome> {
-  tellPause(pass)
-  await hand(pass)
+  reportPause(pass)
+  await handPauseDown(pass)
   const { paused } = pass.state.target
-  return paused !== undefined && isHeld(pass) ? stop(pauseText(paused)) : done
+  return paused !== undefined && canHold(pass) ? stop(formatPause(paused)) : done
 }
 
 /** Whether the pass can end here without leaving running work unattended. */
-function isHeld(pass: InstallationPass): boolean {
+function canHold(pass: InstallationPass): boolean {
   const { state, draft, jobID } = pass
   if (isExecutionBegun(pass)) return false
   return (
@@ -118,19 +121,19 @@ function isHeld(pass: InstallationPass): boolean {
   )
 }
 
-async function hand(pass: InstallationPass): Promise<void> {
+async function handPauseDown(pass: InstallationPass): Promise<void> {
   const { by, subject, jobID, act, state } = pass
   const { paused } = state.target
   const isPaused = paused !== undefined
-  const told = state.subInstallations.filter((sub) => (isPaused ? isFree(sub, jobID) : sub.heldBy !== undefined))
+  const told = state.subInstallations.filter((sub) => (isPaused ? isPausable(sub, jobID) : sub.heldBy !== undefined))
   if (told.length === 0) return
   const subInstallations = told.map(asChild)
   const input = { by, subject, jobID, subInstallations, isPaused, ...(isPaused && { pausedBy: paused.by }) }
-  absorbSubs(pass, await act.holdSubInstallations(input))
+  applySubsResult(pass, await act.holdSubInstallations(input))
 }
 
 type Sub = InstallationPass['state']['subInstallations'][number]
 
-function isFree(sub: Sub, jobID: string): boolean {
+function isPausable(sub: Sub, jobID: string): boolean {
   return sub.jobID === jobID && sub.jobIDFinished !== jobID && sub.paused === undefined
 }

@@ -7,8 +7,8 @@ import type { ChildExecution } from '../../../activities/landscaper/installation
 import type { By, HostedProgress, JobInput, JobPass } from '../../kit/index.ts'
 import type { ExecutionState } from '../execution/pass.ts'
 import type { InstallationObservation } from './controller.gen.ts'
-import { versionsOf, withNews } from '../execution/observe-execution.ts'
-import { withSubsNews } from './sub-installations.ts'
+import { versionsOf, withChanges } from '../execution/observe-execution.ts'
+import { withSubChanges } from './sub-installations.ts'
 
 export interface InstallationState extends InstallationObservation {
   /** The items of the Execution. */
@@ -89,7 +89,7 @@ export async function observeInstallation(
     start,
     isAdopted,
     wantedSubs,
-    subInstallations: withSubsNews(latest()?.subInstallations ?? [], subs),
-    deployItems: withNews(act.itemsOfExecution(), news),
+    subInstallations: withSubChanges(latest()?.subInstallations ?? [], subs),
+    deployItems: withChanges(act.itemsOfExecution(), news),
   }
 }

@@ -7,7 +7,7 @@ import { awaitChildren, checkGeneration } from './await-children.ts'
 import type { InstallationPass } from './pass.ts'
 import { installationSteps } from './controller.gen.ts'
 import { awaitResume, interruptInstallation, yieldToDeletion } from './interrupt-installation.ts'
-import { IMPORT_RING, triggerDependents, writeExports } from './write-exports.ts'
+import { IMPORT_CYCLE, triggerDependents, writeExports } from './write-exports.ts'
 import { runExecution } from './run-execution.ts'
 import { cleanUpSubInstallations, triggerSubInstallations } from './sub-installations.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
@@ -87,7 +87,7 @@ export const installationPlan: JobPlan<InstallationPass> = {
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   // Source: spec/landscaper.md 2.3 "Progressing".
   report: reportOf({
-    codes: { [IMPORT_RING]: ['ERR_CYCLIC_DEPENDENCIES'] },
+    codes: { [IMPORT_CYCLE]: ['ERR_CYCLIC_DEPENDENCIES'] },
     names: {
       ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' },
       InterruptOperation: { operation: 'InterruptOperation', reason: 'InterruptOperation' },

@@ -10,7 +10,7 @@ import {
   observeInstallation,
 } from './pass.ts'
 import { installationPlan } from './plan.ts'
-import { shownWait } from './wait-conditions.ts'
+import { currentWait } from './wait-conditions.ts'
 
 const short = shortActivities<Omit<InstallationActivities, 'runExecution' | 'itemsOfExecution'>>()
 
@@ -60,7 +60,7 @@ export function installationDetails(pass: InstallationPass): string {
     state: { execution },
     draft,
   } = pass
-  const wait = shownWait(pass)
+  const wait = currentWait(pass)
   const { phase = 'not started', lastError } = draft
   return [
     `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,

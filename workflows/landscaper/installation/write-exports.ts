@@ -6,7 +6,7 @@
 import { done, type Outcome } from '../../kit/index.ts'
 import { EXPORTS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
-import { endWait } from './wait-conditions.ts'
+import { clearWaits } from './wait-conditions.ts'
 
 export async function writeExports(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft, state } = pass
@@ -54,7 +54,7 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
 //   T3. After a success, the activity that writes the exports triggers the dependents, which saves an activity.
 
 /** Code of the fault of a root that imports from itself through other roots. */
-export const IMPORT_RING = 'ImportRing'
+export const IMPORT_CYCLE = 'ImportRing'
 
 /** Whether other roots may import its exports, and it is not being deleted. */
 export function hasDependents({ state: { target } }: Pick<InstallationPass, 'state'>): boolean {
@@ -63,10 +63,10 @@ export function hasDependents({ state: { target } }: Pick<InstallationPass, 'sta
 
 export async function triggerDependents(pass: InstallationPass): Promise<Outcome> {
   // An interrupt ends waits, too.
-  endWait(pass)
+  clearWaits(pass)
   const { by, subject, jobID, act, draft } = pass
   // T2, T3
-  const isDone = draft.phase === 'Succeeded' || draft.lastError?.reason === IMPORT_RING
+  const isDone = draft.phase === 'Succeeded' || draft.lastError?.reason === IMPORT_CYCLE
   if (!isDone && hasDependents(pass)) await act.triggerDependents({ by, subject, jobID })
   return done
 }
