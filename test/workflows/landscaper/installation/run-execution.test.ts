@@ -24,7 +24,12 @@ const deletion: RunExecution = comingTo(({ state }) => ({
 describe('an installation that hosts its execution', () => {
   it('runs a pass over what it has observed, and waits as long as that waits', async () => {
     const given: Parameters<RunExecution>[1][] = []
-    const act = { runExecution: comingTo(({ state }) => (given.push(state), {})) }
+    const act = {
+      runExecution: comingTo(({ state }) => {
+        given.push(state)
+        return {}
+      }),
+    }
     const { pass } = installationPass({ execution: IDLE, state: { deployItems: [ITEM] }, act })
     expect(await runExecution(pass)).toEqual(done)
     expect(given).toEqual([{ target: IDLE, deployItems: [ITEM], isInterrupted: false }])
