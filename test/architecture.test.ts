@@ -32,7 +32,7 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
       'activities/kube/write.ts',
       'activities/run/begin-job.ts',
     ],
-    ...['activities/landscaper/bounded/tenant-data.ts', 'worker/cli/ask/why.ts', 'worker/cli/plan/rehearsal.ts'],
+    ...['activities/landscaper/bounded/tenant-data.ts', 'worker/cli/query/why.ts', 'worker/cli/plan/preview.ts'],
     ...['activities/landscaper/deploy/deployers.gen.ts', 'activities/landscaper/deploy/objects/apply.ts'],
     ...['activities/landscaper/deploy/mock/deployer.ts', 'activities/landscaper/render/names.ts'],
     ...['activities/programs.gen.ts', 'activities/chaos/programs.ts', 'activities/chaos/injector/injector.ts'],

@@ -22,9 +22,8 @@ import { createUsers } from './api/users.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { serveHealth } from './server/health.ts'
+import { createTroubles, serveHealth, type Troubles } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
-import { createTroubles, type Troubles } from './server/troubles.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
 // More than one share may have at a time, so that others have the rest.

@@ -1,21 +1,24 @@
 // The bridge process: follows every watched kind of one cluster and feeds the journal. Any number may run; one at a time follows a kind.
 
+import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
+
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
-import { openDatabase } from '../activities/journal/database.ts'
+import { type Database, openDatabase } from '../activities/journal/database.ts'
+import { ensurePartitions } from '../activities/journal/write/partitions.ts'
+import { pruneJournal } from '../activities/journal/write/retention.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
-import { caughtUp } from './bridge/caught-up.ts'
-import { BRIDGE_FLAGS, processSettings } from './bridge/flags.ts'
-import { createReflector } from './bridge/reflector.ts'
-import { keepUp } from './bridge/upkeep.ts'
+import { caughtUp, createReflector } from './bridge/reflector.ts'
+import { BRIDGE_FLAGS, processSettings } from './bridge/settings.ts'
+import { awaitSchema } from './server/await-schema.ts'
+import { pause } from './server/backoff.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { serveHealth } from './server/health.ts'
-import { awaitSchema } from './server/await-schema.ts'
-import { createJournalClock } from './server/journal-clock.ts'
-import { createTroubles } from './server/troubles.ts'
+import { createTroubles, serveHealth } from './server/health.ts'
+import { createJournalClock } from './server/clocks.ts'
 import { type Frame, runProcess } from './server/process.ts'
-import { QUICK_DATABASE, tellHealth } from './server/tell-health.ts'
 import { loadRegistry } from './server/registry.ts'
+import { QUICK_DATABASE, tellHealth } from './server/health-report.ts'
 
 const config = readConfig()
 const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
@@ -92,4 +95,29 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
     telling(),
     keepUp({ db: unhurried, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
+}
+
+// Once an hour: partitions ahead, old events out. Every bridge does it; the statements exclude each other.
+
+const HOUR_MS = 60 * 60 * 1000
+
+export interface UpkeepDeps {
+  readonly db: Kysely<Database>
+  readonly log: Logger
+  readonly retentionMs: number
+  readonly now: () => Date
+}
+
+/** Runs until the signal; a failure is logged and tried again an hour later. */
+export async function keepUp({ db, log, retentionMs, now }: UpkeepDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const made = await ensurePartitions(db, now())
+      const pruned = await pruneJournal(db, retentionMs, now())
+      log.debug({ made, pruned }, 'journal kept up')
+    } catch (error) {
+      log.warn({ error: String(error) }, 'journal could not be kept up')
+    }
+    await pause(HOUR_MS, signal)
+  }
 }

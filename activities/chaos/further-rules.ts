@@ -5,7 +5,7 @@ import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disru
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
 import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
-import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/defaults.ts'
+import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/timing.ts'
 import type { ChaosConfig } from '../../workflows/chaos/config.ts'
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'

@@ -314,7 +314,7 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence: 'the commands that ask import of activities only what reads the journal',
-    of: /^worker\/cli\/ask\//,
+    of: /^worker\/cli\/query\//,
     may: ['^worker/', '^activities/journal/read/', KIT],
     packages: ANY,
   },

@@ -13,7 +13,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { CHAOS_POD_FINALIZER, DISRUPTION_KIND_LABEL, FINALIZER, kindNamesOf } from '../../workflows/chaos/contract.ts'
 import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
-import { letGoCommand } from '../../workflows/chaos/let-go-command.ts'
+import { removeFinalizerCommand } from '../../workflows/chaos/let-go-command.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
@@ -272,7 +272,7 @@ describe('a Disruption', () => {
     expect(lines).toEqual([
       'shop/jammed is stuck: what its chaos pods did could not be undone',
       `  network-disruption on jammed-1: undo it by hand; what was tried: kubectl -n ${DISTURBERS} logs ${name}`,
-      `    then: ${letGoCommand(DISTURBERS, name)}`,
+      `    then: ${removeFinalizerCommand(DISTURBERS, name)}`,
       'let them be made again: pawl chaos resume --all',
     ])
     expect((await pawl('resume', '-n', 'shop')).stdout).toBe(

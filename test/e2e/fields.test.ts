@@ -3,7 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { switchedOff } from '../../worker/server/switches.ts'
+import { switchedOff } from '../../worker/server/registry.ts'
 import { wingsOn } from '../../worker/server/wings.ts'
 import {
   API,

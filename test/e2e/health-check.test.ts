@@ -3,9 +3,9 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { createKubeClient } from '../../activities/kube/client.ts'
-import { createProblemList } from '../../worker/reconciler/critical-problems.ts'
+import { createProblemList } from '../../worker/reconciler/stuck-runs.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { tellingPlace } from '../../worker/server/telling-object.ts'
+import { tellingPlace } from '../../worker/server/report-object.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'health-check'

@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
 import type { RecordedWrite } from '../support/faults/api-proxy.ts'
-import { bundleEntry } from '../../worker/reconciler/bundle.ts'
+import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { waitUntilJournalIdle, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { createTarget } from '../support/landscaper/manifests.ts'

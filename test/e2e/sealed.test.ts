@@ -14,7 +14,7 @@ import type { temporal } from '@temporalio/proto'
 import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 
 import { addAttributes } from '../../worker/migrate.ts'
-import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/payload-codec.ts'
+import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/temporal/payload-codec.ts'
 import { connectionOptions } from '../../worker/server/temporal.ts'
 import { Authority } from '../support/servers/certificates.ts'
 import { CHAIN, installation } from '../support/cluster/cluster.ts'

@@ -1,7 +1,7 @@
 // What one reflector leaves to the next: checkpoint and lease, through restarts at any moment and beside another bridge.
 
 import { describe, expect, inject, it } from 'vitest'
-import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
+import { notCaughtUp } from '../../worker/bridge/reflector.ts'
 import { TASK } from '../activities/journal/build-events.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 
 import { noteStuckRun } from '../../activities/journal/write/stuck-runs.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { sweepOnce } from '../../worker/reconciler/sweeper.ts'
+import { sweepOnce } from '../../worker/reconciler/resync.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 

@@ -7,8 +7,8 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { type HealthDeps, HealthTeller } from '../../worker/server/tell-health.ts'
-import { tellingPlace } from '../../worker/server/telling-object.ts'
+import { type HealthDeps, HealthTeller } from '../../worker/server/health-report.ts'
+import { tellingPlace } from '../../worker/server/report-object.ts'
 
 const PATH = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/pawl/lshealthchecks'
 const EVERY_MS = 60_000

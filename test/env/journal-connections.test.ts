@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { listenForWakes } from '../../worker/reconciler/listener.ts'
-import { createJournalClock } from '../../worker/server/journal-clock.ts'
+import { createJournalClock } from '../../worker/server/clocks.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 

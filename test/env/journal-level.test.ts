@@ -12,7 +12,7 @@ import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/wri
 import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
-import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
+import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { defineLevel, nop, path, textAt, type WatchedKind } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, TASK, taskKind } from '../activities/journal/build-events.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'

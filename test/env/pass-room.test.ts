@@ -2,7 +2,7 @@
 
 import { describe, expect, inject, it } from 'vitest'
 import { giveTurnBack, takeTurn } from '../../activities/journal/write/pass-turns.ts'
-import { PassRoom } from '../../worker/reconciler/pass-room.ts'
+import { PassRoom } from '../../worker/reconciler/capacity.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { NOW } from '../activities/journal/build-events.ts'

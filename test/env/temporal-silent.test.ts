@@ -4,7 +4,7 @@ import { NativeConnection } from '@temporalio/worker'
 import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
 
-import { watchTemporal } from '../../worker/reconciler/connect.ts'
+import { watchTemporal } from '../../worker/reconciler/temporal/connection.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
 it('a Temporal that falls silent is told, and that it is back', async () => {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import * as kit from '../../workflows/kit/index.ts'
 import type * as templateEngine from '../../activities/landscaper/render/template-engine.ts'
-import type { bundleControllers } from '../../worker/reconciler/bundle.ts'
+import type { bundleControllers } from '../../worker/reconciler/temporal/bundle.ts'
 import { createProject, type Project } from './project.ts'
 import { handlerToldOf } from '../support/chaos/waiting-handler.ts'
 
@@ -161,7 +161,7 @@ describe('a controller that is written with the package', () => {
   })
 
   it('is bundled for the sandbox beside the workflows of Pawl, without the client of Kubernetes', async () => {
-    const path = join(project.pawl, 'worker/reconciler/bundle.js')
+    const path = join(project.pawl, 'worker/reconciler/temporal/bundle.js')
     const installed = (await import(pathToFileURL(path).href)) as { bundleControllers: typeof bundleControllers }
     const silent = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore }
     const { code } = await installed.bundleControllers(

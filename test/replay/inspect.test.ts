@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest'
 
 import { parseInspectAddress, replayInspected } from '../../worker/cli/replay/inspect.ts'
 import type { RecordedRun } from '../../worker/cli/replay/load.ts'
-import { bundleEntry } from '../../worker/reconciler/bundle.ts'
+import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { deferred } from '../workflows/kit/plan/fake-runtime.ts'
 import { Debugger } from './debugger.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
-const MODULE = join(import.meta.dirname, '../../worker/reconciler/lean-workflow-threads.ts')
+const MODULE = join(import.meta.dirname, '../../worker/reconciler/temporal/lean-workflow-threads.ts')
 
 describe('a thread of workflows', () => {
   it('has a watchdog around calls that run code of workflows, and only around them', async () => {

@@ -1,5 +1,5 @@
 // A worker with other code on a real Temporal server: of which runs it tells that they do not fit. The SDK has no public way to hear of them, so a new
-// version of it may take the one that is used (worker/reconciler/telling-worker.ts) away.
+// version of it may take the one that is used (worker/reconciler/temporal/sdk-worker.ts) away.
 
 import { Client, Connection } from '@temporalio/client'
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker'
@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { createTellingWorker } from '../../worker/reconciler/telling-worker.ts'
+import { createTellingWorker } from '../../worker/reconciler/temporal/sdk-worker.ts'
 
 const taskQueue = `traveller-${randomUUID()}`
 const logger = new DefaultLogger('ERROR', () => undefined)

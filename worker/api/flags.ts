@@ -3,9 +3,8 @@
 import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
-import { ANSWERING_FLAGS } from '../server/answering-flags.ts'
-import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
-import { neededDatabase } from '../server/surroundings.ts'
+import { ANSWERING_FLAGS, type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
+import { neededDatabase } from '../server/shared-settings.ts'
 import type { TurnLimits } from './turns.ts'
 
 export const API_FLAGS = {

@@ -9,10 +9,17 @@ import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.
 import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
-import { isUrgent } from './echo.ts'
-import { objectKey, type PendingItem, type PendingQueue, selectReady, versionOf, writersOf } from './pending.ts'
+import {
+  isUrgent,
+  objectKey,
+  type PendingItem,
+  type PendingQueue,
+  selectReady,
+  versionOf,
+  writersOf,
+} from './pending.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
-import { carefully, labelOf, type Position, type Term } from './term.ts'
+import { carefully, labelOf, type Position, type Term } from './lease-term.ts'
 
 const SAVE_MS = 1000
 

@@ -7,9 +7,12 @@
 //       For people only. It may have been somebody else's all the same, so what follows is as of anybody's event.
 
 import { EventEmitter, once } from 'node:events'
+
 import type { ArrivedVersion, UnansweredWrite } from '../../activities/journal/read/arrivals.ts'
 import { objectText } from '../../activities/journal/write/actions.ts'
 import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
 
 export interface PendingItem {
   readonly resourceVersion: number
@@ -124,4 +127,27 @@ export class PendingQueue {
   #announce(): void {
     this.#changes.emit('change')
   }
+}
+
+// Which events look like what runs have written themselves a moment ago. They may wait, so that several are asked about at once; what anybody else
+// did passes at once. A guess from what the object says of its writers (seconds, by the server's clock): a wrong one costs the window, or a
+// statement.
+
+const RECENT_MS = 2000
+
+/** @param now in milliseconds. */
+export function looksOwn({ metadata }: KubeObject, now: number): boolean {
+  const { managedFields = [], deletionTimestamp } = metadata
+  const times = managedFields.map(({ manager = '', time = '' }) => ({
+    isOwn: manager.startsWith(FIELD_MANAGER_PREFIX),
+    at: Date.parse(time),
+  }))
+  const newest = Math.max(...times.map(({ at }) => at))
+  const isAfterDeletion = deletionTimestamp === undefined || newest > Date.parse(deletionTimestamp)
+  return newest > now - RECENT_MS && isAfterDeletion && times.some(({ isOwn, at }) => isOwn && at === newest)
+}
+
+/** Whether something of it should not wait. */
+export function isUrgent(items: readonly PendingItem[], now: number): boolean {
+  return items.some(({ event }) => event !== undefined && !looksOwn(event.object, now))
 }

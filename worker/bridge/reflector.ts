@@ -18,12 +18,13 @@ import {
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
 import { watchError, watchRefusal } from '../../activities/kube/watch-refusal.ts'
 import { needsList, readMessages } from '../../activities/kube/watch-stream.ts'
-import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
 import { feedJournal } from './feed.ts'
-import { collectionPath, relist, selectorsOf } from './list.ts'
-import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
+import { collectionPath, relist, selectorsOf } from './relist.ts'
 import { PendingQueue } from './pending.ts'
-import { labelOf, laterList, nextList, type ReflectorDeps, type ReflectorHealth, type Term } from './term.ts'
+import { labelOf, laterList, nextList, type ReflectorDeps, type ReflectorHealth, type Term } from './lease-term.ts'
+import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
+import type { Readiness } from '../server/health.ts'
+import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
 
 export interface Reflector {
   /** `Widget.example.com`. */
@@ -240,4 +241,20 @@ function watchPath(term: Term): string {
     timeoutSeconds: String(Math.max(1, Math.round(seconds))),
   })
   return `${collectionPath(term)}?${query.toString()}`
+}
+
+// When a bridge is ready: every kind is caught up, or another bridge follows it.
+
+export function caughtUp(reflectors: readonly Reflector[]): Readiness {
+  return { word: 'behind', wrong: () => notCaughtUp(reflectors) }
+}
+
+/** The kinds that are not caught up, with what they are doing. */
+export function notCaughtUp(reflectors: readonly Reflector[]): Record<string, string> {
+  return Object.fromEntries(
+    reflectors.flatMap((reflector) => {
+      const behind = reflector.behind()
+      return behind === undefined ? [] : [[reflector.kind, behind]]
+    }),
+  )
 }

@@ -20,15 +20,11 @@ import {
   postponeWakes,
   type Wake,
 } from '../../activities/journal/write/wakes.ts'
-import { delayAfter } from '../server/backoff.ts'
+import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './deliver-wake.ts'
+import { ClaimOrder, FreshRuns, PassRoom, UNBOUNDED } from './capacity.ts'
+import { leftLanes } from './task-queues.ts'
+import { delayAfter, rest } from '../server/backoff.ts'
 import { builtIn } from '../server/registry.ts'
-import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './bring-wake.ts'
-import { ClaimOrder, UNBOUNDED } from './claim-order.ts'
-import { FreshRuns } from './fresh-runs.ts'
-import { leftLanes } from './lanes.ts'
-import { isOfTemporal } from './wake-failure.ts'
-import { PassRoom } from './pass-room.ts'
-import { rest } from './rest.ts'
 
 export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
@@ -274,4 +270,25 @@ export class Dispatcher {
 
 function keyOf({ controller, uid }: Wake): string {
   return `${controller}/${uid}`
+}
+
+// Whose failure it is when a wake cannot be dispatched: that of a server, which all wakes share and /readyz tells, or of the one wake. A subject that
+// no run can be started for must not make a worker look ill: others would be taken out of service with it.
+
+const INVALID_ARGUMENT = 3
+const UNKNOWN = 2
+
+/** Whether Temporal is what failed, for whichever wake comes next. Missing search attributes are: no run can be started then. */
+export function isOfTemporal(error: unknown): boolean {
+  const found = grpcStatus(error)
+  if (found === undefined) return false
+  if (found.code === UNKNOWN) return false
+  return found.code !== INVALID_ARGUMENT || /search attribute/i.test(found.text)
+}
+
+/** Of the service's answer, however deep the client has wrapped it. */
+function grpcStatus(error: unknown): { readonly code: number; readonly text: string } | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
+    if ('code' in at && typeof at.code === 'number') return { code: at.code, text: at.message }
+  return undefined
 }

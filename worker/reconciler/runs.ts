@@ -12,9 +12,10 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
-import type { JobInput } from '../../workflows/kit/index.ts'
-import { queueOf, type Queues } from './queues.ts'
-import { runDetails, runSummary } from './run-texts.ts'
+
+import type { OpenWing } from '../../activities/index.ts'
+import { queueOf, type Queues } from './task-queues.ts'
+import { type JobInput, type Notice, NOTICE_RUN } from '../../workflows/kit/index.ts'
 
 export interface Run {
   readonly controller: string
@@ -137,5 +138,54 @@ export async function terminateStranded(
     await client.workflow.getHandle(workflowID, runID).terminate(why)
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error
+  }
+}
+
+// What Temporal's UI shows of a run from its start on, in Markdown. Pure. What it shows of its passes is said by the run: workflows/kit/run/loop/temporal.ts.
+
+type Told = Pick<JobInput, 'subject' | 'jobID' | 'cause'>
+
+/** Which object it is about. */
+export function runSummary({ subject: { kind, namespace, name } }: Pick<Told, 'subject'>): string {
+  return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
+}
+
+/** Which job it is of, why it was started, and the command that replays it. */
+export function runDetails({ subject, jobID, cause }: Told): string {
+  return [...(jobID === '' ? [] : [`Job ${jobID}.`]), `Cause: ${cause}.`, `Replay: \`${replay(subject, jobID)}\``].join(
+    ' ',
+  )
+}
+
+/** In level mode there are no jobs: it is the newest run of the object then. */
+function replay({ kind, namespace, name }: Told['subject'], jobID: string): string {
+  const job = jobID === '' ? '' : ` ${jobID}`
+  return `pawl replay ${kind.toLowerCase()}/${name}${job}${namespace === '' ? '' : ` -n ${namespace}`}`
+}
+
+// Starts the runs that bring notices (workflows/kit/run/notice.ts): on the queue of the controller whose Events they tell, whose workers have its notifiers.
+
+type Notifiers = NonNullable<OpenWing['notifiers']>
+
+/** @param of the notifiers of the wing that a controller is of. */
+export function createNotices(client: Client, queues: Queues, of: (controller: string) => Notifiers | undefined) {
+  return {
+    of,
+    known: new Set<string>(),
+    async start(notice: Notice): Promise<void> {
+      const { id, controller, notifier, reason, subject } = notice
+      try {
+        await client.workflow.start(NOTICE_RUN, {
+          workflowId: id,
+          taskQueue: queueOf(queues, controller),
+          args: [notice],
+          // What was told, or given up, is not told again.
+          workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+          staticSummary: `${notifier}: ${reason} of ${subject.kind} ${subject.name}`,
+        })
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+      }
+    },
   }
 }

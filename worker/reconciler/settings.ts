@@ -2,19 +2,15 @@
 
 import type { Config } from '../server/config.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
-import { HEALTH_FLAGS, healthSettings } from '../server/health-flags.ts'
-import { createRegistry } from '../server/registry.ts'
-import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
-import { switchedOff } from '../server/switches.ts'
-import type { HealthSettings } from '../server/tell-health.ts'
-import { tellingPlace } from '../server/telling-object.ts'
+import { HEALTH_FLAGS, healthSettings, type HealthSettings } from '../server/health-report.ts'
+import { createRegistry, switchedOff } from '../server/registry.ts'
+import { newOwner, readSurroundings, type Surroundings } from '../server/shared-settings.ts'
+import { tellingPlace } from '../server/report-object.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
-import { laneShares } from './lanes.ts'
-import { onlyControllers } from './only.ts'
-import { allQueues } from './queues.ts'
+import { allQueues, laneShares, onlyControllers } from './task-queues.ts'
 
 const OWN_FLAGS = {
   kubeconfig: {

@@ -9,11 +9,12 @@
 //   U5. The next restart of a job comes not before SPACING_MS, so two builds that take a run from each other do no more than that. A bug that this
 //       worker has helped with as the other build comes ever more rarely, as for the code that has it.
 
-import { type Client, WorkflowNotFoundError } from '@temporalio/client'
-import type { WorkflowInfo } from '@temporalio/workflow'
-import type { InjectedSinks } from '@temporalio/worker'
-import type { Kysely } from 'kysely'
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, WorkflowNotFoundError } from '@temporalio/client'
+import type { InjectedSinks } from '@temporalio/worker'
+import type { WorkflowInfo } from '@temporalio/workflow'
+import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
@@ -30,6 +31,7 @@ import {
 } from '../../activities/journal/write/stuck-runs.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
+import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
 import {
   bugReport,
@@ -38,6 +40,11 @@ import {
   type RestartCause,
   restartReport,
 } from '../../activities/run/failure-reports.ts'
+import { terminateStranded } from './runs.ts'
+import { leftLanes, type Queues } from './task-queues.ts'
+import type { Logger } from '../server/log.ts'
+import type { Registry } from '../server/registry.ts'
+import { readTelling, type tellingPlace, writeTelling } from '../server/report-object.ts'
 import {
   controllerInID,
   type ErrorReport,
@@ -46,11 +53,6 @@ import {
   type Subject,
   type Thrown,
 } from '../../workflows/kit/index.ts'
-import type { Logger } from '../server/log.ts'
-import type { Registry } from '../server/registry.ts'
-import { leftLanes } from './lanes.ts'
-import type { Queues } from './queues.ts'
-import { terminateStranded } from './runs.ts'
 
 export interface StuckRunsDeps {
   readonly db: Kysely<Database>
@@ -249,4 +251,43 @@ function named({ kind, namespace, name }: Subject, workflowID: string) {
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
+}
+
+// Bugs that workers met, listed in an object for people who look after the engine: the newest ones, with which object it was and where it was thrown.
+//
+//   C1. Several workers write it: each write is for the version that was read.
+//   C2. It only repeats what log, journal and an Event on the object say, so that what cannot be written is logged, and nothing waits for it.
+
+export interface ProblemDeps {
+  readonly kube: Pick<KubeClient, 'request'>
+  readonly log: Pick<Logger, 'warn'>
+  readonly now: () => Date
+  /** Undefined: nothing is listed. */
+  readonly place: ReturnType<typeof tellingPlace>
+}
+
+const TRIES = 5
+
+/** What adds a bug to the list, one after the other. Never throws. */
+export function createProblemList(deps: ProblemDeps): (description: string) => Promise<void> {
+  let last = Promise.resolve()
+  return (description) => (last = last.then(() => record(deps, description)))
+}
+
+async function record({ kube, log, now, place }: ProblemDeps, description: string): Promise<void> {
+  if (place === undefined) return
+  const { at, tells } = place
+  const problem = { place: hostname(), at: now().toISOString(), description }
+  for (let tries = 1; ; tries++) {
+    try {
+      const found = await readTelling(kube, tells.problems, at)
+      await writeTelling(kube, { of: tells.problems, at, before: found }, tells.problems.with(found, problem))
+      return
+    } catch (error) {
+      // C1
+      if ((isConflict(error) || isAlreadyExists(error)) && tries < TRIES) continue
+      log.warn({ err: error }, 'a bug could not be listed')
+      return
+    }
+  }
 }

@@ -21,9 +21,8 @@ import type { Subject } from '../../workflows/kit/index.ts'
 import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
 import type { Registry } from '../server/registry.ts'
-import { leftLanes } from './lanes.ts'
-import type { Queues } from './queues.ts'
-import { followedBy, type Lookups, resolveWake } from './resolve.ts'
+import { leftLanes, type Queues } from './task-queues.ts'
+import { followedBy, type Lookups, resolveWake } from './resolve-wake.ts'
 import type { Run } from './runs.ts'
 
 export interface WaitingJobsDeps {

@@ -6,7 +6,7 @@ import type { Database } from '../../activities/journal/database.ts'
 import { readSchema, SchemaAhead } from '../../activities/journal/migrate.ts'
 import { createBackoff, persist } from './backoff.ts'
 import type { Logger } from './log.ts'
-import type { Troubles } from './troubles.ts'
+import type { Troubles } from './health.ts'
 
 const DELAYS = { first: 200, longest: 5000 }
 

@@ -63,3 +63,19 @@ export async function persist<Result>(
   }
   return undefined
 }
+
+// Waiting that may end early.
+
+/**
+ * Waits until one of these is there, `ms` at the longest. Leaves no timer behind: a process that has stopped would stay until it is over.
+ *
+ * @param isAwaited whether the process stays for it meanwhile.
+ */
+export async function rest(ms: number, ends: readonly Promise<unknown>[], isAwaited = true): Promise<void> {
+  const over = new AbortController()
+  try {
+    await Promise.race([...ends, sleep(ms, undefined, { signal: over.signal, ref: isAwaited }).catch(() => undefined)])
+  } finally {
+    over.abort()
+  }
+}

@@ -45,7 +45,7 @@ export interface Config {
   readonly temporalUi: string | undefined
   /** Of the variables that Temporal's own tools read. */
   readonly temporal: TemporalEnvironment
-  /** `$PAWL_PAYLOAD_KEY`: file with the keys that seal payloads, see worker/reconciler/payload-codec.ts. */
+  /** `$PAWL_PAYLOAD_KEY`: file with the keys that seal payloads, see worker/reconciler/temporal/payload-codec.ts. */
   readonly payloadKeyPath: string | undefined
   /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
   readonly contentKeyPath: string | undefined
@@ -136,7 +136,7 @@ export function modulePath(file: string): string {
 export function processArgs(file: string, flags: readonly string[]): string[] {
   const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
   return [
-    ...(isFast ? ['--import', modulePath('reconciler/lean-workflow-threads.ts')] : []),
+    ...(isFast ? ['--import', modulePath('reconciler/temporal/lean-workflow-threads.ts')] : []),
     modulePath(file),
     ...flags,
   ]

@@ -3,8 +3,8 @@
 
 import { parseArgs } from 'node:util'
 
-import { type Flag, type FlagTable, type FlagValue, type FlagValues, parseDuration } from '../../workflows/kit/index.ts'
 import { UsageError } from './usage-error.ts'
+import { type Flag, type FlagTable, type FlagValue, type FlagValues, parseDuration } from '../../workflows/kit/index.ts'
 
 export type { Flag, FlagTable, FlagValue, FlagValues } from '../../workflows/kit/index.ts'
 
@@ -103,3 +103,29 @@ function list(
   if (wrong !== undefined) throw new UsageError(`--${name} has "${wrong}"; expected ${expected}`)
   return entries
 }
+
+// The flags of processes that are asked over HTTP: how they end, and where they say how they are.
+
+export const ANSWERING_FLAGS = {
+  'drain-ms': {
+    takes: '<ms>',
+    reads: 'number',
+    least: 0,
+    otherwise: 5000,
+    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
+  },
+  'health-host': {
+    takes: '<address>',
+    reads: 'text',
+    text: 'where /healthz and /readyz are served',
+    otherwise: '127.0.0.1',
+  },
+  'health-port': {
+    takes: '<port>',
+    reads: 'number',
+    least: 0,
+    otherwise: 0,
+    text: 'their port',
+    default: 'a free one, logged',
+  },
+} as const satisfies FlagTable

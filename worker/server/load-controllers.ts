@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import type { OwnFunctions } from '../../activities/index.ts'
 import type { LevelController } from '../../workflows/kit/index.ts'
 
 /** The paths of a flag `--controllers`, separated by commas, absolute. @throws with the path when there is no such file. */
@@ -54,4 +55,44 @@ function isController(value: unknown): value is LevelController {
   if (typeof value !== 'object' || value === null) return false
   const { name, target, queries, plan, plurals } = value as Partial<Record<keyof LevelController, unknown>>
   return typeof name === 'string' && [target, queries, plan, plurals].every((part) => typeof part === 'object')
+}
+
+// The modules of controllers' own activities, loaded by the worker alone: what they need of packages is nothing that the bridge has to have.
+
+/**
+ * The modules of the controllers that have activities, by the controller's name.
+ *
+ * @throws with the controller, what was found and what was expected: a module that cannot be loaded, or does not export what is declared.
+ */
+export async function loadOwnActivities(
+  controllers: readonly LevelController[],
+): Promise<ReadonlyMap<string, OwnFunctions>> {
+  const loaded = controllers.flatMap(({ name, activities }) =>
+    activities === undefined ? [] : [loadActivities(name, activities).then((module) => [name, module] as const)],
+  )
+  return new Map(await Promise.all(loaded))
+}
+
+async function loadActivities(
+  controller: string,
+  { load: importModule, options }: NonNullable<LevelController['activities']>,
+): Promise<OwnFunctions> {
+  const module = await importModule().catch((cause: unknown) => {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`the activities of controller ${controller} cannot be loaded: ${message}`, { cause })
+  })
+  const exported = new Map<string, unknown>(Object.entries(module))
+  const missing = Object.keys(options).filter((name) => typeof exported.get(name) !== 'function')
+  const others = [...exported].filter(([name, value]) => isAsync(value) && !Object.hasOwn(options, name))
+  if (missing.length === 0 && others.length === 0) return module as OwnFunctions
+  const found = [
+    ...missing.map((name) => `${name} is declared and not exported`),
+    ...others.map(([name]) => `${name} is exported and not declared`),
+  ]
+  throw new Error(`the activities of controller ${controller}: ${found.join(', ')}; expected activitiesOf to name each`)
+}
+
+/** Of others nobody knows whether they return promises. */
+function isAsync(value: unknown): boolean {
+  return typeof value === 'function' && value.constructor.name === 'AsyncFunction'
 }

@@ -1,27 +1,33 @@
 // The registry of controllers: what the bridge watches, whom an event concerns, and which run a subject's state asks for. Pawl's own stand in
 // workflows/controllers.gen.ts, by wing; those that `--controllers` names are added (load-controllers.ts).
 
+import type { GivenFlags } from './flags.ts'
+import { loadControllers } from './load-controllers.ts'
 import { CONTROLLERS } from '../../workflows/controllers.gen.ts'
 import {
   checkJobQueries,
   type Controller,
+  type FlagTable,
   type GroupKind,
   groupKindOf,
+  groupKindText,
+  isSameFields,
   type JobModeController,
   type Lanes,
   type LevelController,
+  levelKinds,
   levelMode,
   type Mode,
+  type Path,
   type Projection,
-  routeEvent,
   type RoutedEvent,
+  routeEvent,
   type Routing,
   type WantedRun,
   type WatchedKind,
+  type Wing,
 } from '../../workflows/kit/index.ts'
-import { joinKinds } from './join-kinds.ts'
-import { loadControllers } from './load-controllers.ts'
-import { switchedOff } from './switches.ts'
+import { WINGS as WING_VALUES } from '../../workflows/wings.gen.ts'
 
 export { controllerFiles, loadControllers } from './load-controllers.ts'
 
@@ -115,3 +121,78 @@ function isLevel(controller: JobModeController | LevelController): controller is
 
 /** Pawl's own controllers alone. */
 export const builtIn: Registry = createRegistry([])
+
+// The kinds that the bridge follows for Pawl's own controllers and for those in level mode, each once.
+
+/**
+ * A kind that several controllers name is followed once, with the paths of all of them and the objects that any of them wants. Pawl's own kinds stay as they are: what its writes
+ * tell the journal of them has to be what the watch tells.
+ *
+ * @throws when two kinds differ in version only: of each object the journal knows one state.
+ */
+export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelController[]): readonly WatchedKind[] {
+  const kinds = new Map(own.map((kind) => [nameOf(kind), kind]))
+  for (const level of levels) {
+    for (const kind of levelKinds(level)) {
+      const name = nameOf(kind)
+      const known = kinds.get(name)
+      if (known !== undefined && known.apiVersion !== kind.apiVersion) throw new Error(clash(level, kind, known))
+      if (known === undefined) kinds.set(name, kind)
+      else if (!own.includes(known)) kinds.set(name, joined(known, kind))
+    }
+  }
+  return [...kinds.values()]
+}
+
+function nameOf(kind: WatchedKind): string {
+  return groupKindText(groupKindOf(kind))
+}
+
+function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
+  const others = `kind ${nameOf(found)} is followed in ${known.apiVersion} for another controller`
+  return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one version of each kind`
+}
+
+/** All objects are followed where the controllers do not mean the same of them. */
+function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
+  const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
+  const traits = [known.traits, kind.traits].flatMap((one) => one ?? [])
+  const asked = traits.length === 0 ? {} : { traits: { fields: distinct(traits.flatMap((one) => one.fields)) } }
+  return { ...known, ...same, ...asked, projection: union(known.projection, kind.projection) }
+}
+
+function distinct(fields: readonly string[]): readonly string[] {
+  return [...new Set(fields)].sort()
+}
+
+function union(left: readonly Path[], right: readonly Path[]): readonly Path[] {
+  const texts = new Set(left.map((path) => path.join(' ')))
+  return [...left, ...right.filter((path) => !texts.has(path.join(' ')))]
+}
+
+// The controllers that a flag switches on: which are off, and the flags. What each wing says of it stands in its wing.ts.
+
+type Wings = Readonly<Record<string, Pick<Wing, 'flags' | 'switches'>>>
+
+/** The names of the controllers that are off, by what a process is given. */
+export function switchedOff(given: GivenFlags, wings: Wings = WING_VALUES): ReadonlySet<string> {
+  const off = Object.values(wings).flatMap(({ flags, switches = {} }) =>
+    Object.entries(switches).flatMap(([controller, flag]) => (isYes(flags, flag, given) ? [] : [controller])),
+  )
+  return new Set(off)
+}
+
+/** The flags: those of wings that the bridge has, too. */
+export const SWITCH_FLAGS: FlagTable = Object.fromEntries(
+  Object.values(WING_VALUES).flatMap(({ flags, switches = {} }: Pick<Wing, 'flags' | 'switches'>) =>
+    Object.values(switches).flatMap((name) => {
+      const flag = flags[name]
+      return flag === undefined ? [] : [[name, flag] as const]
+    }),
+  ),
+)
+
+function isYes(flags: FlagTable, name: string, given: GivenFlags): boolean {
+  const flag = flags[name]
+  return (given[name] ?? (flag !== undefined && 'otherwise' in flag ? flag.otherwise : undefined)) === 'yes'
+}

@@ -3,8 +3,7 @@
 import { WINGS as SAYING } from '../../workflows/wings.gen.ts'
 import type { MetricTable, Wing } from '../../workflows/kit/index.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, readFlags } from './flags.ts'
-import { WINGS } from './registry.ts'
-import { SWITCH_FLAGS } from './switches.ts'
+import { SWITCH_FLAGS, WINGS } from './registry.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The flags of the worker that belong to wings, whether they are on or not. */

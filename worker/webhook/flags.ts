@@ -3,8 +3,15 @@
 import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
-import { ANSWERING_FLAGS } from '../server/answering-flags.ts'
-import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
+import {
+  ANSWERING_FLAGS,
+  type FlagTable,
+  type FlagValues,
+  type GivenFlags,
+  joinTables,
+  needed,
+  readFlags,
+} from '../server/flags.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
 import { readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, wingsOn } from '../server/wings.ts'
 

@@ -92,7 +92,7 @@ export const CHAOS_NAMESPACE = 'chaos-engineering'
  * Where the chaos pods of a Disruption are, by its status (C3). What a former build of Pawl has begun does not say so, and is in the only namespace of such
  * builds; chaos-controller, which keeps no spec, has them where it was configured.
  */
-export function chaosHomeOf(
+export function recordedChaosNamespaceOf(
   { chaosNamespace, originalSpec }: { readonly chaosNamespace?: string | undefined; readonly originalSpec?: unknown },
   configured: string,
 ): string {

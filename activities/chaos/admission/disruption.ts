@@ -6,18 +6,16 @@
 
 import type { FurtherRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import type { Namespace } from '../../../workflows/kit/kind/kubernetes/v1.ts'
-import { type ChaosConfig, chaosHomeOf } from '../../../workflows/chaos/config.ts'
+import { type ChaosConfig, recordedChaosNamespaceOf } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
 import type { Disruption } from '../../../workflows/chaos/disruption/kind.ts'
 import { filterProblems } from '../../../workflows/chaos/disruption/rules/network.ts'
 import { namespaceView } from '../../../workflows/chaos/emergency-stop.ts'
-import { finalizerProblems } from '../../../workflows/chaos/disruption/rules/changes.ts'
-import { policyProblems } from '../../../workflows/chaos/disruption/rules/policy.ts'
+import { finalizerProblems, policyProblems, stopProblems } from '../../../workflows/chaos/disruption/rules/policy.ts'
 import { safetyNetProblems } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'
 import { namedServices, serviceProblems } from '../../../workflows/chaos/disruption/rules/services.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
-import { stopProblems } from '../../../workflows/chaos/disruption/rules/stop.ts'
 import { type CloudHosts, type CloudServices, hasCloud } from '../../../workflows/chaos/cloud.ts'
 import { populationFor } from './population.ts'
 
@@ -54,7 +52,7 @@ export async function metadataProblems(
   const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
   const { chaosNamespace, originalSpec } = fieldsOf(fieldsOf(old)['status'])
   const told = textOf(chaosNamespace)
-  const home = chaosHomeOf(
+  const home = recordedChaosNamespaceOf(
     { ...(told !== '' && { chaosNamespace: told }), originalSpec },
     config.injector.chaosNamespace,
   )

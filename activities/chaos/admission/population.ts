@@ -9,7 +9,7 @@ import type { Node, Pod } from '../../../workflows/kit/kind/kubernetes/v1.ts'
 import type { DisruptionSpec } from '../../../workflows/chaos/disruption/kind.ts'
 import { nodeView, podView, type Target } from '../../../workflows/chaos/disruption/observed.ts'
 import type { Population } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'
-import { matchingTargets, wantedCount } from '../../../workflows/chaos/disruption/selection.ts'
+import { matchingTargets, requestedCount } from '../../../workflows/chaos/disruption/selection.ts'
 
 type Signal = ReadOptions['signal']
 
@@ -39,7 +39,7 @@ export async function populationFor(
     // A number is what it is, however many match by now.
     typeof spec.count === 'number' ? 0 : matchingOf(kube, isOfNodes ? NODES : home, { spec, signal, ownNodes }),
   ])
-  return { targets: wantedCount(spec.count, matching), inNamespace, inCluster }
+  return { targets: requestedCount(spec.count, matching), inNamespace, inCluster }
 }
 
 /** N1 */

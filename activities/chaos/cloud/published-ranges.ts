@@ -15,7 +15,7 @@ import {
   rangesIn,
   withExtraRanges,
 } from '../../../workflows/chaos/cloud.ts'
-import { MOST_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
+import { MAX_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
 import { wholeBody } from '../../kube/whole-body.ts'
 
@@ -85,7 +85,7 @@ export class PublishedRanges {
         async (cloud) => [cloud, withExtraRanges(await this.of(cloud), extraRanges[cloud] ?? [])] as const,
       ),
     )
-    return cloudHosts(services, new Map(lists), MOST_FILTERS)
+    return cloudHosts(services, new Map(lists), MAX_FILTERS)
   }
 
   /** R2 */

@@ -3,7 +3,7 @@
 import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { disruptionKind, type DisruptionStatus } from '../../../workflows/chaos/disruption/kind.ts'
-import { letGoCommand } from '../../../workflows/chaos/let-go-command.ts'
+import { removeFinalizerCommand } from '../../../workflows/chaos/let-go-command.ts'
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/kube-error.ts'
 import { readPages } from '../../kube/pages.ts'
@@ -93,7 +93,7 @@ export function stuckLines({ title, stuckPods, ...left }: LeftDisruption): reado
     ...(stuckPods.length === 0 ? [`  which ones: ${podsCommand(left)}`] : []),
     ...stuckPods.flatMap(({ name, target, does }) => [
       `  ${does} on ${target}: undo it by hand; what was tried: kubectl -n ${chaosNamespace} logs ${name}`,
-      `    then: ${letGoCommand(chaosNamespace, name)}`,
+      `    then: ${removeFinalizerCommand(chaosNamespace, name)}`,
     ]),
   ]
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openFurtherRules } from '../../../activities/chaos/further-rules.ts'
-import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/defaults.ts'
+import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/timing.ts'
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'

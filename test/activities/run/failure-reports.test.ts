@@ -7,7 +7,7 @@ const STACK = [
   "TypeError: Cannot read properties of undefined (reading 'found')",
   '    at found (/home/me/pawl/workflows/kit/run/loop/level-pass.ts:50:74)',
   '    at Script.runInContext (node:vm:149:12)',
-  '    at vm.Script.runInContext (file:///home/me/pawl/worker/reconciler/lean-workflow-threads.ts:21:89)',
+  '    at vm.Script.runInContext (file:///home/me/pawl/worker/reconciler/temporal/lean-workflow-threads.ts:21:89)',
   '    at Proxy.<anonymous> (/home/me/shop/node_modules/@temporalio/worker/lib/workflow/reusable-vm.js:216:45)',
   '    at async /home/me/shop/actions/open-shop.ts:98:16',
   '    at async openShop (/home/me/shop/plan.ts:12:3)',

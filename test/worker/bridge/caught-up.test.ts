@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { caughtUp } from '../../../worker/bridge/caught-up.ts'
-import type { Reflector } from '../../../worker/bridge/reflector.ts'
+import { caughtUp, type Reflector } from '../../../worker/bridge/reflector.ts'
 
 const reflector = (kind: string, state: () => string | undefined): Reflector => ({
   kind,

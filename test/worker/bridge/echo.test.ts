@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { looksOwn } from '../../../worker/bridge/echo.ts'
+import { looksOwn } from '../../../worker/bridge/pending.ts'
 
 const NOW = Date.parse('2030-01-01T00:00:10.500Z')
 const at = (second: number) => `2030-01-01T00:00:${String(second).padStart(2, '0')}Z`

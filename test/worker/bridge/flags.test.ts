@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { processSettings } from '../../../worker/bridge/flags.ts'
+import { processSettings } from '../../../worker/bridge/settings.ts'
 import { readConfig } from '../../../worker/server/config.ts'
 
 const config = readConfig({ PAWL_DATABASE_URL: 'postgres://env', KUBECONFIG: '/env/kubeconfig' })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { buildName } from '../../../worker/reconciler/build.ts'
+import { buildName } from '../../../worker/reconciler/temporal/bundle.ts'
 
 const code = (folder: string, map: string, action = '1') =>
   `"../../tmp/${folder}/workflows.js": () => { ${action} }\n//# sourceMappingURL=data:application/json;base64,${map}`

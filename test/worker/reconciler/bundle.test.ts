@@ -5,7 +5,7 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-import { buildOf } from '../../../worker/reconciler/build.ts'
+import { buildOf } from '../../../worker/reconciler/temporal/bundle.ts'
 import { scratchFolder } from '../dev/scratch.ts'
 
 const ROOT = new URL('../../..', import.meta.url).pathname

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
-import { FreshRuns } from '../../../worker/reconciler/fresh-runs.ts'
+import { FreshRuns } from '../../../worker/reconciler/capacity.ts'
 
 const RUN = 'widget/ns/a/u1'
 const MOST = 6

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-import { keptBundle } from '../../../worker/reconciler/kept-bundle.ts'
+import { keptBundle } from '../../../worker/reconciler/temporal/bundle-cache.ts'
 import { scratchFolder } from '../dev/scratch.ts'
 
 const LONG_AGO = new Date('2026-01-01T00:00:00Z')

@@ -2,8 +2,15 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { laneShares, leftLanes, servesOf, shortLane } from '../../../worker/reconciler/lanes.ts'
-import { allQueues, queueOf, queuesOf } from '../../../worker/reconciler/queues.ts'
+import {
+  allQueues,
+  laneShares,
+  leftLanes,
+  queueOf,
+  queuesOf,
+  servesOf,
+  shortLane,
+} from '../../../worker/reconciler/task-queues.ts'
 import { type Controller, path } from '../../../workflows/kit/index.ts'
 
 const LANES = { at: path('spec.color'), all: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }

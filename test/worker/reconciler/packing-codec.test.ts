@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib'
 import { defaultPayloadConverter, type Payload } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
 
-import { packingCodec } from '../../../worker/reconciler/packing-codec.ts'
+import { packingCodec } from '../../../worker/reconciler/temporal/payload-size.ts'
 
 const payloadOf = (value: unknown): Payload => defaultPayloadConverter.toPayload(value)
 const views = Array.from({ length: 40_000 }, (_, index) => ({ name: `item-${index}`, phase: 'Succeeded', jobID: 'é€' }))

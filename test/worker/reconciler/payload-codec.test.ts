@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { readPayloadKeys, sealingCodec } from '../../../worker/reconciler/payload-codec.ts'
+import { readPayloadKeys, sealingCodec } from '../../../worker/reconciler/temporal/payload-codec.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-keys-'))
 let files = 0

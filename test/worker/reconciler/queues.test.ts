@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import { defineLevel, nop } from '../../../workflows/kit/index.ts'
-import { allQueues, queueOf, queuesOf } from '../../../worker/reconciler/queues.ts'
-import { createRegistry } from '../../../worker/server/registry.ts'
-import { switchedOff } from '../../../worker/server/switches.ts'
+import { allQueues, queueOf, queuesOf } from '../../../worker/reconciler/task-queues.ts'
+import { createRegistry, switchedOff } from '../../../worker/server/registry.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }

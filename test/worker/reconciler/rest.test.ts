@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { rest } from '../../../worker/reconciler/rest.ts'
+import { rest } from '../../../worker/server/backoff.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import { describe, expect, it } from 'vitest'
 
-import { MOST_RESULT_BYTES, sizedResult } from '../../../worker/reconciler/result-guard.ts'
+import { MOST_RESULT_BYTES, sizedResult } from '../../../worker/reconciler/temporal/payload-size.ts'
 
 const subject = { group: 'example.com', kind: 'Widget', namespace: 'shop', name: 'large', uid: 'u' }
 const SAYS =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { runDetails, runSummary } from '../../../worker/reconciler/run-texts.ts'
+import { runDetails, runSummary } from '../../../worker/reconciler/runs.ts'
 
 const subject = { group: 'example.com', kind: 'Widget', namespace: 'team-a', name: 'one', uid: 'uid-1' }
 const cause = 'reconcile was asked for'

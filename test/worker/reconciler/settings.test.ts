@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { readConfig } from '../../../worker/server/config.ts'
-import { deriveJobID } from '../../../worker/reconciler/resolve.ts'
+import { deriveJobID } from '../../../worker/reconciler/resolve-wake.ts'
 import { reconcilerSettings } from '../../../worker/reconciler/settings.ts'
 
 const NEEDED = { 'database-url': 'postgresql://db', 'temporal-address': 'localhost:7233' }

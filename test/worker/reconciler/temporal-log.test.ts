@@ -1,7 +1,12 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
 
-import { controllerFields, isMeant, isOfController, temporalFields } from '../../../worker/reconciler/temporal-log.ts'
+import {
+  controllerFields,
+  isMeant,
+  isOfController,
+  temporalFields,
+} from '../../../worker/reconciler/temporal/sdk-worker.ts'
 
 describe('an error of a log line of Temporal', () => {
   it('is meant when it says how a job ended, and a bug when somebody knows where it was thrown', () => {

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 
-import { createClockSteps, stepFinder } from '../../../worker/server/clock-steps.ts'
+import { createClockSteps, stepFinder } from '../../../worker/server/clocks.ts'
 
 function clocksThatGo() {
   const time = { steady: 0, machine: 1_000_000, database: 2_000_000 }

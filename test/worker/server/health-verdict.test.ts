@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Heard } from '../../../activities/journal/write/heartbeats.ts'
-import { describeHealth, type ToldHealth, toTell, wrongWith } from '../../../worker/server/health-verdict.ts'
+import { describeHealth, type ToldHealth, toTell, wrongWith } from '../../../worker/server/health-state.ts'
 
 const AT = new Date('2030-01-01T00:10:00Z')
 const EVERY_MS = 60_000

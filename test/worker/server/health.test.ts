@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { type Health, serveHealth } from '../../../worker/server/health.ts'
-import { createTroubles, type Troubles } from '../../../worker/server/troubles.ts'
+import { createTroubles, type Health, serveHealth, type Troubles } from '../../../worker/server/health.ts'
 
 let troubles: Troubles
 let health: Health

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { joinKinds } from '../../../worker/server/join-kinds.ts'
+import { joinKinds } from '../../../worker/server/registry.ts'
 import { defineLevel, nop, type StateQuery } from '../../../workflows/kit/index.ts'
 
 const level = (name: string, queries: Readonly<Record<string, StateQuery>>) =>

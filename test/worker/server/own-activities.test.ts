@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { activitiesOf, defineLevel, nop, type OwnActivities } from '../../../workflows/kit/index.ts'
-import { loadOwnActivities } from '../../../worker/server/own-activities.ts'
+import { loadOwnActivities } from '../../../worker/server/load-controllers.ts'
 
 const fetchQuote = () => Promise.resolve(1)
 const options = { timeoutMs: 1000 }

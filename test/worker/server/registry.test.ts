@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { builtIn, controllerFiles, createRegistry, loadRegistry, wingOf } from '../../../worker/server/registry.ts'
-import { switchedOff } from '../../../worker/server/switches.ts'
+import {
+  builtIn,
+  controllerFiles,
+  createRegistry,
+  loadRegistry,
+  switchedOff,
+  wingOf,
+} from '../../../worker/server/registry.ts'
 import { defineLevel, type LevelTarget, nop, path } from '../../../workflows/kit/index.ts'
 
 const { watchedKinds } = builtIn

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { sandboxWords } from '../../../worker/server/sandbox-words.ts'
+import { sandboxWords } from '../../../worker/server/sandbox-check.ts'
 
 const missing = (text: string, isTypeScript = true) =>
   sandboxWords(text, isTypeScript)?.missing.map(({ what, name, line, column }) => `${line}:${column} ${what} ${name}`)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { checkedKey } from '../../../worker/server/surroundings.ts'
+import { checkedKey } from '../../../worker/server/shared-settings.ts'
 
 describe('the content key', () => {
   it('is needed by whoever runs controllers in level mode, of the user or of a wing', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { tellingPlace } from '../../../worker/server/telling-object.ts'
+import { tellingPlace } from '../../../worker/server/report-object.ts'
 
 describe('where the engine tells of itself', () => {
   it('is a namespace and a name, of a kind that a wing has for it', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 
-import { followApiKey } from '../../../worker/reconciler/connect.ts'
+import { followApiKey } from '../../../worker/reconciler/temporal/connection.ts'
 import { readConfig } from '../../../worker/server/config.ts'
 import { readFlags } from '../../../worker/server/flags.ts'
 import { connectionOptions, TEMPORAL_FLAGS, temporalTarget } from '../../../worker/server/temporal.ts'

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 
 import { DefaultLogger } from '@temporalio/worker'
 
-import { buildOf } from '../../reconciler/build.ts'
+import { buildOf } from '../../reconciler/temporal/bundle.ts'
 import { readConfig } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { asking, type AskFlags } from '../ask/open-journal.ts'
-import { EXPECTED_TEMPORAL } from '../temporal-place.ts'
-import { exportedJob, jobNamed } from '../journal/exported-job.ts'
+import { asking, type AskFlags } from '../query/open-journal.ts'
+import { EXPECTED_TEMPORAL } from '../temporal-address.ts'
+import { exportedJob, jobNamed } from '../exported-job.ts'
 import { jobRows, type JobRows } from './job-rows.ts'
 import type { HistoryEvent } from './history-events.ts'
 

@@ -9,8 +9,7 @@ import { extname, join, relative, resolve } from 'node:path'
 
 import { DefaultLogger } from '@temporalio/worker'
 
-import { buildName } from '../../reconciler/build.ts'
-import { type BundleSource, bundleControllers, bundleEntry } from '../../reconciler/bundle.ts'
+import { buildName, bundleControllers, bundleEntry, type BundleSource } from '../../reconciler/temporal/bundle.ts'
 import { modulePath } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import { UsageError } from '../../server/usage-error.ts'

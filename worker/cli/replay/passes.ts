@@ -4,9 +4,7 @@
 //   P2. Writes are rows of the journal: what is not there any more is not shown, and the pass says nothing of it.
 
 import type { Recorded, RecordedCall, RecordedFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
-import type { JobRows, RowOfWrite } from './job-rows.ts'
-import { seenIn, type SeenObject } from './seen.ts'
-import { tellWakes } from './woken.ts'
+import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
 
 export interface ReplayedPlan {
   readonly subject: Pick<Subject, 'kind' | 'namespace' | 'name'> | undefined
@@ -129,4 +127,140 @@ function callOf(
 function endOf({ result, failure, isContinued }: Told<'ended'>): string {
   if (isContinued === true) return 'goes on as a new run'
   return failure === undefined ? String(result) : `${failure.type}: ${failure.message}`
+}
+
+// Which objects an answer of an activity is about: names, versions and phases, wherever they stand in it. Nothing else of an answer is shown: what a
+// history may hold of objects is not for every screen. Pure.
+
+export interface SeenObject {
+  /** Undefined where the answer names none: that of the call is meant. */
+  readonly kind: string | undefined
+  readonly name: string
+  readonly version: string | undefined
+  readonly phase: string | undefined
+}
+
+const MOST_SEEN = 500
+
+/** @param about the object that the call is about, which answers do not name. */
+export function seenIn(answer: unknown, about: { readonly kind: string; readonly name: string } | undefined) {
+  const found: SeenObject[] = []
+  walk(answer, '', (value, key) => {
+    const seen = objectOf(value, key, about)
+    if (seen !== undefined && found.length < MOST_SEEN) found.push(seen)
+    return seen !== undefined && isKubernetes(value)
+  })
+  return found
+}
+
+type Cells = Readonly<Record<string, unknown>>
+
+/** @param visit says whether what is in a value is not looked at. */
+function walk(value: unknown, key: string, visit: (value: Cells, key: string) => boolean): void {
+  if (Array.isArray(value)) {
+    for (const one of value) walk(one, key, visit)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (visit(value as Cells, key)) return
+  for (const [name, one] of Object.entries(value)) walk(one, name, visit)
+}
+
+function objectOf(value: Cells, key: string, about: Parameters<typeof seenIn>[1]): SeenObject | undefined {
+  if (isKubernetes(value)) {
+    const { metadata, kind, status } = value as { metadata: Cells; kind?: unknown; status?: unknown }
+    const phase = (status as Cells | undefined)?.['phase']
+    return {
+      kind: text(kind),
+      name: text(metadata['name']) ?? '',
+      version: text(metadata['resourceVersion']),
+      phase: text(phase),
+    }
+  }
+  const version = text(value['version'])
+  if (version === undefined) return undefined
+  const isTarget = key === 'target'
+  const name = text(value['name']) ?? (isTarget ? about?.name : undefined)
+  const kind = isTarget ? about?.kind : wordOf(key)
+  return { kind, name: name ?? '', version, phase: text(value['phase']) }
+}
+
+function isKubernetes({ metadata }: Cells): boolean {
+  return typeof metadata === 'object' && metadata !== null && typeof (metadata as Cells)['resourceVersion'] === 'string'
+}
+
+/** Of the field that it stands in, where that says what it is: `deployItems` are of a kind `deployItem`. */
+function wordOf(key: string): string | undefined {
+  return /^(?:execution|(?:deployI|i)tems|installations?)$/i.test(key) ? key.replace(/s$/, '') : undefined
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+// What woke a pass, in words: what began the job, signals with the journal's events behind them, what the run itself had under way. Pure.
+
+interface Around {
+  readonly rows: JobRows | undefined
+  /** The pass before. */
+  readonly before: readonly Recorded[] | undefined
+}
+
+/** @param own the entries of the pass, with what came before it. */
+function tellWakes(own: readonly Recorded[], around: Around): readonly string[] {
+  const begin = own.findIndex((entry) => entry.told === 'pass')
+  const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
+    switch (entry.told) {
+      case 'began':
+        return [beginText(entry.input, around.rows)]
+      case 'signal':
+        return [signalText(entry.input, around.rows)]
+      case 'answer':
+        return ['what went on beside the passes has ended']
+      default:
+        return []
+    }
+  })
+  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...told])]
+  return all.length > 0 ? all : ['the pass before, which wants another one']
+}
+
+function beginText(input: unknown, rows: JobRows | undefined): string {
+  const { cause, asked } = (input ?? {}) as {
+    readonly cause?: unknown
+    readonly asked?: { readonly version?: unknown }
+  }
+  const event = rows?.events.find(({ version }) => String(version) === asked?.version)
+  const because = typeof cause === 'string' && cause !== '' ? `: ${cause}` : ''
+  return `the job begins${because}${event === undefined ? '' : `; ${eventText(event)}`}`
+}
+
+function signalText(input: unknown, rows: JobRows | undefined): string {
+  const { seq } = (input ?? {}) as { readonly seq?: unknown }
+  return typeof seq !== 'number' || seq <= 0 ? 'its own due time' : numberedText(seq, rows)
+}
+
+function numberedText(seq: number, rows: JobRows | undefined): string {
+  const event = rows?.events.find((one) => one.seq === seq)
+  return `event ${seq} of the journal${event === undefined ? '' : `: ${eventText(event)}`}`
+}
+
+function eventText({ object, type, version, phase, writer, at }: RowOfEvent): string {
+  const by = writer === undefined ? "somebody beside Pawl's runs" : `run ${writer}`
+  return `${object} ${type}, version ${version}${phase === undefined ? '' : `, phase ${phase}`}, by ${by}, seen ${at.toISOString()}`
+}
+
+/** What the settle of the pass before has heard. */
+function settleTexts(before: readonly Recorded[], rows: JobRows | undefined): readonly string[] {
+  const answer = before.findLast((entry) => entry.told === 'answer')
+  const { woken, wokenBy, result } = (answer?.result ?? {}) as {
+    readonly woken?: unknown
+    readonly wokenBy?: readonly number[]
+    readonly result?: unknown
+  }
+  if (result === 'overtaken') return ['the object was edited while the pass before went on']
+  if (result === 'refused') return ['the server refused what the pass before came to']
+  if (woken !== true) return []
+  if (wokenBy === undefined) return ['something came while the pass before went on']
+  return wokenBy.map((seq) => `${numberedText(seq, rows)}, while the pass before went on`)
 }

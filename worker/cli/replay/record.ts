@@ -9,7 +9,7 @@ import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, W
 
 import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
-import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/payload-codec.ts'
+import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable, sealedBy } from './history-events.ts'
 import type { RecordedRun } from './load.ts'

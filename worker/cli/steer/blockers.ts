@@ -2,10 +2,10 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
-import { errorText, isBad, nameOf, phaseIn, shown } from '../ask/texts.ts'
+import { errorText, isBad, nameOf, phaseIn, shown } from '../query/format.ts'
 import type { LiveNode } from './live-tree.ts'
 
-export interface HeldFinalizer {
+interface HeldFinalizer {
   readonly finalizer: string
   /** The manager of the field, as the API server has it; null: it does not say. */
   readonly setBy: string | null
@@ -14,7 +14,7 @@ export interface HeldFinalizer {
 }
 
 /** An object below which nothing is left, and which is still there. */
-export interface Blocker {
+interface Blocker {
   readonly object: string
   /** Null: it is not being deleted. */
   readonly since: string | null

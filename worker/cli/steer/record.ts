@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
-import { PERSON_AGENT } from '../person.ts'
+import { PERSON_AGENT } from '../user.ts'
 import { readObject, type Steered } from './open-object.ts'
 
 /** What the annotation says. */

@@ -5,8 +5,7 @@ import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
-import { sandboxProblems } from '../../server/sandbox-check.ts'
-import { sandboxWords } from '../../server/sandbox-words.ts'
+import { sandboxProblems, sandboxWords } from '../../server/sandbox-check.ts'
 
 const MODULE = /\.[cm]?[jt]s$/
 const TYPESCRIPT = /\.[cm]?ts$/

@@ -2,7 +2,7 @@
 // spec/chaos.md 2.12.
 
 import type { Admission } from '../../kit/index.ts'
-import { dnsListMutation } from '../disruption/rules/dns-list.ts'
+import { dnsListMutation } from '../disruption/rules/dns.ts'
 import { networkWarnings } from '../disruption/rules/network.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'

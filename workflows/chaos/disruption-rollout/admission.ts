@@ -1,7 +1,7 @@
 // What a DisruptionRollout must be to be stored. Source: spec/chaos.md 2.13.
 
 import type { Admission, Problem } from '../../kit/index.ts'
-import { dnsListMutation } from '../disruption/rules/dns-list.ts'
+import { dnsListMutation } from '../disruption/rules/dns.ts'
 import { networkWarnings } from '../disruption/rules/network.ts'
 import { specProblems } from '../disruption/rules/spec.ts'
 import { fieldsOf } from '../json-fields.ts'

@@ -1,16 +1,15 @@
-// What a Disruption must be to be stored, whatever the configuration and the cluster. What depends on these is asked by activities/chaos/further-rules.ts.
-// Source: spec/chaos.md 1.4, 1.8, 2.10.
+// Admission rules for Disruptions that need neither configuration nor cluster; activities/chaos/further-rules.ts checks
+// the others. Source: spec/chaos.md 1.4, 1.8, 2.10.
 
 import type { Admission } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionKind } from './kind.ts'
-import { changeProblems } from './rules/changes.ts'
-import { dnsListMutation } from './rules/dns-list.ts'
-import { DURATION_MUTATION } from './rules/defaults.ts'
+import { changeProblems, nameProblems } from './rules/policy.ts'
+import { dnsListMutation } from './rules/dns.ts'
+import { DURATION_MUTATION } from './rules/timing.ts'
 import { networkWarnings } from './rules/network.ts'
-import { nameProblems } from './rules/policy.ts'
 import { specProblems } from './rules/spec.ts'
 
 export const disruptionAdmission: Admission = {
@@ -30,7 +29,7 @@ export const disruptionAdmission: Admission = {
     // Source: spec/chaos.md 1.2.
     if (String(spec['count']) === '100') yield 'spec.count is 100, which means 100 targets; "100%" means all'
   },
-  // While no webhook answers the controller goes by its own default.
+  // Without a webhook the controller applies its own default.
   mutations: [
     ...USER_INFO_MUTATIONS,
     dnsListMutation(['spec']),

@@ -1,6 +1,6 @@
-// The pod that carries an injector: a pure function of what is disturbed, how, and how the operators set it up. Source: spec/chaos.md 2.5.
+// Builds the manifest of a chaos pod, which runs the injector. Pure. Source: spec/chaos.md 2.5.
 
-import type { WantedObject } from '../../kit/index.ts'
+import { type WantedObject, contentHash } from '../../kit/index.ts'
 import type { PassConfig } from '../config.ts'
 import {
   CHAOS_POD_FINALIZER,
@@ -12,15 +12,48 @@ import {
   READINESS_FILE,
   TARGET_LABEL,
 } from '../contract.ts'
-import { targetLabel } from './chaos-pod-name.ts'
 import { injectorArgs } from './injector-args.ts'
 import type { DisruptionSpec } from './kind.ts'
 import type { Target, TargetContainer } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
 import type { DisruptionTimes } from './times.ts'
 
-/** Longer than the injector's own deadline, which is to be the one that ends it. Source: spec/chaos.md 1.3. */
-export const ACTIVE_PAD_SECONDS = 10
+// A name becomes the pod's host name, a label of RFC 1123.
+const MAX_NAME_LENGTH = 63
+const MAX_LABEL_LENGTH = 63
+
+export interface ChaosPodIdentity {
+  /** The name of the Disruption. */
+  readonly name: string
+  readonly uid: string
+  readonly target: string
+  readonly kind: string
+  /** The number of the run; the first run is 1. */
+  readonly run: number
+}
+
+/**
+ * `chaos-<disruption>-<hash>`, the same for the same target, kind and run, so that a repeated create finds the existing
+ * pod. Source: spec/chaos.md 6 (1).
+ */
+export function chaosPodName({ name, ...of }: ChaosPodIdentity): string {
+  const hash = contentHash(of).slice(0, 10)
+  const begin = `chaos-${name}`.slice(0, MAX_NAME_LENGTH - hash.length - 1).replace(/[^a-z0-9]+$/, '')
+  return `${begin.replaceAll('.', '-')}-${hash}`
+}
+
+/** A target's name as a label value: longer names are shortened and get a hash. */
+export function targetLabel(name: string): string {
+  if (name.length <= MAX_LABEL_LENGTH) return name
+  const hash = contentHash(name).slice(0, 10)
+  return `${name.slice(0, MAX_LABEL_LENGTH - hash.length - 1).replace(/[^A-Za-z0-9]+$/, '')}-${hash}`
+}
+
+/**
+ * The pod's deadline is this much later than the injector's, so that normally the injector ends the pod. Source:
+ * spec/chaos.md 1.3.
+ */
+export const DEADLINE_MARGIN_SECONDS = 10
 const GRACE_SECONDS = 60
 
 export interface ChaosPodInput {
@@ -31,13 +64,13 @@ export interface ChaosPodInput {
   readonly spec: DisruptionSpec
   readonly config: PassConfig
   readonly times: DisruptionTimes
-  /** What the services of clouds stand for. */
+  /** The address ranges of the cloud services in the spec. */
   readonly cloudHosts: readonly NetworkHost[]
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-/** Why there is none for this target. */
+/** The reason why this target gets no chaos pod. */
 export interface NoChaosPod {
   readonly reason: 'EmptyDisruption' | 'CreateFailed'
   readonly message: string
@@ -51,7 +84,7 @@ export function chaosPod(input: ChaosPodInput): { readonly pod: WantedObject } |
   return { pod: podOf(input, chosen.containers) }
 }
 
-/** Those that are asked for, or all; init containers only where a pod is disturbed before it starts. */
+/** The requested containers, or all; init containers only with `onInit`. */
 function containersOf(
   { containers }: Target,
   { containers: names = [], onInit }: Pick<DisruptionSpec, 'containers' | 'onInit'>,
@@ -110,7 +143,7 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
       nodeName: target.node,
       serviceAccountName: injector.serviceAccount,
       terminationGracePeriodSeconds: GRACE_SECONDS,
-      activeDeadlineSeconds: Math.ceil(left / 1000) + ACTIVE_PAD_SECONDS,
+      activeDeadlineSeconds: Math.ceil(left / 1000) + DEADLINE_MARGIN_SECONDS,
       tolerations: injector.tolerations,
       ...(injector.imagePullSecret !== undefined && { imagePullSecrets: [{ name: injector.imagePullSecret }] }),
       containers: [containerOf(args, config)],
@@ -119,21 +152,21 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
   }
 }
 
-const NOTHING = { cpu: '0', memory: '0' }
+const NO_RESOURCES = { cpu: '0', memory: '0' }
 
 function containerOf(args: readonly string[], { injector, controller }: PassConfig): object {
   const { image, logLevel } = injector
-  // Without it the injector looks for the agent of its node.
+  // Without this variable the injector uses the Datadog agent of its node.
   const statsdURL = controller.metricsSink === 'datadog' ? controller.statsdURL : undefined
   return {
     name: INJECTOR_CONTAINER,
     image,
     imagePullPolicy: 'IfNotPresent',
     args,
-    // An image that starts something else than the injector writes no termination message.
+    // An image with another entry point writes no termination message.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: { privileged: true },
-    resources: { limits: NOTHING, requests: NOTHING },
+    resources: { limits: NO_RESOURCES, requests: NO_RESOURCES },
     // Source: seeds/chaos-controller.txt "Injection phase", step 5.
     readinessProbe: { exec: { command: ['test', '-f', READINESS_FILE] }, periodSeconds: 1, failureThreshold: 5 },
     env: [

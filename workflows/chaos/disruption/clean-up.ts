@@ -1,25 +1,26 @@
-// The deletion of a Disruption: every chaos pod is deleted, once, and let go of when what it did is undone; then the Disruption itself.
-// Source: seeds/chaos-controller.txt "Cleanup phase"; spec/chaos.md 2.2 (5), 2.8.
+// The deletion of a Disruption: deletes every chaos pod once, releases each after its clean-up, and then releases the
+// Disruption. Source: seeds/chaos-controller.txt "Cleanup phase"; spec/chaos.md 2.2 (5), 2.8.
 //
-//   C1. It is clean when no chaos pod with its labels is left, whoever made it.
-//   C2. What cannot clean is told, with the way out; it holds the Disruption until somebody has taken it away.
-//   C3. That it is over is said once, and that it is clean once: chaos pods that end meanwhile, one after the other, are no news of their own.
+// C1. The Disruption is clean when no pod with its labels exists, from any creator.
+// C2. A chaos pod that cannot clean up is reported with the commands that resolve it. It blocks the deletion of the
+//   Disruption until a user removes its finalizer.
+// C3. The status changes once at the start and once at the end of the deletion: the end of each single chaos pod causes
+//   no status write.
 
 import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
 import {
-  chaosPodsLeft,
+  remainingChaosPods,
   deleteChaosPods,
   endChaosPods,
-  LOOK_AGAIN_MS,
+  RECHECK_MS,
   stuckPodsIn,
   wasReleased,
 } from './end-chaos-pods.ts'
-import { tellOverdue } from './overdue.ts'
+import { reportOverdue } from './expire.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
-import { rememberHome } from './remember-home.ts'
-import { takeOver } from './take-over.ts'
-import { sayInjection } from './tell-injection.ts'
+import { recordChaosNamespace, takeOver } from './first-steps.ts'
+import { updateInjectionStatus } from './injection-status.ts'
 import { instantMs, instantText } from '../instant.ts'
 
 const deleteAll = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
@@ -28,12 +29,12 @@ const deleteAll = action<DisruptionPass>('deleteChaosPods', async (pass): Promis
     pass.state.chaosPods.filter(({ isDeleting }) => !isDeleting),
   )
   // C3
-  if (!injectionStatusIn(pass).startsWith('Previously') || isStuckNews(pass)) sayInjection(pass)
+  if (!injectionStatusIn(pass).startsWith('Previously') || hasStuckChange(pass)) updateInjectionStatus(pass)
   return done
 })
 
-/** Which of them are stuck is said of each target. */
-function isStuckNews(pass: DisruptionPass): boolean {
+/** Whether the stuck chaos pods of the status may have changed. */
+function hasStuckChange(pass: DisruptionPass): boolean {
   const { targetInjections = {} } = statusIn(pass)
   const said = Object.values(targetInjections).some((kinds) =>
     Object.values(kinds).some(({ injectionStatus }) => injectionStatus === 'IsStuckOnRemoval'),
@@ -42,14 +43,14 @@ function isStuckNews(pass: DisruptionPass): boolean {
 }
 
 const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Promise<Outcome> => {
-  const left = await leftIn(pass)
+  const left = await remainingPodsIn(pass)
   if (left.length === 0) return done
   const { target, now } = pass
-  await tellOverdue(pass, left, {
+  await reportOverdue(pass, left, {
     since: instantMs(target.metadata.deletionTimestamp) ?? now.getTime(),
-    what: 'deletion',
+    cause: 'deletion',
   })
-  return again(LOOK_AGAIN_MS)
+  return again(RECHECK_MS)
 })
 
 const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> => {
@@ -57,24 +58,31 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
   const { finalizerDeletionDelayMs: delayMs } = configOf(pass).controller
   const cleaned = instantMs(statusIn(pass).cleanedAt)
   if (cleaned === undefined) {
-    sayInjection(pass)
+    updateInjectionStatus(pass)
     status.cleanedAt = instantText(now.getTime())
     if (statusIn(pass).isStuckOnRemoval === true) status.isStuckOnRemoval = false
     await act.event({ type: 'Normal', reason: 'Cleaned', message: 'no chaos pod is left' })
   }
-  const goes = (cleaned ?? now.getTime()) + delayMs
-  if (now.getTime() < goes) return again(goes - now.getTime())
+  const releaseAt = (cleaned ?? now.getTime()) + delayMs
+  if (now.getTime() < releaseAt) return again(releaseAt - now.getTime())
   await act.event({ type: 'Normal', reason: 'Finished', message: 'everything is undone' })
   return done
 })
 
-// What cannot be taken over is waited for all the same, and told when it is overdue.
-export const cleanUp = sequential(rememberHome, orElse(takeOver, nop), endChaosPods, deleteAll, awaitChaosPods, finish)
+// Chaos pods that cannot be taken over are awaited as well, and reported when they are overdue.
+export const cleanUp = sequential(
+  recordChaosNamespace,
+  orElse(takeOver, nop),
+  endChaosPods,
+  deleteAll,
+  awaitChaosPods,
+  finish,
+)
 
 /** C1 */
-async function leftIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
-  const chaosPods = chaosPodsLeft(pass)
-  // Our finalizer is on them; whoever else takes it off wakes the next pass.
+async function remainingPodsIn(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
+  const chaosPods = remainingChaosPods(pass)
+  // These pods have our finalizer; its removal by another client wakes the next pass.
   const cleaning = chaosPods.filter((pod) => pod.isHeld && pod.phase === 'Running' && !wasReleased(pass, pod))
   if (cleaning.length > 0) return chaosPods
   const [own, labelled] = await Promise.all([

@@ -1,11 +1,11 @@
-// Disruption in level mode, as one value. Source: seeds/chaos-controller.txt; spec/chaos.md 2.
+// The Disruption controller in level mode, as one value. Source: seeds/chaos-controller.txt; spec/chaos.md 2.
 
 import { defineLevel } from '../../kit/index.ts'
 import { EVENT_SOURCE, FINALIZER } from '../contract.ts'
 import { type Disruption, disruptionKind } from './kind.ts'
-import { clouds } from './find-cloud-hosts.ts'
-import { CHAOS_HOME, disruptionQueries, type DisruptionState } from './pass.ts'
-import { endOrphans } from './orphans.ts'
+import { clouds } from './create-chaos-pods.ts'
+import { CHAOS_NAMESPACE_EXPRESSION, disruptionQueries, type DisruptionState } from './pass.ts'
+import { endOrphans } from './end-chaos-pods.ts'
 import { cleanUp, disrupt } from './plan.ts'
 
 export const disruptionController = defineLevel<DisruptionState, Disruption>({
@@ -17,11 +17,11 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   finalizer: FINALIZER,
   onDelete: cleanUp,
   onGone: endOrphans,
-  // Only workers with the wing ask it: others lack its configuration.
+  // Only workers with this wing poll the queue: others lack its configuration.
   settings: { queue: 'chaos', events: 'along' },
   activities: clouds,
   writes: [
-    { kind: 'v1/Pod', namespaces: [CHAOS_HOME], verbs: ['create', 'patch', 'delete'] },
+    { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE_EXPRESSION], verbs: ['create', 'patch', 'delete'] },
     { kind: `${disruptionKind.apiVersion}/${disruptionKind.kind}`, verbs: ['delete'] },
   ],
 })

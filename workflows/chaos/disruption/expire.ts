@@ -1,21 +1,22 @@
-// What is done with a Disruption whose time is over: its chaos pods end by themselves; the object is deleted some time after, where the operators want that.
-// Source: spec/chaos.md 2.2 (9, 10).
+// Handles expired Disruptions: their chaos pods end by themselves, and the object is deleted later if the operators
+// configure it. Source: spec/chaos.md 2.2 (5, 9, 10), B19.
 //
-//   E1. What does not end by itself is ended: no chaos pod disturbs for longer than it was to. One that has failed may have left something, which is told as
-//       in deletion.
-//   E2. It is over when one clock says so, also where others are behind or were set back (`LevelPass.latest`); which one is said, where they differ.
+// E1. The controller deletes a chaos pod that does not end by itself, so no chaos pod disturbs for longer than
+//   requested. A failed chaos pod may have left changes behind, which are reported as in a deletion.
+// E2. A Disruption has expired as soon as one clock says so, even if other clocks are behind or were set back
+//   (`LevelPass.latest`). The Event names the clock if they differ.
 
 import { action, again, done, joinOutcomes, later, type Outcome } from '../../kit/index.ts'
 import { instantText } from '../instant.ts'
-import { ACTIVE_PAD_SECONDS } from './chaos-pod.ts'
-import { chaosPodsLeft, deleteChaosPods, LOOK_AGAIN_MS } from './end-chaos-pods.ts'
+import { DEADLINE_MARGIN_SECONDS } from './chaos-pod.ts'
+import { remainingChaosPods, deleteChaosPods, RECHECK_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
-import { tellOverdue } from './overdue.ts'
-import { configOf, type DisruptionPass, timesIn } from './pass.ts'
-import { sayInjection } from './tell-injection.ts'
+import { configOf, type DisruptionPass, timesIn, chaosNamespaceIn } from './pass.ts'
+import { updateInjectionStatus } from './injection-status.ts'
+import { removeFinalizerCommand } from '../let-go-command.ts'
 
-/** Later than the deadlines of injector and chaos pod, which are to be the ones that end it. */
-const LATE_MS = 1000 * (ACTIVE_PAD_SECONDS + 5)
+/** Later than the deadlines of injector and chaos pod, which normally end it. */
+const END_MARGIN_MS = 1000 * (DEADLINE_MARGIN_SECONDS + 5)
 
 export function isExpired(pass: DisruptionPass): boolean {
   return pass.latest.getTime() >= timesIn(pass).end
@@ -25,43 +26,81 @@ export const expire = action<DisruptionPass>('expire', async (pass): Promise<Out
   const { act, target, latest } = pass
   const { end } = timesIn(pass)
   const { expiredDisruptionGCDelayMs: delayMs } = configOf(pass).controller
-  const goes = delayMs === undefined ? undefined : end + delayMs
-  const ended = await endLate(pass, end)
-  sayInjection(pass)
-  if (goes !== undefined && latest.getTime() >= goes) {
+  const deleteAt = delayMs === undefined ? undefined : end + delayMs
+  const ended = await deleteLate(pass, end)
+  updateInjectionStatus(pass)
+  if (deleteAt !== undefined && latest.getTime() >= deleteAt) {
     await act.event({ type: 'Normal', reason: 'GCOver', message: 'it has been over for long enough, and is deleted' })
     await act.remove(target)
-    // Its own deletion wakes no run.
+    // A controller's own deletion does not wake the run.
     return again(0)
   }
-  if (!isToldOf(target)) await act.event({ type: 'Normal', reason: 'DurationOver', message: overText(pass, goes) })
-  return joinOutcomes(ended, goes === undefined ? done : later(goes - latest.getTime()))
+  if (!isExpiryReported(target))
+    await act.event({ type: 'Normal', reason: 'DurationOver', message: expiryText(pass, deleteAt) })
+  return joinOutcomes(ended, deleteAt === undefined ? done : later(deleteAt - latest.getTime()))
 })
 
-/** An earlier pass has said that it is over, whichever clock that went by. */
-function isToldOf({ status }: DisruptionPass['target']): boolean {
+/** Whether an earlier pass has reported the expiry, by any clock. */
+function isExpiryReported({ status }: DisruptionPass['target']): boolean {
   return status?.injectionStatus?.startsWith('Previously') === true
 }
 
-/** Clocks that are not known better than this are one. */
-const DIFFERS_MS = 5000
+/** Smaller differences between clocks are not reported. */
+const CLOCK_TOLERANCE_MS = 5000
 
 /** E2 */
-function overText(pass: DisruptionPass, goes: number | undefined): string {
-  const isBehind = timesIn(pass).end - pass.now.getTime() > DIFFERS_MS
+function expiryText(pass: DisruptionPass, goes: number | undefined): string {
+  const isBehind = timesIn(pass).end - pass.now.getTime() > CLOCK_TOLERANCE_MS
   const by = isBehind ? " by a clock that Temporal's is behind, or that was set back" : ''
   return `its time is over${by}${goes === undefined ? '' : `; it will be deleted at ${instantText(goes)}`}`
 }
 
 /** E1 */
-async function endLate(pass: DisruptionPass, end: number): Promise<Outcome> {
+async function deleteLate(pass: DisruptionPass, end: number): Promise<Outcome> {
   const { latest } = pass
-  const left = chaosPodsLeft(pass).filter(({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded')
+  const left = remainingChaosPods(pass).filter(({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded')
   if (left.length === 0) return done
-  const lateIn = end + LATE_MS - latest.getTime()
+  const lateIn = end + END_MARGIN_MS - latest.getTime()
   const isLate = ({ isDeleting, phase }: ChaosPod) => !isDeleting && (phase === 'Failed' || lateIn <= 0)
   await deleteChaosPods(pass, left.filter(isLate))
   if (lateIn > 0) return later(lateIn)
-  const overdueIn = await tellOverdue(pass, left, { since: end, what: 'end' })
-  return later(Math.min(overdueIn ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS))
+  const overdueIn = await reportOverdue(pass, left, { since: end, cause: 'end' })
+  return later(Math.min(overdueIn ?? RECHECK_MS, RECHECK_MS))
+}
+
+const MAX_NAMED_PODS = 5
+
+export interface EndCause {
+  /** Milliseconds since the epoch. */
+  readonly since: number
+  /** The cause of the end, for the Event. */
+  readonly cause: 'deletion' | 'end'
+}
+
+/**
+ * Marks the Disruption as stuck and reports how to resolve it if chaos pods exist for longer than
+ * `disruptionDeletionTimeout`.
+ *
+ * @returns the milliseconds until then; undefined if the time has passed.
+ */
+export async function reportOverdue(
+  pass: Pick<DisruptionPass, 'now' | 'status' | 'act' | 'settings' | 'target'>,
+  left: readonly ChaosPod[],
+  { since, cause }: EndCause,
+): Promise<number | undefined> {
+  const { now, status, act } = pass
+  const { disruptionDeletionTimeoutMs: most } = configOf(pass).controller
+  const isIn = since + most - now.getTime()
+  if (isIn > 0) return isIn
+  status.isStuckOnRemoval = true
+  const names = left.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`).sort()
+  const shown = [...names.slice(0, MAX_NAMED_PODS), ...(names.length > MAX_NAMED_PODS ? ['...'] : [])].join(', ')
+  await act.event({
+    type: 'Warning',
+    reason: 'StuckOnRemoval',
+    message:
+      `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its ${cause}: ${shown}; see whether their nodes are there and what their logs say, ` +
+      `undo what is left, then take their finalizers off: ${removeFinalizerCommand(chaosNamespaceIn(pass), 'NAME')}`,
+  })
+  return undefined
 }

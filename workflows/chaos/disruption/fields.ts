@@ -1,4 +1,4 @@
-// What the controller of Disruptions writes, and nobody else (docs/concepts.md "One controller per field").
+// The fields that only the Disruption controller writes (docs/concepts.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'

@@ -1,32 +1,35 @@
-// How much of a Disruption is injected, from what its chaos pods say. Source: seeds/chaos-controller.txt "Injection phase", step 5; spec/chaos.md 2.6.
-
-import type { InjectionStatus } from '../contract.ts'
+import { type InjectionStatus, kindNamesOf } from '../contract.ts'
 import type { TargetInjection, TargetInjections } from './kind.ts'
 import type { ChaosPod } from './observed.ts'
+import { action, done, later } from '../../kit/index.ts'
+import { remainingChaosPods, stuckPodsIn } from './end-chaos-pods.ts'
+import { isReplaced } from './moved-targets.ts'
+import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
+import { instantText } from '../instant.ts'
 
 export interface StatusInput {
   readonly current: InjectionStatus
   readonly pods: readonly Pick<ChaosPod, 'target' | 'does' | 'isReady' | 'hasCompleted' | 'isDeleting'>[]
-  /** The kinds that are asked for. */
+  /** The kinds in the spec. */
   readonly kinds: readonly string[]
   readonly targets: readonly string[]
   readonly desired: number
-  /** It has expired, or is being deleted. */
+  /** The Disruption has expired or is being deleted. */
   readonly isOver: boolean
 }
 
-/** The next status. The end (`Previously...`) never changes. */
+/** The next status. A final status (`Previously...`) never changes. */
 export function injectionStatusOf(input: StatusInput): InjectionStatus {
   const { current, pods, isOver } = input
   const hasBegun = pods.length > 0 || current !== 'NotInjected'
   if (current.startsWith('Previously')) return current
-  if (isOver) return over(hasBegun && pods.length > 0 ? merged(current, presentStatus(input)) : current)
-  if (pods.length === 0) return current === 'NotInjected' ? current : paused(current)
-  if (pods.every(({ hasCompleted }) => hasCompleted)) return paused(current)
+  if (isOver) return finalStatus(hasBegun && pods.length > 0 ? highestStatus(current, presentStatus(input)) : current)
+  if (pods.length === 0) return current === 'NotInjected' ? current : pausedStatus(current)
+  if (pods.every(({ hasCompleted }) => hasCompleted)) return pausedStatus(current)
   return presentStatus(input)
 }
 
-/** The targets of which every kind is ready. */
+/** The targets on which every kind is ready. */
 export function injectedTargets({
   pods,
   kinds,
@@ -43,28 +46,30 @@ function presentStatus(input: StatusInput): 'NotInjected' | 'PartiallyInjected' 
   return pods.some(({ isReady }) => isReady) ? 'PartiallyInjected' : 'NotInjected'
 }
 
-/** What it was at its fullest: chaos pods that are going say less than it was. */
-function merged(current: InjectionStatus, present: InjectionStatus): InjectionStatus {
-  const rank = (status: InjectionStatus) =>
-    status === 'NotInjected' ? 0 : status.endsWith('PartiallyInjected') ? 1 : 2
+/** The highest status that was reached: chaos pods that are being deleted must not lower it. */
+function highestStatus(current: InjectionStatus, present: InjectionStatus): InjectionStatus {
+  const rank = (status: InjectionStatus) => {
+    if (status === 'NotInjected') return 0
+    return status.endsWith('PartiallyInjected') ? 1 : 2
+  }
   return rank(present) > rank(current) ? present : current
 }
 
-function paused(current: InjectionStatus): InjectionStatus {
+function pausedStatus(current: InjectionStatus): InjectionStatus {
   if (current === 'Injected') return 'PausedInjected'
   return current === 'PartiallyInjected' ? 'PausedPartiallyInjected' : current
 }
 
-function over(current: InjectionStatus): InjectionStatus {
+function finalStatus(current: InjectionStatus): InjectionStatus {
   if (current === 'NotInjected') return 'PreviouslyNotInjected'
   return current.endsWith('PartiallyInjected') ? 'PreviouslyPartiallyInjected' : 'PreviouslyInjected'
 }
 
 /**
- * What became of each kind on each target. `since` is the first injection, and stays.
+ * The state of each kind on each target. `since` is the time of the first injection and never changes.
  *
- * @param stuck the chaos pods that could not clean, by name.
- * @param at now, as Kubernetes writes times.
+ * @param stuck the names of chaos pods that could not clean up.
+ * @param at the current time as a Kubernetes timestamp.
  */
 export function targetInjectionsOf(
   {
@@ -101,19 +106,20 @@ function injectionOf(
   { isStuck, at }: { readonly isStuck: boolean; readonly at: string },
 ): TargetInjection {
   const isReady = pod?.isReady === true
-  const injectionStatus = isStuck ? 'IsStuckOnRemoval' : isReady ? 'Injected' : 'NotInjected'
+  const statusOfPod = isReady ? 'Injected' : 'NotInjected'
+  const injectionStatus = isStuck ? 'IsStuckOnRemoval' : statusOfPod
   const name = pod?.metadata.name ?? known?.injectorPodName
   const since = known?.since ?? (injectionStatus === 'Injected' ? at : undefined)
   return {
     injectionStatus,
     ...(name !== undefined && { injectorPodName: name }),
     ...(since !== undefined && { since }),
-    ...saidOf(pod),
+    ...injectionMessageFields(pod),
   }
 }
 
-/** A target that is injected for real needs no message. */
-function saidOf(
+/** A target that is really injected needs no message. */
+function injectionMessageFields(
   pod: Pick<ChaosPod, 'isReady' | 'message' | 'isSimulated'> | undefined,
 ): Pick<TargetInjection, 'simulated' | 'message'> {
   if (pod === undefined || (pod.isReady && pod.isSimulated !== true)) return {}
@@ -123,14 +129,17 @@ function saidOf(
   }
 }
 
-/** How many targets are only simulated. */
+/** The number of simulated targets. */
 export function simulatedCount(injections: TargetInjections): number {
   const isSimulated = (kinds: TargetInjections[string]) =>
     Object.values(kinds).some(({ simulated }) => simulated === true)
   return Object.values(injections).filter(isSimulated).length
 }
 
-/** In one sentence, of the first target that is not injected, or else of those that are simulated; undefined: nothing is to be said. */
+/**
+ * One sentence about the first target that is not injected, or else about the simulated targets; undefined if there are
+ * neither.
+ */
 export function messageOf(injections: TargetInjections): string | undefined {
   const all = Object.entries(injections).flatMap(([target, kinds]) =>
     Object.entries(kinds).map(([kind, injection]) => ({ target, kind, ...injection })),
@@ -145,4 +154,41 @@ export function messageOf(injections: TargetInjections): string | undefined {
   const count = simulatedCount(injections)
   if (count === 0) return undefined
   return `simulated: nothing is disturbed on ${count} of ${Object.keys(injections).length} targets, because they have no process`
+}
+
+export const reportInjection = action<DisruptionPass>('tellInjection', (pass) => {
+  const isOver = updateInjectionStatus(pass)
+  return isOver ? done : later(timesIn(pass).end - pass.latest.getTime())
+})
+
+/**
+ * Writes the injection status into the status draft. @returns whether the Disruption has expired or is being deleted.
+ */
+export function updateInjectionStatus(pass: DisruptionPass): boolean {
+  const { status, target, now, latest } = pass
+  const isOver = target.metadata.deletionTimestamp !== undefined || latest.getTime() >= timesIn(pass).end
+  const draft = statusIn(pass)
+  const kinds = kindNamesOf(specOf(pass))
+  const { targets = [], ignoredTargets = [], desiredTargetsCount = 0, targetInjections = {} } = draft
+  const pods = remainingChaosPods(pass).filter((pod) => !isReplaced(pass, pod))
+  // A lost target does not change the status of the others.
+  const about = {
+    kinds,
+    pods: pods.filter(({ target: name }) => !ignoredTargets.includes(name)),
+    targets: targets.filter((name) => !ignoredTargets.includes(name)),
+  }
+  const current = injectionStatusIn(pass)
+  status.injectionStatus = injectionStatusOf({ ...about, current, desired: desiredTargetsCount, isOver })
+  status.injectedTargetsCount = injectedTargets(about).length
+  if (targets.length > 0 || Object.keys(targetInjections).length > 0) {
+    const injections = targetInjectionsOf(
+      { kinds, pods, targets, before: targetInjections, stuck: stuckPodsIn(pass) },
+      instantText(now.getTime()),
+    )
+    status.targetInjections = injections
+    const [message, simulated] = [messageOf(injections), simulatedCount(injections)]
+    if (message !== draft.message) status.message = message ?? null
+    if (simulated !== (draft.simulatedTargetsCount ?? 0)) status.simulatedTargetsCount = simulated
+  }
+  return isOver
 }

@@ -1,7 +1,9 @@
-// What a chaos pod's injector is told, in the order that chaos-controller has. Pure. Source: spec/chaos.md 3.2, 8.1.
+// Builds the injector's command line of a chaos pod, in chaos-controller's order of arguments. Pure. Source:
+// spec/chaos.md 3.2, 8.1.
 //
-//   A1. Containers come in the order of their names.
-//   A2. A text of the spec becomes one argument, or one part of one: what separates parts (`;`, in a record `:`) the rules about specs refuse in them.
+// A1. Containers are sorted by name.
+// A2. Each text of the spec becomes one argument or one part of an argument. The rules about specs refuse the
+//   separators (`;`, in a record `:`).
 
 import { hostText } from '../allowed-host.ts'
 import { kindFieldsOf, type InjectorKindName, INJECTOR_KINDS } from '../contract.ts'
@@ -14,18 +16,20 @@ import type { NetworkDisruption, NetworkHost } from './schema/network.ts'
 import { instantText } from '../instant.ts'
 import type { DisruptionTimes } from './times.ts'
 
-/** The controller waits so much longer for an injector than that waits for itself. Source: spec/chaos.md 1.3. */
-export const DEADLINE_PAD_MS = 2000
+/**
+ * The controller waits this much longer for an injector than the injector's own deadline. Source: spec/chaos.md 1.3.
+ */
+export const DEADLINE_MARGIN_MS = 2000
 
 export interface InjectorCall {
   readonly kind: InjectorKindName
   readonly spec: DisruptionSpec
   readonly disruption: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly target: { readonly name: string; readonly node: string; readonly ip: string }
-  /** None at level node. */
+  /** Empty at level node. */
   readonly containers: readonly { readonly name: string; readonly id: string }[]
   readonly times: DisruptionTimes
-  /** What the services of clouds stand for. */
+  /** The address ranges of the cloud services in the spec. */
   readonly cloudHosts: readonly NetworkHost[]
   readonly config: ChaosConfig['injector']
   readonly metricsSink: MetricsSink
@@ -37,7 +41,7 @@ export function injectorArgs(call: InjectorCall): readonly string[] {
     ...kindArgs(kind, withHosts(spec, call.cloudHosts)),
     ...commonArgs(call),
     ...(kind === 'network-disruption' ? networkExtras(call) : []),
-    ...['--deadline', instantText(times.end + DEADLINE_PAD_MS)],
+    ...['--deadline', instantText(times.end + DEADLINE_MARGIN_MS)],
   ]
 }
 
@@ -46,23 +50,26 @@ function withHosts(spec: DisruptionSpec, more: readonly NetworkHost[]): Disrupti
   return { ...spec, network: { ...spec.network, hosts: [...(spec.network?.hosts ?? []), ...more] } }
 }
 
-/** Subcommand and flags; undefined fields are those of another kind. */
+/** Subcommand and flags of the kind. */
 function kindArgs(kind: InjectorKindName, spec: DisruptionSpec): readonly string[] {
   const asked = kindFieldsOf(spec).includes(fieldOf(kind))
   if (!asked) throw new Error(`the spec has no ${fieldOf(kind)}, which ${kind} does`)
-  return OF_KINDS[kind](spec)
+  return KIND_ARGS[kind](spec)
 }
 
 function fieldOf(kind: InjectorKindName) {
   return INJECTOR_KINDS.find(({ name }) => name === kind)?.field ?? 'network'
 }
 
-type Spelling = (spec: DisruptionSpec) => readonly string[]
+type KindArgs = (spec: DisruptionSpec) => readonly string[]
 
-const OF_KINDS: Readonly<Record<InjectorKindName, Spelling>> = {
+const KIND_ARGS: Readonly<Record<InjectorKindName, KindArgs>> = {
   'network-disruption': ({ network = {} }) => ['network-disruption', ...networkArgs(network)],
-  'node-failure': ({ nodeFailure }) => ['node-failure', 'inject', ...given('--shutdown', nodeFailure?.shutdown)],
-  'container-failure': ({ containerFailure }) => ['container-failure', ...given('--forced', containerFailure?.forced)],
+  'node-failure': ({ nodeFailure }) => ['node-failure', 'inject', ...boolFlag('--shutdown', nodeFailure?.shutdown)],
+  'container-failure': ({ containerFailure }) => [
+    'container-failure',
+    ...boolFlag('--forced', containerFailure?.forced),
+  ],
   'cpu-pressure': ({ cpuPressure }) => [
     'cpu-pressure',
     '--count',
@@ -80,8 +87,8 @@ const OF_KINDS: Readonly<Record<InjectorKindName, Spelling>> = {
     const { readBytesPerSec, writeBytesPerSec } = diskPressure?.throttling ?? {}
     return [
       ...['disk-pressure', '--path', diskPressure?.path ?? ''],
-      ...valued('--read-bytes-per-sec', readBytesPerSec),
-      ...valued('--write-bytes-per-sec', writeBytesPerSec),
+      ...numberFlag('--read-bytes-per-sec', readBytesPerSec),
+      ...numberFlag('--write-bytes-per-sec', writeBytesPerSec),
     ]
   },
   'disk-failure'({ diskFailure }) {
@@ -115,9 +122,9 @@ const OF_KINDS: Readonly<Record<InjectorKindName, Spelling>> = {
   'pod-replacement'({ podReplacement }) {
     const { deleteStorage, forceDelete, gracePeriodSeconds } = podReplacement ?? {}
     return [
-      ...['pod-replacement', 'inject', ...given('--delete-storage', deleteStorage !== false)],
-      ...given('--force-delete', forceDelete),
-      ...valued('--grace-period-seconds', gracePeriodSeconds),
+      ...['pod-replacement', 'inject', ...boolFlag('--delete-storage', deleteStorage !== false)],
+      ...boolFlag('--force-delete', forceDelete),
+      ...numberFlag('--grace-period-seconds', gracePeriodSeconds),
     ]
   },
 }
@@ -164,11 +171,11 @@ function commonArgs({
     ...['--log-context-disruption-name', disruption.name, '--log-context-disruption-namespace', disruption.namespace],
     ...['--log-context-disruption-uid', disruption.uid],
     ...['--log-context-target-name', target.name, '--log-context-target-node-name', target.node],
-    ...given('--dry-run', spec.dryRun),
-    ...given('--on-init', spec.onInit),
-    ...duration('--pulse-active-duration', activeDuration),
-    ...duration('--pulse-dormant-duration', dormantDuration),
-    ...duration('--pulse-initial-delay', initialDelay),
+    ...boolFlag('--dry-run', spec.dryRun),
+    ...boolFlag('--on-init', spec.onInit),
+    ...durationFlag('--pulse-active-duration', activeDuration),
+    ...durationFlag('--pulse-dormant-duration', dormantDuration),
+    ...durationFlag('--pulse-initial-delay', initialDelay),
     ...['--not-injected-before', instantText(times.inject)],
   ]
 }
@@ -189,17 +196,17 @@ function networkExtras({ spec, config }: InjectorCall): readonly string[] {
   ]
 }
 
-function given(flag: string, isGiven: boolean | undefined): readonly string[] {
+function boolFlag(flag: string, isGiven: boolean | undefined): readonly string[] {
   return isGiven === true ? [flag] : []
 }
 
-function valued(flag: string, value: number | undefined): readonly string[] {
+function numberFlag(flag: string, value: number | undefined): readonly string[] {
   return value === undefined ? [] : [flag, String(value)]
 }
 
-function duration(flag: string, value: string | number | undefined): readonly string[] {
-  const text = value === undefined || value === '' ? undefined : normalGoDuration(value)
-  return text === undefined ? [] : [flag, text]
+function durationFlag(flag: string, value: string | number | undefined): readonly string[] {
+  const textOr = value === undefined || value === '' ? undefined : normalGoDuration(value)
+  return textOr === undefined ? [] : [flag, textOr]
 }
 
 function text(value: string | number | undefined, otherwise: string): string {

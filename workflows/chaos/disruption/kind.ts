@@ -1,4 +1,4 @@
-// Disruption: disturbs pods or nodes for a time. Wire format: spec/chaos.md 1.1 to 1.7.
+// The kind Disruption: disturbs pods or nodes for a limited time. Wire format: spec/chaos.md 1.1 to 1.7.
 
 import { defineKind, type ObjectOf, path, required } from '../../kit/index.ts'
 import { GROUP, VERSION } from '../contract.ts'
@@ -27,7 +27,7 @@ export const disruptionKind = defineKind({
   ],
   description: 'A Disruption disturbs pods or nodes on purpose, for a time.',
   schema: { spec: required(specField), status: statusField },
-  // When it was made, and where its chaos pods are, is for metrics.
+  // Metrics need the creation time and the chaos namespace.
   projection: [
     ...[path('metadata.creationTimestamp'), path('status.chaosNamespace')],
     ...[path('status.injectionStatus'), path('status.isStuckOnRemoval')],

@@ -1,103 +1,172 @@
-// Tells what becomes of the targets while they are disturbed: an optional feature of the operators (`enableObserver`). Source: spec/chaos.md 1.10.
+// The target observer: emits Events about targets that get into trouble while they are disturbed. Operators enable it
+// with `enableObserver`. Source: spec/chaos.md 1.10.
 //
-//   T1. What choosing has read is looked at, and nothing is read beside it but Events (hear-warnings.ts); with static targeting, which reads nothing, what
-//       the selectors select.
-//   T2. What was told stands in the status with the next write; a pass that dies before tells the same Event again, which is one.
-//   T3. Of a pod that is being deleted nothing is told, neither that it is in trouble nor that it is not any more; what was told of it holds.
-//   T4. It is told on the Disruption, and on the target, whose owner knows nothing of the Disruption. Those Warnings nobody hears again (pass.ts).
+// T1. The observer uses the targets that the choosing step has read, and reads only Events in addition. With static
+//   targeting, where choosing reads nothing, it reads the pods that the selectors match.
+// T2. The next status write records the reported reasons. If the pass fails before this write, the next pass emits the
+//   same Events again, which the API server merges.
+// T3. For a pod that is being deleted the observer reports neither trouble nor recovery, and keeps its recorded state.
+// T4. The observer emits each Event on the Disruption and on the target, because owners of targets do not know the
+//   Disruption. It ignores its own Events on targets (pass.ts).
+// H1. The pass that first finds all chaos pods ready reads no Events, because most Disruptions need no further pass
+//   before they end. A later Event wakes another pass, or the recheck finds it while it applies.
+// H2. If the API server refuses to list Events, as with the roles of an older release, the observer reports everything
+//   else. Reasons that came from Warnings stay recorded until a pass can read Events
+//   (`TargetObservation.warningsRead`).
 
-import { action, done } from '../../kit/index.ts'
+import { action, done, later, orElse } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
-import { type NewsOfTarget, observeTargetStates, type TargetStates } from './observation.ts'
+import { type EventOnTarget, observeTargetStates, type TargetStates } from './target-events.ts'
 import type { Target } from './observed.ts'
-import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
-import { heardOf } from './hear-warnings.ts'
+import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, injectionStatusIn } from './pass.ts'
+import { instantMs } from '../instant.ts'
+import { WARNING_TTL_MS, type PodWarning, withWarnings } from './trouble.ts'
 
-// What one step of a pass reads and another one looks at (T1).
-const seenIn = new WeakMap<DisruptionPass, readonly Target[]>()
+// The targets that an earlier step of the pass has read (T1).
+const targetsReadIn = new WeakMap<DisruptionPass, readonly Target[]>()
 
-/** Remembers what was read in this pass. */
-export function sawTargets(pass: DisruptionPass, found: readonly Target[]): readonly Target[] {
-  seenIn.set(pass, found)
-  return found
+/** Records the targets that this pass has read. */
+export function rememberTargets(pass: DisruptionPass, targets: readonly Target[]): readonly Target[] {
+  targetsReadIn.set(pass, targets)
+  return targets
 }
 
-/** What was read in this pass, by name; undefined: nothing was. */
-export function seenTargetsIn(pass: DisruptionPass): ReadonlyMap<string, Target> | undefined {
-  const seen = seenIn.get(pass)
-  return seen && new Map(seen.map((target) => [target.metadata.name, target]))
+/** The targets that this pass has read, by name; undefined if it has read none. */
+export function targetsByName(pass: DisruptionPass): ReadonlyMap<string, Target> | undefined {
+  const targets = targetsReadIn.get(pass)
+  return targets && new Map(targets.map((target) => [target.metadata.name, target]))
 }
 
 export const observeTargets = action<DisruptionPass>('observeTargets', async (pass) => {
   const { act, status, target } = pass
   const { targets = [], targetStates: before = {} } = statusIn(pass)
-  const former = target.status?.targets ?? []
-  const names = new Set([...targets, ...former])
+  const previousTargets = target.status?.targets ?? []
+  const names = new Set([...targets, ...previousTargets])
   if (!configOf(pass).controller.enableObserver || names.size === 0) return done
-  const ofNodes = isOfNodes(specOf(pass))
-  // A node that fails on purpose is in no trouble.
-  if (ofNodes && specOf(pass).nodeFailure !== undefined) return done
-  const found = (await foundIn(pass, ofNodes)).filter(({ metadata }) => names.has(metadata.name))
-  const disturbed = disturbedIn(pass)
+  const levelNode = isOfNodes(specOf(pass))
+  // A node of a nodeFailure fails on purpose.
+  if (levelNode && specOf(pass).nodeFailure !== undefined) return done
+  const found = (await readTargets(pass, levelNode)).filter(({ metadata }) => names.has(metadata.name))
+  const disturbed = disturbedTargets(pass)
   // T3
-  const going = found.filter(({ isDeleting }) => isDeleting === true)
-  const { heard, isHeard, next } = heardOf(
+  const deleting = found.filter(({ isDeleting }) => isDeleting === true)
+  const { withTrouble, warningsRead, next } = addWarnings(
     pass,
     found.filter(({ isDeleting }) => isDeleting !== true),
   )
-  const seen = heard.map(({ target: { metadata }, trouble }) => {
+  const observations = withTrouble.map(({ target: { metadata }, trouble }) => {
     const { name, uid, resourceVersion } = metadata
-    const isKnown = former.includes(name)
-    return { name, trouble, version: `${uid}/${resourceVersion}`, isDisturbed: disturbed.has(name), isKnown, isHeard }
+    const wasTarget = previousTargets.includes(name)
+    return {
+      name,
+      trouble,
+      version: `${uid}/${resourceVersion}`,
+      isDisturbed: disturbed.has(name),
+      wasTarget,
+      warningsRead,
+    }
   })
-  const { states, news, onTargets } = observeTargetStates(seen, before, ofNodes ? 'Node' : 'Pod')
-  await Promise.all(news.map(async (one) => await act.event(one)))
-  await Promise.all(onTargets.map(async (one) => await tellOn(pass, one, found)))
-  const kept = keptStates({ ...statesOf(going, before), ...states }, targets)
-  if (Object.keys(kept).length > 0 || Object.keys(before).length > 0) status.targetStates = writable(kept)
+  const { states, events, onTargets } = observeTargetStates(observations, before, levelNode ? 'Node' : 'Pod')
+  await Promise.all(events.map(async (one) => await act.event(one)))
+  await Promise.all(onTargets.map(async (one) => await emitOnTarget(pass, one, found)))
+  const newStates = statesOfTargets({ ...recordedStates(deleting, before), ...states }, targets)
+  if (Object.keys(newStates).length > 0 || Object.keys(before).length > 0) status.targetStates = copyOfStates(newStates)
   return next
 })
 
 /** T3 */
-function statesOf(going: readonly Target[], before: TargetStates): TargetStates {
-  const names = new Set(going.map(({ metadata }) => metadata.name))
+function recordedStates(deleting: readonly Target[], before: TargetStates): TargetStates {
+  const names = new Set(deleting.map(({ metadata }) => metadata.name))
   return Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)))
 }
 
 /** T4 */
-async function tellOn(
+async function emitOnTarget(
   { act, target: { metadata } }: DisruptionPass,
-  { name, message, ...news }: NewsOfTarget,
+  { name, message, ...event }: EventOnTarget,
   found: readonly Target[],
 ): Promise<void> {
   const about = found.find((one) => one.metadata.name === name)
   if (about === undefined) return
   const disruption = `${metadata.namespace}/${metadata.name}`
-  await act.event({ ...news, about, message: `target of disruption ${disruption}: ${message}` })
+  await act.event({ ...event, about, message: `target of disruption ${disruption}: ${message}` })
 }
 
-/** T2. Of one that is no target any more nothing is kept. */
-function keptStates(states: TargetStates, targets: readonly string[]): TargetStates {
+/** T2. Drops the states of former targets. */
+function statesOfTargets(states: TargetStates, targets: readonly string[]): TargetStates {
   return Object.fromEntries(Object.entries(states).filter(([name]) => targets.includes(name)))
 }
 
-async function foundIn(pass: DisruptionPass, ofNodes: boolean): Promise<readonly Target[]> {
-  return seenIn.get(pass) ?? sawTargets(pass, await pass.refresh(ofNodes ? 'candidateNodes' : 'candidatePods'))
+async function readTargets(pass: DisruptionPass, levelNode: boolean): Promise<readonly Target[]> {
+  return (
+    targetsReadIn.get(pass) ?? rememberTargets(pass, await pass.refresh(levelNode ? 'candidateNodes' : 'candidatePods'))
+  )
 }
 
-/** With a chaos pod of each kind that is ready. */
-function disturbedIn(pass: DisruptionPass): ReadonlySet<string> {
+/** The targets with a ready chaos pod of each kind. */
+function disturbedTargets(pass: DisruptionPass): ReadonlySet<string> {
   const kinds = kindNamesOf(specOf(pass))
   const ready = pass.state.chaosPods.filter(({ isReady }) => isReady)
   const does = new Set(ready.map(({ target, does: kind }) => `${kind} ${target}`))
   return new Set(ready.map(({ target }) => target).filter((name) => kinds.every((kind) => does.has(`${kind} ${name}`))))
 }
 
-function writable(states: TargetStates) {
+function copyOfStates(states: TargetStates) {
   return Object.fromEntries(
     Object.entries(states).map(([name, { restarts, warnings }]) => [
       name,
       { ...(restarts && { restarts: { ...restarts } }), ...(warnings && { warnings: [...warnings] }) },
     ]),
   )
+}
+
+const RECHECK_WARNINGS_MS = WARNING_TTL_MS - 60_000
+
+// The Warning Events that an earlier step of the pass has read.
+const warningsReadIn = new WeakMap<DisruptionPass, readonly PodWarning[]>()
+
+/** With at most this many targets, the pass lists Events per target; with more, it lists those of the namespace. */
+const MAX_LISTS_PER_TARGET = 5
+
+const readWarnings = action<DisruptionPass>('readWarnings', async (pass) => {
+  // Former targets of this pass are included. Targets that were chosen in this pass have nothing to report.
+  const names = pass.target.status?.targets ?? []
+  if (!configOf(pass).controller.enableObserver || isOfNodes(pass.target.spec) || names.length === 0) return done
+  if (becomesInjected(pass)) return later(RECHECK_WARNINGS_MS)
+  const narrowTo = names.length > MAX_LISTS_PER_TARGET ? undefined : { fields: { 'involvedObject.name': names } }
+  warningsReadIn.set(pass, await pass.refresh('podWarnings', narrowTo))
+  return done
+})
+
+/** H1 */
+function becomesInjected(pass: DisruptionPass): boolean {
+  const { chaosPods } = pass.state
+  return injectionStatusIn(pass) === 'NotInjected' && chaosPods.length > 0 && chaosPods.every(({ isReady }) => isReady)
+}
+
+/** H2 */
+export const readTargetWarnings = orElse(
+  readWarnings,
+  action<DisruptionPass>('hearLater', () => later(RECHECK_WARNINGS_MS)),
+)
+
+/**
+ * Adds the Warning Events to the trouble of each target. @returns also the outcome that rechecks when the first Warning
+ * expires.
+ */
+export function addWarnings(pass: DisruptionPass, found: readonly Target[]) {
+  const read = warningsReadIn.get(pass)
+  const all = read ?? []
+  const warningsRead = read !== undefined || isOfNodes(pass.target.spec)
+  const when = { now: pass.now.getTime(), since: instantMs(pass.target.metadata.creationTimestamp) ?? 0 }
+  const withTrouble = found.map((target) => {
+    const { trouble, holdsMs } = withWarnings(
+      target.trouble,
+      all.filter(({ uid }) => uid === target.metadata.uid),
+      when,
+    )
+    return { target, trouble, holdsMs }
+  })
+  const holds = withTrouble.flatMap(({ holdsMs }) => holdsMs ?? [])
+  return { withTrouble, warningsRead, next: holds.length === 0 ? done : later(Math.min(...holds)) }
 }

@@ -1,4 +1,5 @@
-// What a pass sees of pods and nodes: as little as it decides by, for there may be thousands. The views are called by the activities that read.
+// The fields of pods and nodes that a pass needs. The activities that read the objects call these views, so thousands
+// of objects stay small in workflow history.
 
 import type { ObservedObject } from '../../kit/index.ts'
 import type { Node, Pod } from '../../kit/kind/kubernetes/v1.ts'
@@ -16,23 +17,23 @@ import {
 } from '../contract.ts'
 import { nodeTrouble, podTrouble, type Trouble } from './trouble.ts'
 
-/** A pod or a node that may be, or is, a target. */
+/** A pod or node that is a target or may become one. */
 export interface Target extends ObservedObject {
   readonly annotations: Readonly<Record<string, string>>
-  /** A pod that runs, a node that is ready. */
+  /** A running pod, a ready node. */
   readonly isRunning: boolean
-  /** A pod whose containers wait for the disruption (`onInit`). */
+  /** The handler container of the pod still runs: its containers wait for the disruption (`onInit`). */
   readonly waitsForInit: boolean
-  /** A pod whose containers have waited for it, and do not run yet. */
+  /** The handler container runs or has succeeded, and the pod is still pending. */
   readonly isStarting?: boolean
-  /** Where it is; empty for a pod that is nowhere yet. */
+  /** The node; empty for a pod that is not scheduled yet. */
   readonly node: string
   readonly ip: string
-  /** Those that run, by name, in order of their names; init containers too. */
+  /** The running containers and init containers, sorted by name. */
   readonly containers: readonly TargetContainer[]
-  /** Absent: it is well. */
+  /** Absent: nothing is wrong. */
   readonly trouble?: Trouble
-  /** A pod that is being deleted. */
+  /** The pod has a deletionTimestamp. */
   readonly isDeleting?: true
 }
 
@@ -85,37 +86,37 @@ function troubled(trouble: Trouble | undefined): Pick<Target, 'trouble'> {
   return trouble === undefined ? {} : { trouble }
 }
 
-/** One chaos pod of the Disruption. */
+/** A chaos pod. */
 export interface ChaosPod extends ObservedObject {
-  /** By its labels. */
+  /** The name of the target, from the labels. */
   readonly target: string
-  /** Of `INJECTOR_KINDS`. */
+  /** The disruption kind, one of `INJECTOR_KINDS`. */
   readonly does: string
-  /** It is the node that it runs on. */
+  /** The target is the node of the chaos pod. */
   readonly isOfNode?: true
-  /** Where it runs. */
+  /** The node of the chaos pod. */
   readonly node?: string
   readonly disruption: string
   readonly disruptionNamespace: string
   readonly phase: string
   readonly isReady: boolean
   readonly isDeleting: boolean
-  /** Ours is still on it. */
+  /** The finalizer of the controller is on the pod. */
   readonly isHeld: boolean
-  /** `DeadlineExceeded`, `Evicted`; of the pod. */
+  /** The reason in the pod's status, such as `DeadlineExceeded` or `Evicted`. */
   readonly reason: string
   readonly injector: InjectorState
   /** The reason of a failure, or the simulated commands, as the injector or the node reports them; absent when unknown. */
   readonly message?: string
-  /** Its target has no process, and nothing is disturbed (in `pawl dev` alone). */
+  /** The target has no process and nothing is disturbed (only in `pawl dev`). */
   readonly isSimulated?: true
-  /** All containers have ended with exit code 0. */
+  /** All containers have terminated with exit code 0. */
   readonly hasCompleted: boolean
-  /** One container runs, or has ended otherwise than well. */
+  /** A container runs, or has terminated with another exit code than 0. */
   readonly isDisturbing: boolean
 }
 
-/** Of its container: `never` had one, `waiting` to be started, and so on. */
+/** The state of the injector container; `never`: the pod has no container status. */
 export type InjectorState = 'never' | 'waiting' | 'running' | 'startError' | 'completed' | 'failed'
 
 export function chaosPodView(pod: Pod): ChaosPod {
@@ -124,13 +125,13 @@ export function chaosPodView(pod: Pod): ChaosPod {
   const codes = containerStatuses.map(({ state }) => state?.terminated?.exitCode)
   return {
     ...identityOf(pod),
-    ...madeAs(metadata),
+    ...labelFields(metadata),
     ...(isOfNode(spec) && { isOfNode: true }),
     ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
     phase,
     reason,
     injector: injectorState(containerStatuses),
-    ...saidBy(pod),
+    ...messageFields(pod),
     isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
     isDeleting: metadata.deletionTimestamp !== undefined,
     isHeld: (metadata.finalizers ?? []).includes(CHAOS_POD_FINALIZER),
@@ -139,36 +140,40 @@ export function chaosPodView(pod: Pod): ChaosPod {
   }
 }
 
-/** The status travels with every pass. */
-const LONGEST_MESSAGE = 500
+/** The status is part of every pass. */
+const MAX_MESSAGE_LENGTH = 500
 
-function saidBy({ status = {} }: Pod): Pick<ChaosPod, 'message' | 'isSimulated'> {
+function messageFields({ status = {} }: Pod): Pick<ChaosPod, 'message' | 'isSimulated'> {
   const condition = status.conditions?.find(({ type }) => type === INJECTOR_CONDITION)
   const isSimulated = condition?.status === 'True' && condition.reason === SIMULATED_REASON
-  const message = (endMessage(status) ?? condition?.message ?? '').trim()
-  return { ...(message !== '' && { message: shortened(message) }), ...(isSimulated && { isSimulated }) }
+  const message = (terminationMessage(status) ?? condition?.message ?? '').trim()
+  return { ...(message !== '' && { message: truncated(message) }), ...(isSimulated && { isSimulated }) }
 }
 
-/** Of the injector, else of the node that has ended the pod. */
-function endMessage({ phase, message, containerStatuses = [] }: NonNullable<Pod['status']>): string | undefined {
+/** The message of the injector, or else the message of the kubelet that failed the pod. */
+function terminationMessage({
+  phase,
+  message,
+  containerStatuses = [],
+}: NonNullable<Pod['status']>): string | undefined {
   const ended = containerStatuses.find(({ name }) => name === INJECTOR_CONTAINER)?.state?.terminated
   return ended?.message ?? (phase === 'Failed' ? message : undefined)
 }
 
-function shortened(text: string): string {
-  return text.length <= LONGEST_MESSAGE ? text : `${text.slice(0, LONGEST_MESSAGE - 1)}…`
+function truncated(text: string): string {
+  return text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…`
 }
 
-/** As its injector is called. */
+/** Reads the level from the injector's arguments. */
 function isOfNode(spec: Pod['spec']): boolean {
   const { args = [] } = spec?.containers.find(({ name }) => name === INJECTOR_CONTAINER) ?? {}
   return args.some((arg, index) => arg === '--level' && args[index + 1] === 'node')
 }
 
-/** What its labels say that it is for. */
-function madeAs({ labels = {}, annotations = {} }: Pod['metadata']) {
+/** Reads target, kind and Disruption from the labels. */
+function labelFields({ labels = {}, annotations = {} }: Pod['metadata']) {
   return {
-    // A label has no room for every name; then the annotation has it.
+    // A label value has at most 63 characters; the annotation contains longer names.
     target: annotations[TARGET_LABEL] ?? labels[TARGET_LABEL] ?? '',
     does: labels[DISRUPTION_KIND_LABEL] ?? '',
     disruption: labels[DISRUPTION_NAME_LABEL] ?? '',
@@ -208,5 +213,6 @@ function identityOf({
 }
 
 function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
+  if (one === other) return 0
+  return one < other ? -1 : 1
 }

@@ -1,12 +1,14 @@
-// What the steps over a Disruption work with: what is observed, what is set by the operators, which spec is carried out.
+// Declares the objects that a pass over a Disruption observes, and derives the effective spec, times and configuration
+// from them.
 //
-//   P1. The spec that is carried out is the one that was there when the Disruption was first looked at (`status.originalSpec`). Only `count` follows the
-//       object, and only with dynamic targeting. Source: spec/chaos.md 1.8.
-//   P2. Its chaos pods are where the first of them were to be made (`status.chaosNamespace`), whatever is configured since: what was made there is found,
-//       ended and waited for.
+// P1. The pass carries out the spec of the first pass (`status.originalSpec`). Only `count` follows later edits, and
+//   only with dynamic targeting. Source: spec/chaos.md 1.8.
+// P2. The chaos pods of a Disruption stay in the namespace in which its first pass created them
+//   (`status.chaosNamespace`), even if the operators configure another namespace later. The controller finds, ends and
+//   awaits them there.
 
 import type { Gone, LevelPass, StateQuery } from '../../kit/index.ts'
-import { chaosHomeOf, configOf, type PassConfig } from '../config.ts'
+import { recordedChaosNamespaceOf, configOf, type PassConfig } from '../config.ts'
 import {
   DISRUPTION_NAME_LABEL,
   DISRUPTION_NAMESPACE_LABEL,
@@ -17,48 +19,51 @@ import {
 import { stopQueries, type StopState } from '../emergency-stop.ts'
 import type { Disruption, DisruptionSpec, DisruptionStatus } from './kind.ts'
 import { type ChaosPod, chaosPodView, nodeView, podView, type Target } from './observed.ts'
-import { type PodWarning, warningView } from './target-warnings.ts'
+import { type PodWarning, warningView } from './trouble.ts'
 import { type DisruptionTimes, timesOf } from './times.ts'
 
 export interface DisruptionState extends StopState {
-  /** Its own. */
+  /** The chaos pods of this Disruption. */
   readonly chaosPods: readonly ChaosPod[]
-  /** With its labels, whoever made them; looked at when all of its own are gone. */
+  /** Pods with the labels of this Disruption, from any creator; read when all own chaos pods are deleted. */
   readonly labelledChaosPods: readonly ChaosPod[]
-  /** Of all Disruptions, narrowed to targets. */
+  /** The chaos pods of all Disruptions on the listed targets. */
   readonly allChaosPods: readonly ChaosPod[]
-  /** What the selectors select, with dynamic targeting: its changes wake the pass. */
+  /** Dynamic targeting: the pods that the selectors match. Their changes wake the pass. */
   readonly pods: readonly Target[]
   readonly nodes: readonly Target[]
-  /** The same with static targeting, which looks once. */
+  /** Static targeting: the pods that the selectors match, read once. */
   readonly candidatePods: readonly Target[]
   readonly candidateNodes: readonly Target[]
-  /** With static targeting: nobody reads them, their changes wake the pass (observe-targets.ts). */
+  /**
+   * Static targeting: never read; changes of these pods wake the pass (observe-targets.ts). Activity inputs contain the
+   * names of these queries, so they keep the spelling `heard`.
+   */
   readonly heardPods: readonly Target[]
   readonly heardNodes: readonly Target[]
-  /** Warnings about pods of its namespace. */
+  /** Warning Events about pods of the namespace. */
   readonly podWarnings: readonly PodWarning[]
-  /** Those about its targets: nobody reads them, their coming wakes the pass. */
+  /** Never read: new Warning Events about the targets wake the pass. */
   readonly heardWarnings: readonly PodWarning[]
-  /** Narrowed to names: targets that were chosen, whatever labels they have by now. */
+  /** The chosen targets by name, whatever their labels are. */
   readonly targetPods: readonly Target[]
   readonly targetNodes: readonly Target[]
 }
 
 const SELECTED = { many: true, lazy: true, labelsFrom: ['spec.selector', 'spec.advancedSelector'] } as const
-const CHOSEN = { many: true, lazy: true, namesFrom: 'status.targets' } as const
+const TARGETS_BY_NAME = { many: true, lazy: true, namesFrom: 'status.targets' } as const
 const [PODS, NODES] = [{ 'spec.level': ['', 'pod'] }, { 'spec.level': ['node'] }]
 const [DYNAMIC, STATIC] = [{ 'spec.staticTargeting': ['', 'false'] }, { 'spec.staticTargeting': ['true'] }]
-const NOT_OVER = ['', ...INJECTION_STATUSES.filter((status) => !status.startsWith('Previously'))]
-// What the observer tells on targets is no trouble of theirs: read again it would be told for ever.
+const UNFINISHED_STATUSES = ['', ...INJECTION_STATUSES.filter((status) => !status.startsWith('Previously'))]
+// Leaves out the Events that the observer itself emits on targets: reading them again would repeat them forever.
 const WARNINGS_OF_PODS = { type: 'Warning', 'involvedObject.kind': 'Pod', 'source!': EVENT_SOURCE } as const
 
 const WARNINGS = { kind: 'v1/Event', many: true, lazy: true, view: warningView, followed: WARNINGS_OF_PODS } as const
-const WARNED = { fields: WARNINGS_OF_PODS, onlyIf: { ...PODS, 'status.injectionStatus': NOT_OVER } }
+const WARNING_FIELDS = { fields: WARNINGS_OF_PODS, onlyIf: { ...PODS, 'status.injectionStatus': UNFINISHED_STATUSES } }
 
-/** P2. Of one that is gone it is the configured one. */
-export const CHAOS_HOME = '${target.status.chaosNamespace ?? settings.injector.chaosNamespace}'
-const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_HOME, view: chaosPodView } as const
+/** P2. For a deleted Disruption, the configured namespace. */
+export const CHAOS_NAMESPACE_EXPRESSION = '${target.status.chaosNamespace ?? settings.injector.chaosNamespace}'
+const CHAOS_PODS = { kind: 'v1/Pod', many: true, namespace: CHAOS_NAMESPACE_EXPRESSION, view: chaosPodView } as const
 
 export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuery>> = {
   chaosPods: { ...CHAOS_PODS, owned: 'label' },
@@ -76,10 +81,10 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
   nodes: { ...SELECTED, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...DYNAMIC } },
   candidatePods: { ...SELECTED, quiet: true, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
   candidateNodes: { ...SELECTED, quiet: true, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
-  heardPods: { ...CHOSEN, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
-  heardNodes: { ...CHOSEN, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
-  podWarnings: { ...WARNINGS, ...WARNED, quiet: true },
-  heardWarnings: { ...WARNINGS, ...WARNED, fieldsFrom: { 'involvedObject.name': 'status.targets' } },
+  heardPods: { ...TARGETS_BY_NAME, kind: 'v1/Pod', view: podView, onlyIf: { ...PODS, ...STATIC } },
+  heardNodes: { ...TARGETS_BY_NAME, kind: 'v1/Node', view: nodeView, onlyIf: { ...NODES, ...STATIC } },
+  podWarnings: { ...WARNINGS, ...WARNING_FIELDS, quiet: true },
+  heardWarnings: { ...WARNINGS, ...WARNING_FIELDS, fieldsFrom: { 'involvedObject.name': 'status.targets' } },
   targetPods: { kind: 'v1/Pod', many: true, lazy: true, quiet: true, view: podView },
   targetNodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: nodeView },
   ...stopQueries,
@@ -88,14 +93,14 @@ export const disruptionQueries: Readonly<Record<keyof DisruptionState, StateQuer
 export { configOf }
 
 export type DisruptionPass = LevelPass<DisruptionState, Disruption>
-/** Over one that may be gone. */
+/** The pass over a Disruption that may be deleted already. */
 export type EndingPass = LevelPass<DisruptionState, Gone<Disruption>>
 
 /** P1 */
 export function specOf({ target, status }: Pick<DisruptionPass, 'target' | 'status'>): DisruptionSpec {
-  const kept = (status.originalSpec ?? target.status?.originalSpec) as DisruptionSpec | undefined
-  if (kept === undefined) return target.spec
-  return kept.staticTargeting === true ? kept : { ...kept, count: target.spec.count }
+  const original = (status.originalSpec ?? target.status?.originalSpec) as DisruptionSpec | undefined
+  if (original === undefined) return target.spec
+  return original.staticTargeting === true ? original : { ...original, count: target.spec.count }
 }
 
 export function timesIn(pass: DisruptionPass): DisruptionTimes {
@@ -105,16 +110,16 @@ export function timesIn(pass: DisruptionPass): DisruptionTimes {
 
 /** P2 */
 export function chaosNamespaceIn(pass: Pick<EndingPass, 'target' | 'status' | 'settings'>): string {
-  return chaosHomeOf(statusIn(pass), configOf(pass).injector.chaosNamespace)
+  return recordedChaosNamespaceOf(statusIn(pass), configOf(pass).injector.chaosNamespace)
 }
 
-/** What the operators have set, with P2. */
+/** The operators' configuration with the chaos namespace of P2. */
 export function configIn(pass: Pick<EndingPass, 'target' | 'status' | 'settings'>): PassConfig {
   const config = configOf(pass)
   return { ...config, injector: { ...config.injector, chaosNamespace: chaosNamespaceIn(pass) } }
 }
 
-/** What the status will say when the pass ends here. */
+/** The status as this pass would write it at this point. */
 export function statusIn({ target, status }: Pick<EndingPass, 'target' | 'status'>): DisruptionStatus {
   const all: Readonly<Record<string, unknown>> = { ...target.status, ...status }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))

@@ -1,25 +1,30 @@
-// What a pass over a Disruption does: one named step for each of the seed. Source: seeds/chaos-controller.txt; spec/chaos.md 2.1, 2.2.
+// The plan of a Disruption: one named step for each step of the specification. Source: seeds/chaos-controller.txt;
+// spec/chaos.md 2.1, 2.2.
 
 import { action, again, done, fail, type Outcome, sequential, when } from '../../kit/index.ts'
-import { chooseTargets } from './choose-targets.ts'
-import { obeyStop } from './emergency-stop.ts'
+import { chooseTargets, ignoreLostTargets } from './choose-targets.ts'
 import { endChaosPods } from './end-chaos-pods.ts'
 import { expire, isExpired } from './expire.ts'
-import { ignoreLost } from './ignore-lost.ts'
-import { keepSpec } from './keep-spec.ts'
-import { makeChaosPods } from './make-chaos-pods.ts'
-import { observeTargets } from './observe-targets.ts'
+import { recordSpec, recordChaosNamespace, takeOver } from './first-steps.ts'
+import { createChaosPods } from './create-chaos-pods.ts'
+import { observeTargets, readTargetWarnings } from './observe-targets.ts'
 import { configOf, type DisruptionPass, specOf, timesIn } from './pass.ts'
 import { specProblems, specProblemsText } from './rules/spec.ts'
-import { hearWarnings } from './hear-warnings.ts'
-import { rememberHome } from './remember-home.ts'
-import { takeOver } from './take-over.ts'
-import { sayInjection, tellInjection } from './tell-injection.ts'
+import { updateInjectionStatus, reportInjection } from './injection-status.ts'
+import { stopIn, stopText } from '../emergency-stop.ts'
 
-/** An operator's emergency exit: nothing new, and what is there goes. */
+export const obeyStop = action<DisruptionPass>('obeyStop', async ({ act, target, state }): Promise<Outcome> => {
+  const stop = stopIn(state)
+  if (stop === undefined) return done
+  await act.event({ type: 'Warning', reason: 'EmergencyStop', message: stopText(stop, 'it is deleted') })
+  await act.remove(target)
+  return again(0)
+})
+
+/** The step for `deleteOnly`, an operator's emergency setting: deletes the Disruption and injects nothing. */
 const deleteIt = action<DisruptionPass>('deleteIt', async ({ act, target }) => {
   await act.remove(target)
-  // Its own deletion wakes no run.
+  // A controller's own deletion does not wake the run.
   return again(0)
 })
 
@@ -42,7 +47,7 @@ const checkSpec = action<DisruptionPass>('checkSpec', async (pass): Promise<Outc
 const awaitBeginning = action<DisruptionPass>('awaitBeginning', (pass): Outcome => {
   const waitMs = timesIn(pass).createPods - pass.now.getTime()
   if (waitMs <= 0) return done
-  sayInjection(pass)
+  updateInjectionStatus(pass)
   return again(waitMs)
 })
 
@@ -50,19 +55,19 @@ const inject = sequential(
   checkSpec,
   awaitBeginning,
   chooseTargets,
-  hearWarnings,
+  readTargetWarnings,
   observeTargets,
-  makeChaosPods,
-  tellInjection,
+  createChaosPods,
+  reportInjection,
 )
 
 export const disrupt = sequential<DisruptionPass>(
-  rememberHome,
-  // Before what may fail in each pass.
+  recordChaosNamespace,
+  // These steps come before every step that may fail.
   obeyStop,
   takeOver,
-  keepSpec,
-  ignoreLost,
+  recordSpec,
+  ignoreLostTargets,
   endChaosPods,
   when((pass: DisruptionPass) => configOf(pass).controller.deleteOnly, deleteIt, when(isExpired, expire, inject)),
 )

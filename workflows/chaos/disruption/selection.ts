@@ -1,72 +1,75 @@
-// Which pods or nodes a Disruption disturbs. Pure: what may be drawn is given, and so is the die. Source: seeds/chaos-controller.txt "Injection phase",
-// step 3; spec/chaos.md 2.3.
+// Pure functions that select the targets of a Disruption; the caller passes the candidates and the random numbers.
+// Source: seeds/chaos-controller.txt "Injection phase", step 3; spec/chaos.md 2.3.
 //
-//   S1. What was chosen stays chosen while it matches (dynamic), or for good (static).
-//   S2. With static targeting a target that is lost is not replaced.
+// S1. A chosen target stays chosen: with dynamic targeting while it matches, with static targeting always.
+// S2. With static targeting a lost target is not replaced.
 
 import type { DisruptionSpec } from './kind.ts'
 import type { Target } from './observed.ts'
 import { readCount } from './rules/share.ts'
 
 /** Uniform in [0, 1); the same in every replay. */
-export type Die = () => number
+export type Random = () => number
 
-/** How many targets there should be of so many that match: never more, and none is rounded down to. */
+/**
+ * The number of targets to choose: percentages are rounded up, and the result is at most the number of matching
+ * objects.
+ */
 export function desiredCount(count: DisruptionSpec['count'], matching: number): number {
-  return Math.min(wantedCount(count, matching), matching)
+  return Math.min(requestedCount(count, matching), matching)
 }
 
-/** What the count asks for, whether so many match or not: what `Injected` is measured by. */
-export function wantedCount(count: DisruptionSpec['count'], matching: number): number {
+/** The number of targets that the count requests, even if fewer match; `Injected` requires this number. */
+export function requestedCount(count: DisruptionSpec['count'], matching: number): number {
   const read = readCount(count)
   if (read === undefined) return 0
   return 'percent' in read ? Math.ceil((matching * read.percent) / 100) : read.number
 }
 
-type Asked = Pick<DisruptionSpec, 'filter' | 'level' | 'onInit' | 'nodeFailure'>
+type TargetFilter = Pick<DisruptionSpec, 'filter' | 'level' | 'onInit' | 'nodeFailure'>
 
 /**
- * Those that may be targets at all.
+ * The candidates that may become targets.
  *
- * @param current what is disturbed already: a pod that waited when it was chosen may run by now.
- * @param ownNodes where the controller runs, which it does not take from under itself; none without safeguards.
+ * @param current the present targets; one that waited for `onInit` when it was chosen may run meanwhile.
+ * @param ownNodes the nodes of the controller, which must not be disturbed; empty without safeguards.
  */
 export function matchingTargets(
-  found: readonly Target[],
-  spec: Asked,
+  candidates: readonly Target[],
+  spec: TargetFilter,
   { current, ownNodes }: { readonly current: ReadonlySet<string>; readonly ownNodes: ReadonlySet<string> },
 ): readonly Target[] {
   const annotations = Object.entries(spec.filter?.annotations ?? {})
   const isOfNodes = hitsNodes(spec)
-  return found.filter((one) => {
+  return candidates.filter((one) => {
     const isInState = spec.onInit === true ? one.waitsForInit || current.has(one.metadata.name) : one.isRunning
     const hasAll = annotations.every(([key, value]) => one.annotations[key] === value)
     return isInState && hasAll && !(isOfNodes && ownNodes.has(one.node))
   })
 }
 
-/** Whether it takes whole nodes from under what runs there. */
+/** Whether the disruption affects all pods of a node. */
 export function hitsNodes({ level, nodeFailure }: Pick<DisruptionSpec, 'level' | 'nodeFailure'>): boolean {
   return level === 'node' || nodeFailure !== undefined
 }
 
-/** The names in an order drawn by chance. */
-export function shuffled(names: readonly string[], die: Die): readonly string[] {
+/** The names in random order. */
+export function shuffled(names: readonly string[], random: Random): readonly string[] {
   const all = [...names].sort()
   for (let last = all.length - 1; last > 0; last--) {
-    const drawn = Math.floor(die() * (last + 1))
+    const drawn = Math.floor(random() * (last + 1))
     const [one, other] = [all[drawn], all[last]]
     if (one !== undefined && other !== undefined) [all[drawn], all[last]] = [other, one]
   }
   return all
 }
 
-/** Those of the current targets that stay, and how many are missing. */
-export function keptTargets(
+/** The current targets that stay, and the number of missing targets. */
+export function retainTargets(
   current: readonly string[],
   matching: readonly string[],
   desired: number,
-  die: Die,
+  die: Random,
 ): { readonly kept: readonly string[]; readonly missing: number } {
   const known = new Set(matching)
   const alive = current.filter((name) => known.has(name))

@@ -1,7 +1,7 @@
-// Whether a spec is still the one that was created. Source: spec/chaos.md 1.8, seeds/chaos-controller.txt injection phase, step 2.
+// Compares specs of Disruptions. Source: spec/chaos.md 1.8, seeds/chaos-controller.txt injection phase, step 2.
 //
-//   H1. The order of keys and the spelling of durations are no change.
-//   H2. With dynamic targeting count may change, so it is left out; with static targeting everything counts.
+// H1. The order of keys and the spelling of durations do not matter.
+// H2. With dynamic targeting the count may change and is not compared. With static targeting all fields are compared.
 
 import { contentHash } from '../../kit/index.ts'
 import { normalGoDuration } from '../go-duration.ts'
@@ -22,9 +22,9 @@ export function specHash(spec: unknown): string {
   return contentHash(comparedFields(spec))
 }
 
-/** The fields in which two specs differ, beside what may: names of fields of the spec, in order. */
+/** The names of the spec fields that differ although they must not change, sorted. */
 export function changedFields(before: unknown, after: unknown): readonly string[] {
-  // Whether count may change is said by what was there before.
+  // The previous spec decides whether the count may change.
   const isStatic = isStaticIn(before)
   const [old, now] = [comparedFields(before, isStatic), comparedFields(after, isStatic)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].sort()

@@ -1,4 +1,4 @@
-// What becomes of pods that ask to be disturbed before they start. Source: spec/chaos.md 2.10 "Pod mutation".
+// The admission webhook for pods with the label `disrupt-on-init`. Source: spec/chaos.md 2.10 "Pod mutation".
 
 import { type Admission, anyMap } from '../../kit/index.ts'
 import { DISRUPT_ON_INIT_LABEL } from '../contract.ts'
@@ -19,6 +19,6 @@ export const onInitAdmission: Admission = {
   onlyMutates: true,
   validate: () => [],
   further: () => import('../../../activities/chaos/further-rules.ts'),
-  // A pod is not kept from starting because nobody could disturb it.
+  // If the mutation fails, the pod starts without a disruption.
   mutations: [{ name: HANDLER_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
 }

@@ -1,5 +1,5 @@
 // Parts of a controller's subjects that workers share out among themselves: a worker may serve some lanes, and leaves the others to those that do.
-// Pure; what a process does with it is in worker/reconciler/lanes.ts.
+// Pure; what a process does with it is in worker/reconciler/task-queues.ts.
 
 import { type Path, type Projection, textAt } from '../kind/projection.ts'
 

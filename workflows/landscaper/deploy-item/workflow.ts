@@ -37,7 +37,7 @@ export async function deploy(input: JobInput): Promise<RunResult> {
 
 const LONGEST_ERROR = 2000
 
-export function itemDetails({ subject, state }: ItemPass): string {
+function itemDetails({ subject, state }: ItemPass): string {
   const [item] = state.deployItems
   const shown = item === undefined ? 'gone' : `${item.type}, ${item.phase ?? 'not started'}`
   const { error, reason = 'Unknown' } = item ?? {}

@@ -1,4 +1,4 @@
-// Admission rule for Executions: every item has a name, and the dependencies have an order (item-list-rules.ts). Source: spec/landscaper.md
+// Admission rule for Executions: every item has a name, and the dependencies have an order (item-rules.ts). Source: spec/landscaper.md
 // 5.3.
 
 import type { Admission } from '../../kit/index.ts'

@@ -54,7 +54,7 @@ export async function installation(input: JobInput): Promise<RunResult> {
 
 const LONGEST_ERROR = 2000
 
-export function installationDetails(pass: InstallationPass): string {
+function installationDetails(pass: InstallationPass): string {
   const {
     subject,
     state: { execution },

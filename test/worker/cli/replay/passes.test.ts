@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 
 import type { Recorded } from '../../../../workflows/kit/index.ts'
-import { replayable, runIDOf, signalsAfter } from '../../../../worker/cli/replay/history-events.ts'
-import { howEnded } from '../../../../worker/cli/replay/how-ended.ts'
+import { replayable, runIDOf, signalsAfter, howEnded } from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
-import { passesOf } from '../../../../worker/cli/replay/passes.ts'
-import { seenIn } from '../../../../worker/cli/replay/seen.ts'
+import { passesOf, seenIn } from '../../../../worker/cli/replay/passes.ts'
 
 const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
 const EVENT = {

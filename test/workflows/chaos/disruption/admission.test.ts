@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { disruptionAdmission } from '../../../../workflows/chaos/disruption/admission.ts'
 import { disruptionCronAdmission } from '../../../../workflows/chaos/disruption-cron/admission.ts'
 import { disruptionRolloutAdmission } from '../../../../workflows/chaos/disruption-rollout/admission.ts'
-import { durationChange } from '../../../../workflows/chaos/disruption/rules/defaults.ts'
+import { durationChange } from '../../../../workflows/chaos/disruption/rules/timing.ts'
 import type { Admission } from '../../../../workflows/kit/index.ts'
 import { disrupting, DROP } from './spec-cases.ts'
 

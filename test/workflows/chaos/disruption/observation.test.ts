@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest'
 
 import {
   observeTargetStates,
-  type SeenTarget,
+  type TargetObservation,
   type TargetStates,
-} from '../../../../workflows/chaos/disruption/observation.ts'
+} from '../../../../workflows/chaos/disruption/target-events.ts'
 import { nodeTrouble, podTrouble, type Trouble } from '../../../../workflows/chaos/disruption/trouble.ts'
 
-function seen(name: string, trouble?: Trouble, more: Partial<SeenTarget> = {}): SeenTarget {
-  return { name, version: `${name}/1`, trouble, isDisturbed: false, isKnown: true, isHeard: true, ...more }
+function seen(name: string, trouble?: Trouble, more: Partial<TargetObservation> = {}): TargetObservation {
+  return { name, version: `${name}/1`, trouble, isDisturbed: false, wasTarget: true, warningsRead: true, ...more }
 }
 
 /** What is told when one target is seen so, one after the other. */
-function course(steps: readonly (Trouble | undefined)[], more: Partial<SeenTarget> = {}) {
+function course(steps: readonly (Trouble | undefined)[], more: Partial<TargetObservation> = {}) {
   let states: TargetStates = {}
   return steps.map((trouble, index) => {
-    const result = observeTargetStates([seen('a', trouble, { isKnown: index > 0, ...more })], states, 'Pod')
+    const result = observeTargetStates([seen('a', trouble, { wasTarget: index > 0, ...more })], states, 'Pod')
     states = result.states
-    return result.news.map(({ reason }) => reason)
+    return result.events.map(({ reason }) => reason)
   })
 }
 
@@ -45,19 +45,19 @@ describe('what is told of targets', () => {
 
   it('holds where Warnings were not read, when one of them may have told it', () => {
     const held: TargetStates = { a: { warnings: ['TargetPodContainersInWarningState', 'TargetPodLivenessProbe'] } }
-    const unheard = observeTargetStates([seen('a', undefined, { isHeard: false })], held, 'Pod')
-    expect(unheard).toEqual({ states: { a: { warnings: ['TargetPodLivenessProbe'] } }, news: [], onTargets: [] })
+    const unheard = observeTargetStates([seen('a', undefined, { warningsRead: false })], held, 'Pod')
+    expect(unheard).toEqual({ states: { a: { warnings: ['TargetPodLivenessProbe'] } }, events: [], onTargets: [] })
     const heard = observeTargetStates([seen('a')], unheard.states, 'Pod')
-    expect(heard.news.map(({ reason }) => reason)).toEqual(['RecoveredWarningStateInTargetPod'])
+    expect(heard.events.map(({ reason }) => reason)).toEqual(['RecoveredWarningStateInTargetPod'])
   })
 
   it('says whose word it is that a target is not ready', () => {
-    const { news } = observeTargetStates(
+    const { events } = observeTargetStates(
       [seen('a', { isUnready: true, unreadyBy: 'its readiness probe fails' })],
       {},
       'Pod',
     )
-    expect(news.map(({ message }) => message)).toEqual(['target a: its readiness probe fails'])
+    expect(events.map(({ message }) => message)).toEqual(['target a: its readiness probe fails'])
   })
 
   it('is that a container was restarted more than twice since it was looked at first, or was told of last', () => {
@@ -83,8 +83,8 @@ describe('what is told of targets', () => {
 
   it('is one event for many, which names the first of them', () => {
     const all = Array.from({ length: 7 }, (_, index) => seen(`web-${index}`, CONTAINERS))
-    const { news, states } = observeTargetStates(all, {}, 'Pod')
-    expect(news).toEqual([
+    const { events, states } = observeTargetStates(all, {}, 'Pod')
+    expect(events).toEqual([
       {
         type: 'Warning',
         reason: 'TargetPodContainersInWarningState',
@@ -119,9 +119,9 @@ describe('what is told of targets', () => {
   })
 
   it('is nothing of a target that is well, nor is anything kept of it', () => {
-    expect(observeTargetStates([seen('a'), seen('b', undefined, { isKnown: false })], {}, 'Node')).toEqual({
+    expect(observeTargetStates([seen('a'), seen('b', undefined, { wasTarget: false })], {}, 'Node')).toEqual({
       states: {},
-      news: [],
+      events: [],
       onTargets: [],
     })
   })

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import type { Target } from '../../../../workflows/chaos/disruption/observed.ts'
 import {
   desiredCount,
-  keptTargets,
+  retainTargets,
   matchingTargets,
   shuffled,
-  wantedCount,
+  requestedCount,
 } from '../../../../workflows/chaos/disruption/selection.ts'
 
 const target = (name: string, is: Partial<Target> = {}): Target => ({
@@ -44,8 +44,8 @@ describe('how many targets there are to be', () => {
   })
 
   it('is more than match when a number asks for more', () => {
-    expect(wantedCount(3, 2)).toBe(3)
-    expect(wantedCount('50%', 3)).toBe(2)
+    expect(requestedCount(3, 2)).toBe(3)
+    expect(requestedCount('50%', 3)).toBe(2)
   })
 })
 
@@ -77,10 +77,10 @@ describe('a choice', () => {
   const first = () => 0
 
   it('keeps what still matches, and says how many are missing (S1)', () => {
-    expect(keptTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
-    expect(keptTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
-    expect(keptTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).kept).toHaveLength(1)
-    expect(keptTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
+    expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
+    expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
+    expect(retainTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).kept).toHaveLength(1)
+    expect(retainTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
   })
 
   it('is the same for the same throws of the die, whatever the order in which they were found', () => {

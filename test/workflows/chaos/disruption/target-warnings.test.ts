@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { type PodWarning, warningView, withWarnings } from '../../../../workflows/chaos/disruption/target-warnings.ts'
+import { type PodWarning, warningView, withWarnings } from '../../../../workflows/chaos/disruption/trouble.ts'
 import type { Event } from '../../../../workflows/kit/kind/kubernetes/v1.ts'
 
 const MINUTE = 60_000

@@ -5,7 +5,7 @@ import {
   type TargetHealth,
   type Termination,
   terminationOf,
-} from '../../../../workflows/chaos/disruption/termination.ts'
+} from '../../../../workflows/chaos/disruption/end-chaos-pods.ts'
 
 type Ending = Parameters<typeof terminationOf>[0]
 

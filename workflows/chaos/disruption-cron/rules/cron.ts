@@ -1,8 +1,7 @@
 // What a DisruptionCron must be. Source: spec/chaos.md 2.12 "Validation".
 
 import type { Problem } from '../../../kit/index.ts'
-import { reportingProblems } from '../../disruption/rules/safety.ts'
-import { specProblems } from '../../disruption/rules/spec.ts'
+import { reportingProblems, specProblems } from '../../disruption/rules/spec.ts'
 import { environmentProblems, userGroupProblems } from '../../disruption/rules/policy.ts'
 import { durationMs, goDurationOfMs } from '../../go-duration.ts'
 import { fieldsOf, says, shown, textOf } from '../../json-fields.ts'

@@ -1,11 +1,10 @@
-// What answers to questions for names have to say. Source: spec/chaos.md 1.6.
+// Rules for spec.dns. Source: spec/chaos.md 1.6.
 
-import type { Problem } from '../../../kit/index.ts'
+import type { Problem, FieldChange, Mutation } from '../../../kit/index.ts'
 import { choiceProblems, fieldsOf, type JsonFields, listOf, rangeProblems, shown, textOf } from '../../json-fields.ts'
 import { RECORD_TYPES } from '../schema/dns.ts'
-import { isIPv4, isIPv6 } from './addresses.ts'
 
-/** In place of an address. */
+/** Accepted in place of an address. */
 export const DNS_KEYWORDS: readonly string[] = ['NXDOMAIN', 'DROP', 'SERVFAIL', 'RANDOM']
 
 const HOSTNAME =
@@ -45,7 +44,7 @@ export function dnsProblems(dns: JsonFields, at: string): readonly Problem[] {
   ]
 }
 
-/** A hostname as it is compared. */
+/** The key by which records are compared. */
 function identity({ hostname, record }: JsonFields): string {
   return `${textOf(hostname).toLowerCase().replace(/\.$/, '')} ${textOf(fieldsOf(record)['type'])}`
 }
@@ -66,7 +65,7 @@ function recordProblems({ hostname, record }: JsonFields, at: string): readonly 
 
 function valueProblems(value: string, { accepts, expected }: ValueRule, field: string): readonly Problem[] {
   if (value.trim() === '') return [{ field, found: shown(value), expected }]
-  // The injector is given records with ; between them.
+  // The injector's argument separates records by ;.
   if (value.includes(';')) return [{ field, found: shown(value), expected: `${expected}, without ;` }]
   return accepts(value) ? [] : [{ field, found: shown(value), expected }]
 }
@@ -96,4 +95,46 @@ function isService(value: string): boolean {
 
 function isUint16(text: string | undefined): boolean {
   return text !== undefined && /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+}
+
+/** Four numbers up to 255, without leading zeros. The workflow sandbox has no node:net. */
+export function isIPv4(text: string): boolean {
+  const parts = text.split('.')
+  return parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+}
+
+/** Source: RFC 4291, 2.2; without zones. */
+export function isIPv6(text: string): boolean {
+  const [head = '', tail, ...more] = text.split('::')
+  if (more.length > 0) return false
+  const last = (tail ?? head).split(':').at(-1) ?? ''
+  const isMixed = last.includes('.')
+  if (isMixed && !isIPv4(last)) return false
+  const groups = [...groupsOf(head), ...groupsOf(tail ?? '')]
+  const hexGroups = isMixed ? groups.slice(0, -1) : groups
+  const count = hexGroups.length + (isMixed ? 2 : 0)
+  return hexGroups.every((group) => /^[0-9A-Fa-f]{1,4}$/.test(group)) && (tail === undefined ? count === 8 : count < 8)
+}
+
+function groupsOf(text: string): readonly string[] {
+  return text === '' ? [] : text.split(':')
+}
+
+/**
+ * Converts `dns: [{ hostname, record }]`, the format of 2021, to `dns: { records: [...] }` before validation and
+ * storage. @param template the path of the Disruption's spec, such as `['spec']`.
+ */
+export function dnsListMutation(template: readonly string[]): Mutation {
+  return {
+    name: 'dns-list',
+    asked: { spec: true },
+    whenAway: 'pass',
+    mutate: ({ object }) => dnsListChange(object, template),
+  }
+}
+
+function dnsListChange(object: unknown, template: readonly string[]): readonly FieldChange[] {
+  const spec = template.reduce<unknown>((at, name) => fieldsOf(at)[name], object)
+  const { dns } = fieldsOf(spec)
+  return Array.isArray(dns) ? [{ path: [...template, 'dns'], value: { records: dns as readonly unknown[] } }] : []
 }

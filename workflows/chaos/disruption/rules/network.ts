@@ -1,4 +1,4 @@
-// What a disturbed network has to say. Source: spec/chaos.md 1.5.
+// Rules for spec.network. Source: spec/chaos.md 1.5.
 
 import type { Problem } from '../../../kit/index.ts'
 import {
@@ -12,10 +12,10 @@ import {
   shown,
   textOf,
 } from '../../json-fields.ts'
-import { HTTP_METHODS, MOST_FILTERS } from '../schema/network.ts'
+import { HTTP_METHODS, MAX_FILTERS } from '../schema/network.ts'
 
 const EFFECTS = ['drop', 'duplicate', 'corrupt', 'delay', 'bandwidthLimit']
-const LEAST_BANDWIDTH = 32
+const MIN_BANDWIDTH = 32
 const [MOST_METHODS, MOST_PATHS, LONGEST_PATH] = [9, 20, 90]
 
 export function networkProblems(network: JsonFields, at: string): readonly Problem[] {
@@ -35,27 +35,33 @@ export function networkProblems(network: JsonFields, at: string): readonly Probl
   ]
 }
 
-/** What a spec asks for that no injector of Pawl does: it is taken, as chaos-controller takes it. @param at of the spec. */
+/**
+ * Warnings for fields that chaos-controller accepts and Pawl's injectors do not support. @param at the path of the
+ * spec.
+ */
 export function networkWarnings(spec: unknown, at: string): readonly string[] {
   const http = fieldsOf(fieldsOf(fieldsOf(spec)['network'])['http'])
   if (listOf(http['methods']).length + listOf(http['paths']).length === 0) return []
   return [`${at}.network.http: requests are not told apart by HTTP method or path, so the network is never injected`]
 }
 
-/** How many filters it takes at least. @param cloudRanges how many addresses the services of clouds stand for. */
+/**
+ * The minimum number of filters that the spec needs. @param cloudRanges the number of address ranges of its cloud
+ * services.
+ */
 export function filterEstimate(network: JsonFields, cloudRanges: number): number {
   return listOf(network['hosts']).length + 2 * listOf(network['services']).length + cloudRanges
 }
 
-/** Whether that is too much. */
+/** Reports a spec that needs too many filters. */
 export function filterProblems(network: JsonFields, at: string, cloudRanges: number): readonly Problem[] {
   const count = filterEstimate(network, cloudRanges)
-  if (count <= MOST_FILTERS) return []
+  if (count <= MAX_FILTERS) return []
   return [
     {
       field: at,
       found: `hosts, Services and services of clouds of ${count} filters`,
-      expected: `at most ${MOST_FILTERS}`,
+      expected: `at most ${MAX_FILTERS}`,
     },
   ]
 }
@@ -63,8 +69,8 @@ export function filterProblems(network: JsonFields, at: string, cloudRanges: num
 const SHARE = [0, 100] as const
 
 function bandwidthProblems(limit: unknown, field: string): readonly Problem[] {
-  if (typeof limit !== 'number' || limit <= 0 || limit >= LEAST_BANDWIDTH) return []
-  return [{ field, found: shown(limit), expected: `0 for no limit, or at least ${LEAST_BANDWIDTH} bytes per second` }]
+  if (typeof limit !== 'number' || limit <= 0 || limit >= MIN_BANDWIDTH) return []
+  return [{ field, found: shown(limit), expected: `0 for no limit, or at least ${MIN_BANDWIDTH} bytes per second` }]
 }
 
 function hostProblems(host: JsonFields, at: string): readonly Problem[] {
@@ -77,12 +83,12 @@ function hostProblems(host: JsonFields, at: string): readonly Problem[] {
       ? [{ field: `${at}.host`, found: shown(host['host']), expected: 'a hostname, an address or 10.0.0.0/8' }]
       : []),
     ...rangeProblems(host, at, { port: [0, 65_535], percentage: [1, 100] }),
-    ...pathOfPackets(host, at),
+    ...packetProblems(host, at),
     ...choiceProblems(host, at, { dnsResolver: ['pod', 'node', 'pod-fallback-node', 'node-fallback-pod'] }),
   ]
 }
 
-function pathOfPackets(fields: JsonFields, at: string): readonly Problem[] {
+function packetProblems(fields: JsonFields, at: string): readonly Problem[] {
   const connState = textOf(fields['connState']).toLowerCase()
   return [
     ...choiceProblems(fields, at, { protocol: ['tcp', 'udp'], flow: ['egress', 'ingress'] }),
@@ -117,7 +123,7 @@ function cloudProblems(cloud: JsonFields, at: string): readonly Problem[] {
       const lacks = !says(entry, 'service')
       return [
         ...(lacks ? [{ field: `${field}.service`, found: 'nothing', expected: 'the name of a service' }] : []),
-        ...pathOfPackets(entry, field),
+        ...packetProblems(entry, field),
       ]
     }),
   )

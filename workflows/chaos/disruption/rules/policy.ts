@@ -1,20 +1,22 @@
-// What the operators of a cluster allow: asked when a Disruption is made. Pure; who asks knows the configuration, the time and the user.
-// Source: spec/chaos.md 2.10 "Create checks", in their order.
+// Admission rules that depend on the operators' configuration, the time, the user, or the previous object. Pure: the
+// caller passes all of them. The create checks are in the order of spec/chaos.md 2.10. Emergency stop: docs/chaos.md.
 
 import type { Problem } from '../../../kit/index.ts'
-import { ENVIRONMENT_ANNOTATION, INJECTOR_KINDS } from '../../contract.ts'
+import { ENVIRONMENT_ANNOTATION, INJECTOR_KINDS, FINALIZER, EMERGENCY_STOP_ANNOTATION } from '../../contract.ts'
 import { durationMs, goDurationOfMs } from '../../go-duration.ts'
-import { fieldsOf, has, type JsonFields, says, shown, textOf } from '../../json-fields.ts'
-import { nodeBanProblems } from './safety-nets.ts'
+import { fieldsOf, has, type JsonFields, says, shown, textOf, listOf } from '../../json-fields.ts'
+import { forbiddenNodeProblems } from './safety-nets.ts'
 import { isLabelValue } from './targeting.ts'
 import { pastTriggerProblems } from './timing.ts'
+import { changedFields } from '../spec-hash.ts'
+import type { NamespaceView } from '../../emergency-stop.ts'
 
-/** The part of the configuration that creations are held to. */
+/** The part of the configuration that the create checks use. */
 export interface AdmissionPolicy {
   readonly controller: {
     readonly deleteOnly: boolean
     readonly defaultDurationMs: number
-    /** Undefined: as long as anybody wants. */
+    /** Undefined: unlimited. */
     readonly maxDurationMs?: number | undefined
     /** Names of kinds, such as `cpu-pressure`. */
     readonly disabledDisruptions: readonly string[]
@@ -22,9 +24,9 @@ export interface AdmissionPolicy {
       readonly enable: boolean
       readonly allowNodeFailure: boolean
       readonly allowNodeLevel: boolean
-      /** Empty: that of every author. */
+      /** Empty: any environment. */
       readonly environment: string
-      /** Empty: everybody. */
+      /** Empty: all users. */
       readonly permittedUserGroups: readonly string[]
     }
   }
@@ -52,20 +54,20 @@ export function policyProblems(policy: AdmissionPolicy, { object, groups, nowMs 
       ? [{ field: 'spec.onInit', found: 'true', expected: 'false: the init container is not enabled' }]
       : []),
     ...pastTriggerProblems(spec, 'spec', nowMs),
-    ...longestProblems(spec, controller),
+    ...maxDurationProblems(spec, controller),
     ...disabledProblems(spec, controller.disabledDisruptions),
-    ...nodeBanProblems(spec, controller.safeMode),
+    ...forbiddenNodeProblems(spec, controller.safeMode),
   ]
 }
 
-/** Who may make one. @param permitted empty: everybody. */
+/** Checks the groups of the creating user. @param permitted empty: all users. */
 export function userGroupProblems(permitted: readonly string[], groups: readonly string[]): readonly Problem[] {
   if (permitted.length === 0 || groups.some((group) => permitted.includes(group))) return []
   const found = `a user of ${groups.length === 0 ? 'no group' : `the groups ${groups.join(', ')}`}`
   return [{ field: '', found, expected: `one of ${permitted.join(', ')}` }]
 }
 
-/** @param environment empty: that of every author. */
+/** @param environment empty: any environment. */
 export function environmentProblems(environment: string, metadata: JsonFields): readonly Problem[] {
   const found = fieldsOf(metadata['annotations'])[ENVIRONMENT_ANNOTATION]
   if (environment === '' || found === environment) return []
@@ -73,14 +75,14 @@ export function environmentProblems(environment: string, metadata: JsonFields): 
   return [{ field, found: shown(found), expected: environment }]
 }
 
-/** The name becomes a label of chaos pods. */
+/** The name becomes a label of the chaos pods. */
 export function nameProblems(metadata: JsonFields): readonly Problem[] {
   const name = textOf(metadata['name'])
   if (isLabelValue(name)) return []
   return [{ field: 'metadata.name', found: shown(name), expected: 'a name that may be a label: at most 63 characters' }]
 }
 
-function longestProblems(
+function maxDurationProblems(
   spec: JsonFields,
   { maxDurationMs, defaultDurationMs }: AdmissionPolicy['controller'],
 ): readonly Problem[] {
@@ -93,4 +95,41 @@ function disabledProblems(spec: JsonFields, disabled: readonly string[]): readon
   return INJECTOR_KINDS.filter(({ field, name }) => has(spec, field) && disabled.includes(name)).map(
     ({ field, name }) => ({ field: `spec.${field}`, found: name, expected: 'a kind that is not disabled' }),
   )
+}
+
+/**
+ * Update checks: the spec must not change, except for count with dynamic targeting. Source: spec/chaos.md 1.8, 2.10.
+ */
+export function changeProblems(before: unknown, after: unknown): readonly Problem[] {
+  const [old, now] = [fieldsOf(before), fieldsOf(after)]
+  const changed = changedFields(old['spec'], now['spec'])
+  const isStatic = fieldsOf(old['spec'])['staticTargeting'] === true
+  const expected = isStatic ? 'the spec as it was created' : 'the spec as it was created, but for count'
+  return changed.length > 0 ? [{ field: 'spec', found: `another ${changed.join(', ')}`, expected }] : []
+}
+
+/** A user must not remove the finalizer while chaos pods exist. @param chaosPods their names. */
+export function finalizerProblems(before: unknown, after: unknown, chaosPods: readonly string[]): readonly Problem[] {
+  const [had, has] = [before, after].map((one) =>
+    listOf(fieldsOf(fieldsOf(one)['metadata'])['finalizers']).includes(FINALIZER),
+  )
+  if (had !== true || has === true || chaosPods.length === 0) return []
+  const expected = `${FINALIZER} while there are chaos pods: ${chaosPods.join(', ')}`
+  return [{ field: 'metadata.finalizers', found: 'a finalizer taken off', expected }]
+}
+
+/**
+ * Rejects a new Disruption during an emergency stop. @param places the namespace of the Disruption and the chaos
+ * namespace, if they exist.
+ */
+export function stopProblems(places: readonly NamespaceView[]): readonly Problem[] {
+  return places.flatMap(({ name, stop }) => {
+    if (stop === undefined) return []
+    const why = stop === '' || stop === 'true' ? '' : `: ${stop}`
+    const found = `an emergency stop of namespace ${name} (annotation ${EMERGENCY_STOP_ANNOTATION})${why}`.slice(
+      0,
+      1000,
+    )
+    return [{ field: '', found, expected: 'a new Disruption when it is lifted' }]
+  })
 }

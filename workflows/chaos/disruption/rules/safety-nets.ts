@@ -1,7 +1,8 @@
-// What keeps a Disruption from disturbing more than its author may mean, where operators have safe mode on. Source: spec/chaos.md 2.11.
+// The safety nets of safe mode: limits against Disruptions that affect more than their author may intend. Source:
+// spec/chaos.md 2.11.
 //
-//   N1. A net is taken away by its flag in unsafeMode, or by disableAll.
-//   N2. What operators forbid altogether (nodes, failures of nodes) no flag of an author allows.
+// N1. An author disables a safety net by its flag in unsafeMode, or all of them by disableAll.
+// N2. An author cannot allow what the operators forbid: level node and node failures.
 
 import type { Problem } from '../../../kit/index.ts'
 import { fieldsOf, has, type JsonFields, listOf, textOf } from '../../json-fields.ts'
@@ -15,13 +16,13 @@ export interface SafeMode {
   readonly allowNodeLevel: boolean
 }
 
-/** What there is to disturb. */
+/** The objects that the Disruption could disturb. */
 export interface Population {
-  /** How many targets there would be: count, or its share of those that match. */
+  /** The number of targets by count or percentage. */
   readonly targets: number
-  /** Pods in the namespace; of nodes undefined. */
+  /** The pods in the namespace; undefined at level node. */
   readonly inNamespace: number | undefined
-  /** Pods, or at level node nodes, in the cluster. */
+  /** The pods in the cluster, at level node the nodes. */
   readonly inCluster: number
 }
 
@@ -31,7 +32,7 @@ export function safetyNetProblems(value: unknown, safeMode: SafeMode, population
   const unsafe = fieldsOf(spec['unsafeMode'])
   const isOn = (flag: string) => unsafe['disableAll'] !== true && unsafe[flag] !== true
   return [
-    ...nodeBanProblems(spec, safeMode),
+    ...forbiddenNodeProblems(spec, safeMode),
     ...(isOn('disableCountTooLarge') ? countProblems(unsafe, safeMode, population) : []),
     ...(isOn('disableNeitherHostNorPort') ? wholeNetworkProblems(spec) : []),
     ...(isOn('allowRootDiskFailure') ? rootDiskProblems(spec) : []),
@@ -39,7 +40,7 @@ export function safetyNetProblems(value: unknown, safeMode: SafeMode, population
 }
 
 /** N2 */
-export function nodeBanProblems(
+export function forbiddenNodeProblems(
   spec: JsonFields,
   { enable, allowNodeFailure, allowNodeLevel }: Pick<SafeMode, 'enable' | 'allowNodeFailure' | 'allowNodeLevel'>,
 ): readonly Problem[] {

@@ -1,11 +1,11 @@
-// Whether the Services that a network disruption is about can be disturbed. Pure: who asks has read them. Source: spec/chaos.md 1.5.
+// Rules for the Services of a network disruption. Pure: the caller has read the Services. Source: spec/chaos.md 1.5.
 
 import type { Problem } from '../../../kit/index.ts'
 import { fieldsOf, has, type JsonFields, listOf, shown, textOf } from '../../json-fields.ts'
 
-/** One Service of which a spec speaks. */
+/** A reference to a Service in the spec. */
 export interface NamedService {
-  /** Where it stands: `spec.network.services[0]`. */
+  /** The path of the reference: `spec.network.services[0]`. */
   readonly field: string
   readonly namespace: string
   readonly name: string
@@ -20,7 +20,7 @@ export function namedServices(spec: JsonFields): readonly NamedService[] {
   })
 }
 
-/** @param found the Service; undefined where there is none. */
+/** @param found the Service; undefined if it does not exist. */
 export function serviceProblems({ field, namespace, name, ports }: NamedService, found: unknown): readonly Problem[] {
   const called = `Service ${namespace}/${name}`
   if (found === undefined) return [{ field, found: `no ${called}`, expected: 'one that is there' }]
@@ -35,7 +35,7 @@ export function serviceProblems({ field, namespace, name, ports }: NamedService,
   })
 }
 
-/** What is absent, empty or 0 is not asked for. */
+/** An absent field, an empty name and port 0 match all ports. */
 function isPort(asked: JsonFields, own: JsonFields): boolean {
   const isNamed = !has(asked, 'name') || asked['name'] === '' || asked['name'] === own['name']
   const isNumbered = !has(asked, 'port') || asked['port'] === 0 || asked['port'] === own['port']

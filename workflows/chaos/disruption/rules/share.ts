@@ -1,9 +1,9 @@
-// Numbers and shares, as people write them: 2, "2", 30%. Source: spec/chaos.md 1.2; Go's intstr.IntOrString and strconv.Atoi, with which chaos-controller
-// reads them.
+// Numbers and percentages as users write them: 2, "2", 30%. Source: spec/chaos.md 1.2; Go's intstr.IntOrString and
+// strconv.Atoi, with which chaos-controller reads them.
 
 export const EXPECTED_SHARE = 'a share from 1% to 100%'
 
-/** So many, or so many of a hundred; both are at least 1. */
+/** A number or a percentage; both are at least 1. */
 export type Count = { readonly number: number } | { readonly percent: number }
 
 const COUNT = /^\+?0*([1-9]\d{0,8})(%?)$/
@@ -25,7 +25,7 @@ export function isShare(value: unknown): boolean {
   return count !== undefined && 'percent' in count
 }
 
-/** The same as texts of the injector's flags have it. */
+/** The count as the injector's flags expect it. */
 export function countText(count: Count): string {
   return 'percent' in count ? `${count.percent}%` : String(count.number)
 }

@@ -1,4 +1,4 @@
-// Whom a Disruption may choose: selectors and count. Source: spec/chaos.md 1.2, 1.4 (1, 10).
+// Rules for selectors and count. Source: spec/chaos.md 1.2, 1.4 (1, 10).
 
 import type { Problem } from '../../../kit/index.ts'
 import { fieldsOf, has, type JsonFields, listOf, shown, textOf } from '../../json-fields.ts'
@@ -9,7 +9,7 @@ const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/
 const LONGEST_PREFIX = 253
 
-/** @param isTemplate of crons and rollouts, which bring the selector of their target in. */
+/** @param isTemplate the spec belongs to a cron or rollout, which adds the selector of its target. */
 export function targetingProblems(spec: JsonFields, at: string, isTemplate: boolean): readonly Problem[] {
   return [
     ...(isTemplate || selectsSome(spec) ? [] : [NEITHER(at)]),

@@ -1,7 +1,7 @@
-// When a Disruption begins, ends and pauses. Source: spec/chaos.md 1.2, 1.4 (8, 9).
+// Rules for duration, triggers and pulse. Source: spec/chaos.md 1.2, 1.4 (8, 9).
 
-import type { Problem } from '../../../kit/index.ts'
-import { EXPECTED_DURATION, parseGoDuration } from '../../go-duration.ts'
+import type { Problem, AdmissionRequest, FieldChange } from '../../../kit/index.ts'
+import { EXPECTED_DURATION, parseGoDuration, goDurationOfMs } from '../../go-duration.ts'
 import { instantMs } from '../../instant.ts'
 import { fieldsOf, has, type JsonFields, rangeProblems, says, shown } from '../../json-fields.ts'
 
@@ -19,7 +19,7 @@ export function timingProblems(spec: JsonFields, at: string): readonly Problem[]
   ]
 }
 
-/** Times of triggers that have gone by; asked when a Disruption is made, never later. Source: spec/chaos.md 2.10 "Create checks". */
+/** Rejects triggers in the past; only on create. Source: spec/chaos.md 2.10 "Create checks". */
 export function pastTriggerProblems(spec: JsonFields, at: string, nowMs: number): readonly Problem[] {
   return Object.entries(fieldsOf(spec['triggers'])).flatMap(([name, trigger]) => {
     const notBefore = fieldsOf(trigger)['notBefore']
@@ -29,10 +29,10 @@ export function pastTriggerProblems(spec: JsonFields, at: string, nowMs: number)
   })
 }
 
-type Least = 'above 0' | '0 or more' | 'at least 500ms'
+type MinDuration = 'above 0' | '0 or more' | 'at least 500ms'
 
-/** What is wrong with a duration that may be absent or empty. */
-export function durationProblems(fields: JsonFields, name: string, at: string, least: Least): readonly Problem[] {
+/** The problems of a duration that may be absent or empty. */
+export function durationProblems(fields: JsonFields, name: string, at: string, least: MinDuration): readonly Problem[] {
   if (!says(fields, name)) return []
   const value = fields[name]
   const ns = parseGoDuration(value)
@@ -41,7 +41,7 @@ export function durationProblems(fields: JsonFields, name: string, at: string, l
   return [{ field: `${at}.${name}`, found: shown(value), expected }]
 }
 
-function isEnough(ns: bigint, least: Least): boolean {
+function isEnough(ns: bigint, least: MinDuration): boolean {
   switch (least) {
     case 'above 0':
       return ns > 0n
@@ -83,4 +83,21 @@ function pulseProblems(pulse: JsonFields, at: string): readonly Problem[] {
     ...durationProblems(pulse, 'dormantDuration', at, 'at least 500ms'),
     ...durationProblems(pulse, 'initialDelay', at, '0 or more'),
   ]
+}
+
+/** The name of the mutation that needs the configuration. */
+export const DURATION_MUTATION = 'duration'
+
+/**
+ * Sets the operators' default duration on a Disruption without one. An update without a duration keeps the existing
+ * one. Source: spec/chaos.md 2.10 "Defaulting".
+ */
+export function durationChange(
+  { object, old }: Pick<AdmissionRequest, 'object' | 'old'>,
+  defaultDurationMs: number,
+): readonly FieldChange[] {
+  const [spec, before] = [object, old].map((one) => fieldsOf(fieldsOf(one)['spec']))
+  if (spec === undefined || says(spec, 'duration')) return []
+  const value = old === undefined ? goDurationOfMs(defaultDurationMs) : before?.['duration']
+  return value === undefined ? [] : [{ path: ['spec', 'duration'], value }]
 }

@@ -1,5 +1,5 @@
-// The kind dns. Wire format: spec/chaos.md 1.6. Of its two spellings the object is stored; the list `spec.dns[]` of 2021 becomes one in the webhook
-// (rules/dns-list.ts), for a field that may be either has no schema at all.
+// Schema of the kind dns. Wire format: spec/chaos.md 1.6. The stored format is the object; the webhook converts the
+// list `spec.dns[]` of 2021 (rules/dns.ts), because a field that may be either would have no schema.
 
 import {
   type Field,
@@ -39,7 +39,7 @@ const asObject = record('Answers questions for names with something else; at lev
   protocol: oneOf('How they are asked; default both.', ['udp', 'tcp', 'both', '']),
 })
 
-/** Else the API server would empty the entries of a list, which it takes for unknown fields, before the webhook sees them. */
+/** Without this, the API server would prune the entries of a list as unknown fields before the webhook sees them. */
 export const dnsField: Field<ValueOf<typeof asObject> & Readonly<Record<string, JsonValue>>> = {
   ...asObject,
   schema: { ...asObject.schema, 'x-kubernetes-preserve-unknown-fields': true },

@@ -1,9 +1,9 @@
-// The kind `network`. Wire format: spec/chaos.md 1.5.
+// Schema of the kind network. Wire format: spec/chaos.md 1.5.
 
 import { flag, integer, list, oneOf, record, required, text, type ValueOf } from '../../../kit/index.ts'
 
-/** As many filters as one interface gets; so no list of hosts needs to be longer. Source: spec/chaos.md 1.5. */
-export const MOST_FILTERS = 2048
+/** The maximum number of filters on one interface, so longer lists of hosts are useless. Source: spec/chaos.md 1.5. */
+export const MAX_FILTERS = 2048
 
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'] as const
 
@@ -68,15 +68,15 @@ const EFFECTS = ['drop', 'duplicate', 'corrupt', 'delay', 'bandwidthLimit']
 
 const networkFields = {
   hosts: list('Only what goes to these hosts; without hosts and services everything.', host, {
-    maxItems: MOST_FILTERS,
+    maxItems: MAX_FILTERS,
   }),
-  allowedHosts: list('What goes to these hosts is left alone.', host, { maxItems: MOST_FILTERS }),
+  allowedHosts: list('What goes to these hosts is left alone.', host, { maxItems: MAX_FILTERS }),
   disableDefaultAllowedHosts: flag('Whether the hosts that operators allow everywhere are disturbed as well.'),
-  services: list('Only what goes to these Services.', service, { maxItems: MOST_FILTERS }),
+  services: list('Only what goes to these Services.', service, { maxItems: MAX_FILTERS }),
   cloud: record('Only what goes to services of these clouds.', {
-    aws: list('Services of AWS.', cloudService, { maxItems: MOST_FILTERS }),
-    gcp: list('Services of Google Cloud.', cloudService, { maxItems: MOST_FILTERS }),
-    datadog: list('Services of Datadog.', cloudService, { maxItems: MOST_FILTERS }),
+    aws: list('Services of AWS.', cloudService, { maxItems: MAX_FILTERS }),
+    gcp: list('Services of Google Cloud.', cloudService, { maxItems: MAX_FILTERS }),
+    datadog: list('Services of Datadog.', cloudService, { maxItems: MAX_FILTERS }),
   }),
   drop: share('Percent of the packets that are lost.'),
   duplicate: share('Percent of the packets that come twice.'),

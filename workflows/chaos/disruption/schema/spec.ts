@@ -1,4 +1,4 @@
-// The spec of a Disruption, which crons and rollouts have as a template, too. Wire format: spec/chaos.md 1.2.
+// Schema of a Disruption's spec, which is also the template of crons and rollouts. Wire format: spec/chaos.md 1.2.
 
 import {
   flag,
@@ -15,12 +15,18 @@ import {
   type ValueOf,
 } from '../../../kit/index.ts'
 import { durationField } from '../../go-duration.ts'
-import { diskFailureField } from './disk-failure.ts'
+import {
+  diskFailureField,
+  containerFailureField,
+  nodeFailureField,
+  podReplacementField,
+  grpcField,
+  cpuPressureField,
+  diskPressureField,
+  memoryPressureField,
+} from './kinds.ts'
 import { dnsField } from './dns.ts'
-import { containerFailureField, nodeFailureField, podReplacementField } from './failures.ts'
-import { grpcField } from './grpc.ts'
 import { networkField } from './network.ts'
-import { cpuPressureField, diskPressureField, memoryPressureField } from './pressure.ts'
 
 const requirement = record(
   'One requirement on labels.',
@@ -175,13 +181,13 @@ const kinds = {
   podReplacement: podReplacementField,
 }
 
-/** They end the target, so nothing else can be done to it. */
+/** These kinds end the target, so no other kind can be combined with them. */
 export const ALONE = ['containerFailure', 'nodeFailure', 'podReplacement'] as const
-/** They reach into a pod. */
+/** These kinds need a pod as target. */
 export const OF_PODS = ['containerFailure', 'podReplacement', 'grpc', 'dns'] as const
-/** They work before containers run. */
+/** These kinds work before containers run. */
 export const ON_INIT = ['network', 'dns'] as const
-/** They disturb a disk or the memory of the whole pod. */
+/** These kinds disturb a disk or the memory of the whole pod. */
 export const OF_ALL_CONTAINERS = ['diskPressure', 'memoryPressure'] as const
 
 const specFields = { ...targeting, ...timing, ...safety, reporting: reportingField, ...kinds }
@@ -190,7 +196,7 @@ const KINDS = Object.keys(kinds) as readonly (keyof typeof kinds)[]
 const IS_NODE = "(has(self.level) && self.level == 'node')"
 const IS_ON_INIT = '(has(self.onInit) && self.onInit)'
 
-/** Source: spec/chaos.md 1.4 (2 to 7, 9), as far as CEL can say it; rules/ have all of it. */
+/** The rules of spec/chaos.md 1.4 (2 to 7, 9) that CEL can express; rules/ contains all rules. */
 const specRules: readonly ValidationRule[] = [
   { rule: anyOf(KINDS), message: 'expected at least one kind, such as network' },
   ...ALONE.map((alone) =>
@@ -231,7 +237,7 @@ function anyOf(fields: readonly string[]): string {
   return fields.map((name) => `has(self.${name})`).join(' || ')
 }
 
-/** The field is not there where the condition holds. */
+/** The field must be absent if the condition holds. */
 function notBoth(field: string, condition: string, message: string): ValidationRule {
   return { rule: `!has(self.${field}) || !(${condition})`, message, fieldPath: `.${field}` }
 }

@@ -1,4 +1,5 @@
-// The status of a Disruption: what the seed asks for (targets, specHash, injectionStatus), and what clients of today read. Wire format: spec/chaos.md 1.7.
+// Schema of a Disruption's status: the fields of the seed (targets, specHash, injectionStatus) and the fields that
+// today's clients read. Wire format: spec/chaos.md 1.7.
 
 import {
   anyMap,

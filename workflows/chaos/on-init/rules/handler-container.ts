@@ -1,9 +1,10 @@
-// The init container by which a pod waits to be disturbed before its containers start. A pure function of the pod and of how the operators set it up.
-// Source: spec/chaos.md 2.10 "Pod mutation".
+// Builds the init container in which a pod waits for its disruption (`onInit`). A pure function of the pod and the
+// configuration. Source: spec/chaos.md 2.10 "Pod mutation".
 //
-//   H1. A pod has one of it, the first of its init containers: nothing of the pod runs before it, and it is made once however often it is asked for.
-//   H2. What is no duration is passed over: a mutation refuses nothing.
-//   H3. A namespace that takes none but restricted pods takes one with it, too.
+// H1. The handler is the first init container, so nothing of the pod runs before it. A repeated mutation adds no second
+//   one.
+// H2. An invalid duration in the annotation is ignored, because a mutation rejects nothing.
+// H3. The container meets the restricted Pod Security Standard.
 
 import type { FieldChange } from '../../../kit/index.ts'
 import type { ChaosConfig } from '../../config.ts'
@@ -16,7 +17,7 @@ import {
 import { durationMs, goDurationOfMs } from '../../go-duration.ts'
 import { fieldsOf } from '../../json-fields.ts'
 
-/** The mutation that depends on the configuration. */
+/** The name of the mutation that needs the configuration. */
 export const HANDLER_MUTATION = 'chaos-handler'
 
 export function handlerChange(pod: object, handler: ChaosConfig['handler']): readonly FieldChange[] {
@@ -31,13 +32,13 @@ export function handlerChange(pod: object, handler: ChaosConfig['handler']): rea
   return [{ path: ['spec', 'initContainers'], value: [container, ...before] }]
 }
 
-/** Nothing there can be disturbed, and its API refuses what else a container may say of its security. */
+/** Windows pods cannot be disturbed, and their API refuses the other security fields. */
 function isWindows(spec: unknown): boolean {
   return fieldsOf(fieldsOf(spec)['os'])['name'] === 'windows'
 }
 
-/** H3. Any number but 0: the handler has no file of its own. */
-const NOBODY = 65_532
+/** H3. Any UID but 0: the handler has no files of its own. */
+const HANDLER_UID = 65_532
 
 function handlerContainer(
   { image, cpu, memory, timeoutMs, maxTimeoutMs }: ChaosConfig['handler'],
@@ -61,7 +62,7 @@ function handlerContainer(
     securityContext: {
       allowPrivilegeEscalation: false,
       runAsNonRoot: true,
-      runAsUser: NOBODY,
+      runAsUser: HANDLER_UID,
       capabilities: { drop: ['ALL'] },
       seccompProfile: { type: 'RuntimeDefault' },
     },

@@ -3,7 +3,7 @@ import { isIPv4 as nodeIPv4, isIPv6 as nodeIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { isIPv4, isIPv6 } from '../../../../../workflows/chaos/disruption/rules/addresses.ts'
+import { isIPv4, isIPv6 } from '../../../../../workflows/chaos/disruption/rules/dns.ts'
 
 const TEXTS = [
   '',

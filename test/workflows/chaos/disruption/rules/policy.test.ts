@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
-import { type AdmissionPolicy, policyProblems } from '../../../../../workflows/chaos/disruption/rules/policy.ts'
-import { finalizerProblems } from '../../../../../workflows/chaos/disruption/rules/changes.ts'
+import {
+  type AdmissionPolicy,
+  policyProblems,
+  finalizerProblems,
+} from '../../../../../workflows/chaos/disruption/rules/policy.ts'
 import { FINALIZER } from '../../../../../workflows/chaos/contract.ts'
 import { disrupting, DROP } from '../spec-cases.ts'
 

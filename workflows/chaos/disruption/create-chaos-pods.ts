@@ -1,0 +1,222 @@
+// Creates one chaos pod for each target and kind, and deletes chaos pods of former targets. Source:
+// seeds/chaos-controller.txt "Injection phase", step 4; spec/chaos.md 2.4.
+//
+// M1. The status names the targets and their chaos pods before the first create, so that a repeated pass finds existing
+//   pods and creates missing ones. A repeated injection is a new run with new pod names.
+// M2. A chaos pod that cannot be created does not keep other targets from being disturbed.
+// M3. The Event on a target precedes the create of its chaos pod. If the pass fails in between, the next pass does
+//   both.
+
+import { action, done, later, type Outcome, activitiesOf, problemText } from '../../kit/index.ts'
+import { type InjectorKindName, kindNamesOf } from '../contract.ts'
+import { chaosPodName, chaosPod } from './chaos-pod.ts'
+import { remainingChaosPods, deleteChaosPods } from './end-chaos-pods.ts'
+import type { TargetInjections } from './kind.ts'
+import { targetsByName } from './observe-targets.ts'
+import { isOnPreviousNode, isReplaced, rememberReplaced } from './moved-targets.ts'
+import type { ChaosPod, Target } from './observed.ts'
+import type { NetworkHost } from './schema/network.ts'
+import { configIn, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
+import { hasCloud } from '../cloud.ts'
+import { fieldsOf } from '../json-fields.ts'
+import { filterProblems } from './rules/network.ts'
+
+/** With less time left, the controller injects nothing. Source: spec/chaos.md 2.4. */
+const MIN_REMAINING_MS = 1000
+const CLOUD_RETRY_MS = 15_000
+
+export const createChaosPods = action<DisruptionPass>('makeChaosPods', async (pass) => {
+  await deleteSurplusPods(pass)
+  const { status, latest } = pass
+  const left = timesIn(pass).end - latest.getTime()
+  const moved = await movedPods(pass)
+  const missing = missingPods(pass, moved)
+  const isMoved = new Set(moved.map(injectionKey))
+  const { runCount = 0, targetInjections = {} } = statusIn(pass)
+  const isNewRun = missing.some(({ target, kind }) => {
+    const known = targetInjections[target]?.[kind]
+    return (
+      known?.injectorPodName === undefined ||
+      known.since !== undefined ||
+      isMoved.has(injectionKey({ target, does: kind }))
+    )
+  })
+  const mayRun = left >= MIN_REMAINING_MS && (!isNewRun || runCount < (specOf(pass).maxRuns ?? Infinity))
+  if (missing.length > 0 && mayRun) {
+    const run = isNewRun ? runCount + 1 : runCount
+    status.runCount = run
+    status.injectionStatus = statusIn(pass).injectionStatus ?? 'NotInjected'
+    // This write also contains the fields that the pass would write at its end.
+    status.injectedTargetsCount = statusIn(pass).injectedTargetsCount ?? 0
+    status.targetInjections = plannedInjections(pass, { missing, isMoved, run })
+    // M1
+    await pass.save()
+    rememberReplaced(pass, moved)
+    await deleteChaosPods(pass, moved)
+    return await createMissing(pass, missing)
+  }
+  await deleteChaosPods(pass, moved)
+  return done
+})
+
+interface MissingPod {
+  readonly target: string
+  readonly kind: InjectorKindName
+}
+
+/** Deletes chaos pods of former targets, with dynamic targeting. */
+async function deleteSurplusPods(pass: DisruptionPass): Promise<void> {
+  if (specOf(pass).staticTargeting === true) return
+  const targets = new Set(statusIn(pass).targets ?? [])
+  const surplus = remainingChaosPods(pass).filter(({ target, isDeleting }) => !targets.has(target) && !isDeleting)
+  await deleteChaosPods(pass, surplus)
+}
+
+/** Chaos pods of targets that now run on another node. */
+async function movedPods(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
+  const pods = remainingChaosPods(pass).filter((pod) => pod.isOfNode !== true && !isReplaced(pass, pod))
+  const { targets = [], ignoredTargets = [] } = statusIn(pass)
+  const names = new Set(targets.filter((name) => !ignoredTargets.includes(name)))
+  const own = pods.filter(({ target }) => names.has(target))
+  if (own.length === 0) return []
+  const found = targetsByName(pass) ?? (await readTargetsByName(pass, [...new Set(own.map(({ target }) => target))]))
+  return own.filter((pod) => isOnPreviousNode(pod, found.get(pod.target)))
+}
+
+/** Identifies one kind on one target. */
+export function injectionKey({ target, does }: Pick<ChaosPod, 'target' | 'does'>): string {
+  return `${does} ${target}`
+}
+
+function missingPods(pass: DisruptionPass, moved: readonly ChaosPod[]): readonly MissingPod[] {
+  const spec = specOf(pass)
+  const { targets = [], ignoredTargets = [] } = statusIn(pass)
+  const stays = (pod: ChaosPod) => !moved.includes(pod) && !isReplaced(pass, pod)
+  const there = new Set(remainingChaosPods(pass).filter(stays).map(injectionKey))
+  return targets
+    .filter((target) => !ignoredTargets.includes(target))
+    .flatMap((target) =>
+      kindNamesOf(spec).flatMap((kind) =>
+        there.has(`${kind} ${target}`) || isInjectedOnce(pass, target, kind) ? [] : [{ target, kind }],
+      ),
+    )
+}
+
+/** With static targeting, a failed node does not fail again when it comes back. */
+export function isInjectedOnce(pass: DisruptionPass, target: string, kind: string): boolean {
+  const isKnown = statusIn(pass).targetInjections?.[target]?.[kind]?.since !== undefined
+  return specOf(pass).staticTargeting === true && kind === 'node-failure' && isKnown
+}
+
+/** The target injections of the status, with the names of the chaos pods to create. */
+function plannedInjections(
+  pass: DisruptionPass,
+  {
+    missing,
+    isMoved,
+    run,
+  }: { readonly missing: readonly MissingPod[]; readonly isMoved: ReadonlySet<string>; readonly run: number },
+): TargetInjections {
+  const { targets = [], targetInjections = {} } = statusIn(pass)
+  const { name, uid } = pass.target.metadata
+  const isMissing = new Set(missing.map(({ target, kind }) => `${kind} ${target}`))
+  const entries = targets.map((target) => {
+    const kinds = kindNamesOf(specOf(pass)).map((kind) => {
+      const known = targetInjections[target]?.[kind]
+      if (!isMissing.has(`${kind} ${target}`)) return [kind, known ?? { injectionStatus: 'NotInjected' }] as const
+      const isElsewhere = isMoved.has(injectionKey({ target, does: kind }))
+      const keeps = known?.injectorPodName !== undefined && known.since === undefined && !isElsewhere
+      const injectorPodName = keeps ? known.injectorPodName : chaosPodName({ name, uid, target, kind, run })
+      return [kind, { injectionStatus: 'NotInjected', injectorPodName }] as const
+    })
+    return [target, Object.fromEntries(kinds)] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+async function createMissing(pass: DisruptionPass, missing: readonly MissingPod[]): Promise<Outcome> {
+  const found = await readTargetsByName(pass, [...new Set(missing.map(({ target }) => target))])
+  const takesHosts = missing.some(({ kind }) => kind === 'network-disruption')
+  const cloud = takesHosts ? await findCloudHosts(pass) : { hosts: [] }
+  const isHeldUp = 'problem' in cloud
+  if (isHeldUp) await pass.act.event({ type: 'Warning', reason: 'CreateFailed', message: cloud.problem })
+  // M2
+  const possible = isHeldUp ? missing.filter(({ kind }) => kind !== 'network-disruption') : missing
+  const cloudHosts = isHeldUp ? [] : cloud.hosts
+  await Promise.all(
+    possible.map(async (wanted) => await createChaosPod(pass, wanted, found.get(wanted.target), cloudHosts)),
+  )
+  return isHeldUp ? later(CLOUD_RETRY_MS) : done
+}
+
+async function readTargetsByName(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
+  const seen = targetsByName(pass)
+  if (seen !== undefined && names.every((name) => seen.has(name))) return seen
+  const found = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
+  return new Map(found.map((target) => [target.metadata.name, target]))
+}
+
+async function createChaosPod(
+  pass: DisruptionPass,
+  { target, kind }: MissingPod,
+  found: Target | undefined,
+  cloudHosts: readonly NetworkHost[],
+): Promise<void> {
+  // The target was deleted after it was chosen; the next pass chooses again.
+  if (found === undefined || found.node === '') return
+  const { act } = pass
+  const name = statusIn(pass).targetInjections?.[target]?.[kind]?.injectorPodName
+  if (name === undefined) return
+  const made = chaosPod({
+    name,
+    kind,
+    target: found,
+    disruption: pass.target.metadata,
+    spec: specOf(pass),
+    cloudHosts,
+    config: configIn(pass),
+    times: timesIn(pass),
+    now: pass.latest.getTime(),
+  })
+  if ('problem' in made) {
+    const { reason, message } = made.problem
+    await act.event({ type: 'Warning', reason, message: `${target}: ${message}`, occasion: name })
+    return
+  }
+  const { namespace = '' } = made.pod.metadata
+  const { name: disruption, namespace: home } = pass.target.metadata
+  // M3. The requests for the Event and the create start together, the Event first. Waiting for the Event would delay
+  //   the creates of other chaos pods.
+  const told = act.event({
+    type: 'Normal',
+    reason: 'Disrupted',
+    occasion: name,
+    about: found,
+    message: `Disruption ${home}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
+  })
+  const [answer] = await Promise.all([act.create(made.pod, { owner: 'label' }), told])
+  if (answer === 'created')
+    await act.event({
+      type: 'Normal',
+      reason: 'ChaosPodCreated',
+      occasion: name,
+      message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
+    })
+}
+
+export const clouds = activitiesOf(() => import('../../../activities/chaos/cloud/find-hosts.ts'), {
+  findHosts: { timeoutMs: 30_000 },
+})
+
+/** The hosts, or the reason why they are unknown. */
+export async function findCloudHosts(
+  pass: DisruptionPass,
+): Promise<{ readonly hosts: readonly NetworkHost[] } | { readonly problem: string }> {
+  const { network } = specOf(pass)
+  const cloud = network?.cloud
+  if (cloud === undefined || !hasCloud(cloud)) return { hosts: [] }
+  const found = await pass.call(clouds).findHosts({ cloud })
+  if ('problem' in found) return found
+  const [tooMany] = filterProblems(fieldsOf(network), 'spec.network', found.hosts.length)
+  return tooMany === undefined ? found : { problem: problemText(tooMany) }
+}
