@@ -3,12 +3,12 @@
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { WantedSub } from '../../../activities/landscaper/installation/apply-sub-installations.ts'
-import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
+import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
+import type { ChildExecution, InstallationView } from '../../../activities/landscaper/installation/views.ts'
 import type { By, HostedProgress, JobInput, JobPass } from '../../kit/index.ts'
 import type { ExecutionState } from '../execution/pass.ts'
 import type { InstallationObservation } from './controller.gen.ts'
 import { versionsOf, withChanges } from '../execution/observe-execution.ts'
-import { withSubChanges } from './sub-installations.ts'
 
 export interface InstallationState extends InstallationObservation {
   /** The items of the Execution. */
@@ -92,4 +92,14 @@ export async function observeInstallation(
     subInstallations: withSubChanges(latest()?.subInstallations ?? [], subs),
     deployItems: withChanges(act.itemsOfExecution(), news),
   }
+}
+
+/** Sorted by name, so that every pass handles the sub-installations in the same order. */
+export function withSubChanges(
+  known: readonly InstallationView[],
+  { changed, gone }: Pick<SubsResult, 'changed' | 'gone'>,
+): readonly InstallationView[] {
+  const byUid = new Map(known.filter(({ uid }) => !gone.includes(uid)).map((one) => [one.uid, one]))
+  for (const one of changed) byUid.set(one.uid, one)
+  return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
 }

@@ -7,22 +7,12 @@ import { again, done, fail, isIdle, type Outcome, stop } from '../../kit/index.t
 import { formatPause } from '../pause.ts'
 import { shortList } from '../short-list.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
-import type { InstallationPass } from './pass.ts'
+import { type InstallationPass, withSubChanges } from './pass.ts'
 
 /** Applies the result of a write to the state. */
 export function applySubsResult(pass: InstallationPass, { changed, gone }: SubsResult): void {
   const { subInstallations } = pass.state
   pass.state = { ...pass.state, subInstallations: withSubChanges(subInstallations, { changed, gone }) }
-}
-
-/** Sorted by name, so that every pass handles the sub-installations in the same order. */
-export function withSubChanges(
-  known: readonly InstallationView[],
-  { changed, gone }: Pick<SubsResult, 'changed' | 'gone'>,
-): readonly InstallationView[] {
-  const byUid = new Map(known.filter(({ uid }) => !gone.includes(uid)).map((one) => [one.uid, one]))
-  for (const one of changed) byUid.set(one.uid, one)
-  return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
 }
 
 /** Hands the job down to sub-installations that are being deleted, and waits until they are deleted. */
