@@ -11,18 +11,18 @@ import {
   path,
   type Path,
   textAt,
-  type TriggerMark,
+  type JobTrigger,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../kit/index.ts'
 
 const FINALIZERS = path('metadata.finalizers')
 
 /** The mark by which the resync selects such objects. */
-export const LACKS_FINALIZER: TriggerMark = { at: FINALIZERS, lacks: FINALIZER }
+export const LACKS_FINALIZER: JobTrigger = { path: FINALIZERS, lacks: FINALIZER }
 
 /** A run that only adds the finalizer; it starts no job. */
-export const FIRST_SEEN = { jobID: undefined, cause: 'first seen' } as const satisfies WantedRun
+export const FIRST_SEEN = { jobID: undefined, cause: 'first seen' } as const satisfies RunRequest
 
 /** Whether the object has no parent, no finalizer and no deletion timestamp. Accepts objects and projections. */
 export function lacksFinalizer(object: object, parent: GroupKind): boolean {
@@ -43,7 +43,7 @@ interface ParentKind {
   readonly mark: Path
 }
 
-export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: ParentKind): WantedRun {
+export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: ParentKind): RunRequest {
   if (!ownerGone) return { none: `deletion waits for the job ID of the ${parent}` }
   if (textAt(idle, path('status.phase')) === 'DeleteFailed') return { none: 'deletion failed' }
   if (ownerReferenceOf(idle) !== undefined) return { jobID: undefined, cause: 'deletion without owner' }
@@ -54,7 +54,7 @@ export function deletionRun(idle: object, ownerGone: boolean, { name: parent, ma
 const isUntouched = (idle: object): boolean =>
   ['status.phase', 'status.jobID', 'status.jobIDFinished'].every((at) => (textAt(idle, path(at)) ?? '') === '')
 
-const WAITS_FOR_JOB_ID: WantedRun = {
+const WAITS_FOR_JOB_ID: RunRequest = {
   none: 'deletion waits for a job ID',
   warning: {
     operation: 'Delete',

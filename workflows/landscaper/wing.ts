@@ -112,7 +112,7 @@ export const landscaperWing = {
     { ...SELF_REPORT_RULE, resources: ['criticalproblems', 'lshealthchecks'] },
   ],
   bridgeRules: [{ ...SELF_REPORT_RULE, resources: ['lshealthchecks'] }],
-  tells: selfReports,
+  statusReports: selfReports,
   switches: { context: 'default-contexts', targetSync: 'target-sync' },
   // Source: spec/landscaper.md 5.3.
   admission: {

@@ -3,7 +3,7 @@
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
 import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
-import { type ForeseenJob, writeJson } from '../../../workflows/kit/index.ts'
+import { type DryRunJob, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { type AskFlags, failureText, journalURL } from '../query/open-journal.ts'
 import { coloured, plain, isGood } from '../query/format.ts'
@@ -69,7 +69,7 @@ function parsed(text: string): unknown {
 /** Undefined: there is no journal, which is no mistake, or it does not answer, which is said. */
 async function durationsOf(
   flags: AskFlags,
-  jobs: readonly ForeseenJob[],
+  jobs: readonly DryRunJob[],
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const url = await journalURL(flags, readConfig()).catch(() => undefined)
   if (url === undefined) return undefined
@@ -93,7 +93,7 @@ async function durationsOf(
 
 const MOST_ASKED = 100
 
-function withSubs(job: ForeseenJob): readonly ForeseenJob[] {
+function withSubs(job: DryRunJob): readonly DryRunJob[] {
   return [job, ...job.jobs.flatMap(withSubs)]
 }
 

@@ -2,7 +2,7 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
-import type { ForeseenJob } from '../../../workflows/kit/index.ts'
+import type { DryRunJob } from '../../../workflows/kit/index.ts'
 import { duration, type Paint, shown } from '../query/format.ts'
 import { type Change, changesOf, masked, type Showing } from './object-changes.ts'
 import type { Rehearsed } from './preview.ts'
@@ -24,7 +24,7 @@ interface ToldJob {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  readonly end: ForeseenJob['end']
+  readonly end: DryRunJob['end']
   readonly told?: string
   readonly expectedMs?: number
   readonly items: readonly {
@@ -60,7 +60,7 @@ export function toldPlan(found: Rehearsed, secrets: readonly string[], expected:
   const states = new Map(own.map((one) => [`${one.namespace}/${one.name}`, one.state]))
   const works = new Map(found.works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
-  const toldJob = ({ subject, end, told, items, jobs }: ForeseenJob): ToldJob => {
+  const toldJob = ({ subject, end, told, items, jobs }: DryRunJob): ToldJob => {
     const { kind, namespace, name } = subject
     const expectedMs = expected.get(`${namespace}/${name}`)
     return {

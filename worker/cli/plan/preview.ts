@@ -16,7 +16,7 @@ import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
 import type { ItemPreview } from '../../../activities/run/preview.ts'
 import {
   done,
-  type ForeseenJob,
+  type DryRunJob,
   groupKindOf,
   isSameGroupKind,
   type JobModeController,
@@ -43,7 +43,7 @@ export interface Rehearsed {
   readonly applied: readonly Applied[]
   /** On the cluster of the objects. */
   readonly writes: readonly DryWrite[]
-  readonly jobs: readonly ForeseenJob[]
+  readonly jobs: readonly DryRunJob[]
   /** What deployers would do, by the name of the item's object and its namespace. */
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
   /** Those that were read, or are in the files. */
@@ -67,7 +67,7 @@ export async function rehearse(
   const wings = openWings(room, given)
   try {
     const applied = await applyAll(room, documents, namespace)
-    const jobs: ForeseenJob[] = []
+    const jobs: DryRunJob[] = []
     const works: (ItemPreview & { readonly namespace: string })[] = []
     for (const one of applied) {
       if (one.refused !== undefined) continue
@@ -112,7 +112,7 @@ export async function rehearse(
 }
 
 /** The items of a job and of those that it hands down; those that are taken away are not asked for. */
-function itemsIn({ items, jobs }: ForeseenJob): readonly string[] {
+function itemsIn({ items, jobs }: DryRunJob): readonly string[] {
   return [...items.filter(({ uninstalls }) => !uninstalls).map(({ name }) => name), ...jobs.flatMap(itemsIn)]
 }
 
@@ -185,9 +185,9 @@ function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeContro
 async function foreseen(
   room: DryRun,
   activities: object,
-  { name, foresee, target }: JobModeController,
+  { name, dryRun: foresee, target }: JobModeController,
   subject: Subject,
-): Promise<ForeseenJob | undefined> {
+): Promise<DryRunJob | undefined> {
   if (foresee === undefined) return undefined
   const by = { workflowID: `${name}/${JOB_ID}`, runID: JOB_ID, pass: 1 }
   const pretendStatus = async ({ namespace, name: of }: Subject, status: object) => {

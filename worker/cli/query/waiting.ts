@@ -31,7 +31,7 @@ export function pausedText({ group, kind, projection }: Asked): string | undefin
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
-  if (valueAt(projection, pausing.told) !== undefined) return toldText(projection, pausing.told)
+  if (valueAt(projection, pausing.statusPath) !== undefined) return toldText(projection, pausing.statusPath)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
   return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
 }

@@ -6,7 +6,7 @@
 //   C3. A call is compared with its whole input. What an activity makes of that, and of what it reads itself, is in no history.
 //   C4. A build that is older than the telling of passes is compared by its calls.
 
-import type { Recorded } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 import { nameOf } from '../query/format.ts'
 import { entriesOfPasses } from './passes.ts'
 import type { Recording } from './record.ts'
@@ -60,7 +60,7 @@ export function compare(base: Recording, other: Recording): Comparison {
 }
 
 /** Of each pass what it did, in order; of builds of which one tells no passes (C4) the calls alone. */
-function passActs(entries: readonly Recorded[], tellsPasses: boolean): readonly (readonly Act[])[] {
+function passActs(entries: readonly ReplayEntry[], tellsPasses: boolean): readonly (readonly Act[])[] {
   const toActs = actsOf()
   return tellsPasses
     ? entriesOfPasses(entries).map((own) => own.flatMap(toActs))
@@ -68,8 +68,8 @@ function passActs(entries: readonly Recorded[], tellsPasses: boolean): readonly 
 }
 
 /** Each call says in its input of which pass it is; what does not is of the pass before. */
-function byTheirCalls(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
-  const passes: Recorded[][] = []
+function byTheirCalls(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
   let current = 1
   for (const entry of entries) {
     if (entry.told === 'call') {
@@ -86,7 +86,7 @@ function byTheirCalls(entries: readonly Recorded[]): readonly (readonly Recorded
 }
 
 /** A plan names its object when it begins. */
-function actsOf(): (entry: Recorded) => readonly Act[] {
+function actsOf(): (entry: ReplayEntry) => readonly Act[] {
   const objects = new Map<number, string | undefined>()
   return (entry) => {
     switch (entry.told) {

@@ -1,6 +1,6 @@
 // What a history says by itself, as JSON: whose it is, how it ends, and how much of it can be replayed. Pure.
 
-import type { Recorded } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 
 /** As `historyJson` gives it. */
 export type HistoryEvent = {
@@ -66,7 +66,7 @@ const BY_HAND: Readonly<Record<string, string>> = {
 }
 
 /** `Succeeded`, `Superseded`, `goes on`, or that the run was ended by others. */
-export function howEnded(entries: readonly Recorded[], events: readonly HistoryEvent[]): string {
+export function howEnded(entries: readonly ReplayEntry[], events: readonly HistoryEvent[]): string {
   const byHand = BY_HAND[lastEvent(events)]
   if (byHand !== undefined) return byHand
   const end = entries.findLast((entry) => entry.told === 'ended')
@@ -76,7 +76,7 @@ export function howEnded(entries: readonly Recorded[], events: readonly HistoryE
 }
 
 /** What a run that failed was closed with. */
-function lastResult(entries: readonly Recorded[]): string | undefined {
+function lastResult(entries: readonly ReplayEntry[]): string | undefined {
   const calls = entries.flatMap((entry) => (entry.told === 'call' ? [entry] : []))
   for (const { name, input } of calls.toReversed()) {
     const { outcome, change } = (input ?? {}) as {

@@ -3,7 +3,7 @@
 //   P1. What is told before the first pass belongs to it; answers that come between two passes belong to the later one, which they woke.
 //   P2. Writes are rows of the journal: what is not there any more is not shown, and the pass says nothing of it.
 
-import type { Recorded, RecordedCall, RecordedFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry, ReplayCall, ReplayFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
 import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
 
 export interface ReplayedPlan {
@@ -21,7 +21,7 @@ export interface ReplayedCall {
   /** It runs inside the workflow task. */
   readonly isLocal: boolean
   /** Undefined: nothing came in the history. */
-  readonly answer: 'done' | { readonly failure: RecordedFailure } | undefined
+  readonly answer: 'done' | { readonly failure: ReplayFailure } | undefined
   readonly saw: readonly SeenObject[]
 }
 
@@ -40,9 +40,9 @@ export interface ReplayedPass {
 }
 
 /** The entries of each pass, in their order. */
-export function entriesOfPasses(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
-  const passes: Recorded[][] = []
-  let next: Recorded[] = []
+export function entriesOfPasses(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
+  let next: ReplayEntry[] = []
   let isSettled = false
   for (const entry of entries) {
     if (entry.told === 'pass') {
@@ -65,18 +65,18 @@ const SETTLES: ReadonlySet<string> = new Set(['settle', 'settleLevel'])
 const ENDS: ReadonlySet<string> = new Set(['endRun', 'endLevel'])
 
 /** The answer to what settles a pass. */
-function isSettle(entry: Recorded, current: readonly Recorded[]): boolean {
+function isSettle(entry: ReplayEntry, current: readonly ReplayEntry[]): boolean {
   if (entry.told !== 'answer') return false
   return current.some((one) => one.told === 'call' && one.call === entry.call && SETTLES.has(one.name))
 }
 
-function isEnd(entry: Recorded): boolean {
+function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
 /** @param runID of the run; rows of other runs of its ID are not its own. */
 export function passesOf(
-  entries: readonly Recorded[],
+  entries: readonly ReplayEntry[],
   rows: JobRows | undefined,
   runID: string,
 ): readonly ReplayedPass[] {
@@ -99,9 +99,9 @@ export function passesOf(
   })
 }
 
-type Told<What extends Recorded['told']> = Extract<Recorded, { readonly told: What }>
+type Told<What extends ReplayEntry['told']> = Extract<ReplayEntry, { readonly told: What }>
 
-function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
+function plansOf(own: readonly ReplayEntry[]): readonly ReplayedPlan[] {
   const traces = new Map(own.flatMap((entry) => (entry.told === 'planned' ? [[entry.plan, entry.trace] as const] : [])))
   return own.flatMap((entry) =>
     entry.told === 'plan' ? [{ subject: entry.subject, phase: entry.phase, trace: traces.get(entry.plan) }] : [],
@@ -109,7 +109,7 @@ function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
 }
 
 function callOf(
-  { call, name, summary = name, action, isLocal, input }: RecordedCall,
+  { call, name, summary = name, action, isLocal, input }: ReplayCall,
   answers: ReadonlyMap<number, Told<'answer'>>,
 ): ReplayedCall {
   const answer = answers.get(call)
@@ -203,11 +203,11 @@ function text(value: unknown): string | undefined {
 interface Around {
   readonly rows: JobRows | undefined
   /** The pass before. */
-  readonly before: readonly Recorded[] | undefined
+  readonly before: readonly ReplayEntry[] | undefined
 }
 
 /** @param own the entries of the pass, with what came before it. */
-function tellWakes(own: readonly Recorded[], around: Around): readonly string[] {
+function tellWakes(own: readonly ReplayEntry[], around: Around): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
   const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
@@ -251,7 +251,7 @@ function eventText({ object, type, version, phase, writer, at }: RowOfEvent): st
 }
 
 /** What the settle of the pass before has heard. */
-function settleTexts(before: readonly Recorded[], rows: JobRows | undefined): readonly string[] {
+function settleTexts(before: readonly ReplayEntry[], rows: JobRows | undefined): readonly string[] {
   const answer = before.findLast((entry) => entry.told === 'answer')
   const { woken, wokenBy, result } = (answer?.result ?? {}) as {
     readonly woken?: unknown

@@ -103,7 +103,7 @@ async function askForDeletion(steered: Steered): Promise<void> {
 
 /** What was deployed stays; a deletion that has failed begins again. */
 async function leaveDeployed(steered: Steered): Promise<void> {
-  const { leave, reconcile = {} } = steered.kind.steering
+  const { orphan: leave, reconcile = {} } = steered.kind.steering
   if (leave === undefined)
     throw new UsageError(
       `--without-uninstall is for roots, found a ${steered.kind.kind}; expected that of which it is a part`,

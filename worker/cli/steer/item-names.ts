@@ -30,13 +30,13 @@ function below(node: LiveNode, act: PartAct, before: readonly string[]): Part[] 
   return node.children.flatMap((child) => {
     const { kind, object } = child
     if (isPart(kind, act)) return [{ kind, object, called: [...before, nameWithin(child)].join('/') }]
-    const isCalled = kind.steering.calledAt !== undefined
+    const isCalled = kind.steering.nameInParent !== undefined
     return below(child, act, isCalled ? [...before, nameWithin(child)] : before)
   })
 }
 
 function nameWithin({ kind, object }: LiveNode): string {
-  const { calledAt } = kind.steering
+  const { nameInParent: calledAt } = kind.steering
   return (calledAt && textAt(object, calledAt)) ?? object.metadata.name
 }
 

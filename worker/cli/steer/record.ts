@@ -31,7 +31,7 @@ export async function annotate(
     const wanted = annotationsOf(object)
     if (wanted === undefined) return 'asked before'
     const { uid, resourceVersion } = object.metadata
-    const annotations = { ...wanted, [kind.steering.record]: recordText(steered, what, new Date()) }
+    const annotations = { ...wanted, [kind.steering.auditAnnotation]: recordText(steered, what, new Date()) }
     try {
       await kube.request('PATCH', resourcePath(kind.api, namespace, name), {
         body: { metadata: { uid, resourceVersion, annotations } },

@@ -5,7 +5,7 @@
 //   R1. The request is removed after the job has started: a run that is lost between both repeats the removal, and no second job starts.
 
 import { FINALIZER } from '../contract.ts'
-import { done, GONE, GUARDED, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { done, GONE, FINALIZER_ADDED, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { isHandled, type ItemPass, itemState } from './pass.ts'
 
 export async function beginItem(pass: ItemPass): Promise<Outcome> {
@@ -52,5 +52,5 @@ export async function guardItem(pass: ItemPass): Promise<Outcome> {
     return stop(GONE)
   }
   pass.state = itemState({ ...state.target, version: guarded.version, finalizers: guarded.finalizers })
-  return state.target.jobID === jobID ? done : stop(GUARDED)
+  return state.target.jobID === jobID ? done : stop(FINALIZER_ADDED)
 }

@@ -3,7 +3,7 @@
 // Source: docs/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { again, type Change, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
+import { again, type StateChange, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import { type DeployPass, type DeployState, isUnfinished, type ItemPass, newestVersion } from './pass.ts'
 import { QUICK_TYPES } from './deployers.gen.ts'
 
@@ -18,7 +18,7 @@ export async function deployItems<State extends DeployState>(
 ): Promise<Outcome> {
   const quick = items.filter(({ type }) => QUICK_TYPES.has(type))
   const outcome = quick.length === 0 ? done : await runQuickItems(pass, quick, isHosted)
-  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.tracks.has(uid))
+  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.background.has(uid))
   if (fresh.length > 0) await sendItems(pass, fresh, isHosted)
   return outcome
 }
@@ -41,7 +41,7 @@ async function sendItems<State extends DeployState>(
     const result = byUid.get(item.uid)
     if (result !== undefined) pass.state = withItem(pass.state, item.uid, result.item)
     if (result?.isWaiting !== false)
-      pass.tracks.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
+      pass.background.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
   }
 }
 
@@ -111,7 +111,7 @@ export async function runItem<State extends DeployState>(
   pass: Pick<DeployPass<State>, 'by' | 'subject' | 'jobID' | 'act'>,
   { uid, item, name, uninstalls }: DeployItemView,
   { isSent, isHosted }: ItemProgress,
-): Promise<Change<State>> {
+): Promise<StateChange<State>> {
   const { by, subject, jobID } = pass
   const act = pass.act.forItem(item)
   const input = { by, jobID, uid, namespace: subject.namespace, name, isHosted }

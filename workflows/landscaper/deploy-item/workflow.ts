@@ -1,4 +1,4 @@
-import { type JobInput, quotedLines, type StepController } from '../../kit/index.ts'
+import { type JobInput, codeBlock, type StepController } from '../../kit/index.ts'
 import { type RunResult, runSteps, shortActivities } from '../../kit/run/loop/index.ts'
 import { deployActivities } from './jobs.ts'
 import {
@@ -41,6 +41,6 @@ function itemDetails({ subject, state }: ItemPass): string {
   const [item] = state.deployItems
   const shown = item === undefined ? 'gone' : `${item.type}, ${item.phase ?? 'not started'}`
   const { error, reason = 'Unknown' } = item ?? {}
-  const failed = error === undefined ? '' : `\n\nError (${reason}):${quotedLines(error, LONGEST_ERROR)}`
+  const failed = error === undefined ? '' : `\n\nError (${reason}):${codeBlock(error, LONGEST_ERROR)}`
   return `**Deploy item ${subject.namespace}/${subject.name}**: ${shown}${failed}`
 }

@@ -11,7 +11,7 @@
 //   B4. A run without a job also writes the pause, or its end, into the status of an idle Execution (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { done, GONE, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { done, GONE, FINALIZER_ADDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { isPauseUnreported, reportPause } from '../pause.ts'
 import { type ExecutionPass, describePause, isPaused } from './pass.ts'
 
@@ -42,13 +42,13 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
 async function addFinalizer(pass: ExecutionPass): Promise<Outcome> {
   if (pass.state.target.finalizers.includes(FINALIZER)) return stop(SUPERSEDED)
   const guarded = await guardExecution(pass)
-  return guarded.stopped === undefined ? stop(GUARDED) : guarded
+  return guarded.stopped === undefined ? stop(FINALIZER_ADDED) : guarded
 }
 
 /** B4 */
 async function writePause({ by, subject, act }: ExecutionPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
-  return stop(GUARDED)
+  return stop(FINALIZER_ADDED)
 }
 
 /** B1, for a hosted Execution. */
@@ -90,7 +90,7 @@ const FIRST_PHASES: readonly string[] = ['Init', 'InitDelete']
 
 export function awaitResume(pass: ExecutionPass): Outcome {
   reportPause(pass)
-  const { state, jobID, draft, tracks } = pass
-  const hasBegun = state.deployItems.some((item) => item.jobID === jobID || tracks.has(item.uid))
+  const { state, jobID, draft, background } = pass
+  const hasBegun = state.deployItems.some((item) => item.jobID === jobID || background.has(item.uid))
   return isPaused(pass) && FIRST_PHASES.includes(draft.phase ?? '') && !hasBegun ? stop(describePause(pass)) : done
 }

@@ -83,6 +83,6 @@ async function deleteRemovedItems(pass: ExecutionPass): Promise<Outcome> {
   return await callForItems(pass, 'deleteDeployItems', unwanted)
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
-  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
+function classesOf({ state, jobID, background: background }: ExecutionPass) {
+  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => background.has(uid))
 }

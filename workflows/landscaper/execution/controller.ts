@@ -23,10 +23,10 @@ export const executionController: JobModeController = {
   routes: executionRoutes,
   queries: executionQueries,
   status: jobStatus,
-  wantedRun: executionRun,
+  requestedRun: executionRun,
   plan: executionPlan,
   triggers: [LACKS_FINALIZER, ...PAUSE_TRIGGERS],
   fields: executionFields,
-  foresee: previewExecution,
+  dryRun: previewExecution,
   steering: STEERED_EXECUTION,
 }

@@ -97,8 +97,8 @@ function notDeleted(failed: readonly DeployItemView[]): Outcome {
   return fail('DeployItemsNotDeleted', found, errorCodes(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
-  return classifyForDeletion(state.deployItems, jobID, (uid) => tracks.has(uid))
+function classesOf({ state, jobID, background }: ExecutionPass) {
+  return classifyForDeletion(state.deployItems, jobID, (uid) => background.has(uid))
 }
 
 function stuckItems(blocked: readonly DeployItemView[]): Outcome {
@@ -145,8 +145,8 @@ export async function releaseItemsOfRemoved(
   return { outcome: waits ? outcome : done, isHeld }
 }
 
-function isCheckable({ tracks }: ExecutionPass, item: DeployItemView): boolean {
-  return item.cluster !== undefined && item.deleting && isIdle(item) && !tracks.has(item.uid)
+function isCheckable({ background }: ExecutionPass, item: DeployItemView): boolean {
+  return item.cluster !== undefined && item.deleting && isIdle(item) && !background.has(item.uid)
 }
 
 // Last step of Deleting: removes the finalizer after all items are deleted.

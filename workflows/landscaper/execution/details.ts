@@ -3,7 +3,7 @@
 // the rest, so failed items come first and succeeded items last, and no message is repeated.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { quoted } from '../../kit/index.ts'
+import { inlineCode } from '../../kit/index.ts'
 import { executionKind } from './kind.ts'
 import type { ExecutionPass } from './pass.ts'
 
@@ -14,19 +14,20 @@ const MAX_ERROR_LENGTH = 120
 // Below this duration, start and end were part of the same write.
 const SAME_WRITE_MS = 50
 
-export function executionDetails({ subject, state, draft, jobID, tracks }: ExecutionPass): string {
+export function executionDetails({ subject, state, draft, jobID, background: background }: ExecutionPass): string {
   const { deployItems } = state
   const isBig = deployItems.length > MAX_ITEMS
   const finished = deployItems.filter((item) => isFinished(item, jobID)).length
   const done = deployItems.length === 0 ? '' : `, ${finished} of ${deployItems.length} items finished`
-  const isHere = ({ uid }: DeployItemView) => tracks.has(uid)
+  const isHere = ({ uid }: DeployItemView) => background.has(uid)
   const setting = { deployItems, jobID, isHere, isOver: draft.phase === 'Failed' }
   const notable = isBig ? deployItems.filter((item) => isNotable(item, jobID)) : [...deployItems]
   const shown = notable.sort((one, other) => rankOf(one, setting) - rankOf(other, setting)).slice(0, MAX_LINES)
   const hidden = notable.length - shown.length
   // The Execution's error repeats the errors of its items.
   const isTold = shown.some((item) => isFinished(item, jobID) && item.error !== undefined)
-  const error = draft.lastError === undefined || isTold ? '' : `: ${quoted(draft.lastError.message, MAX_ERROR_LENGTH)}`
+  const error =
+    draft.lastError === undefined || isTold ? '' : `: ${inlineCode(draft.lastError.message, MAX_ERROR_LENGTH)}`
   return [
     `- **Execution ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}${done}${error}`,
     ...(isBig ? formatCounts(deployItems, jobID) : []),
@@ -70,7 +71,7 @@ function formatState(item: DeployItemView, setting: Context): string {
 function formatEnd({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
   const took = tookMs === undefined ? '' : tookMs < SAME_WRITE_MS ? ' at once' : ` after ${formatDuration(tookMs)}`
-  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, MAX_ERROR_LENGTH)}`}`
+  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, MAX_ERROR_LENGTH)}`}`
 }
 
 function formatProgress(item: DeployItemView, { jobID, isHere }: Context): string {

@@ -28,8 +28,8 @@ export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
 }
 
 /** Stops the background activities of items that another process has finished. */
-export function stopFinishedActivities({ state, jobID, tracks }: ExecutionPass): Outcome {
-  tracks.retain(new Set(state.deployItems.filter((item) => item.jobIDFinished !== jobID).map(({ uid }) => uid)))
+export function stopFinishedActivities({ state, jobID, background }: ExecutionPass): Outcome {
+  background.retain(new Set(state.deployItems.filter((item) => item.jobIDFinished !== jobID).map(({ uid }) => uid)))
   return done
 }
 

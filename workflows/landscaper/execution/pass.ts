@@ -77,8 +77,8 @@ export function itemsLeft(asked: readonly DeployItemView[], { left }: BatchResul
 }
 
 /** Whether this job runs on the item: the item has the job ID, or a background activity is about to write it. */
-export function isRunning({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
-  return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
+export function isRunning({ jobID, background }: ExecutionPass, item: DeployItemView): boolean {
+  return item.jobIDFinished !== jobID && (item.jobID === jobID || background.has(item.uid))
 }
 
 /** Whether a pause of the Execution or of its host prevents new work. */
@@ -94,8 +94,8 @@ export function describePause({ state: { target } }: ExecutionPass): string {
 /**
  * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is waited for.
  */
-export function isReleasable({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
-  const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
+export function isReleasable({ jobID, background }: ExecutionPass, item: DeployItemView): boolean {
+  const isAlone = item.jobID !== jobID && !background.has(item.uid)
   return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }
 

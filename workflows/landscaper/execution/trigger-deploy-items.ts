@@ -71,8 +71,8 @@ function failedItems(names: readonly string[], failed: readonly DeployItemView[]
   return fail('DeployItemsFailed', found, errorCodes(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
-  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
+function classesOf({ state, jobID, background: background }: ExecutionPass) {
+  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => background.has(uid))
 }
 
 // Phase Progressing: names in a condition the items that wait for deployers outside of this run, because such an item can wait without any

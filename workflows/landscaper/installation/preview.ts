@@ -3,7 +3,7 @@
 // reports them as missing.
 
 import type { Activities } from '../../../activities/index.ts'
-import { done, type Foreseeing, type ForeseenJob, runPhases, type Subject } from '../../kit/index.ts'
+import { done, type DryRunRequest, type DryRunJob, dryRunPhases, type Subject } from '../../kit/index.ts'
 import { previewItems } from '../execution/preview.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionActivities } from '../execution/pass.ts'
@@ -19,12 +19,12 @@ export interface StatusOverlay {
 type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & StatusOverlay
 
 /** @param act the activities of an Installation's passes and of its Execution's; their writes must not be persisted. */
-export async function previewInstallation(act: Act, asked: Foreseeing): Promise<ForeseenJob> {
+export async function previewInstallation(act: Act, asked: DryRunRequest): Promise<DryRunJob> {
   const { subject, jobID, by, runtime } = asked
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
   if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
   const { target, execution, changed: deployItems, subInstallations } = found
-  const told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] } = { jobs: [] }
+  const told: { execution?: DryRunJob; readonly jobs: DryRunJob[] } = { jobs: [] }
   const pass: InstallationPass = {
     subject,
     jobID,
@@ -45,14 +45,14 @@ export async function previewInstallation(act: Act, asked: Foreseeing): Promise<
       marks: [],
       fields: {},
     },
-    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    background: { has: () => false, start: () => undefined, retain: () => undefined },
     wake: () => undefined,
     hosted: [],
   }
   const enters = (phase: string) => {
     pass.state = { ...pass.state, target: { ...pass.state.target, phase } }
   }
-  const ran = await runPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
+  const ran = await dryRunPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
   const inner = told.execution?.end === 'fails' ? told.execution : ran
   return {
     subject,
@@ -67,8 +67,8 @@ type RecordedActivities = Pick<InstallationActivities, 'runExecution' | 'trigger
 
 function recordedActivities(
   act: Act,
-  asked: Foreseeing,
-  told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] },
+  asked: DryRunRequest,
+  told: { execution?: DryRunJob; readonly jobs: DryRunJob[] },
 ): RecordedActivities {
   const { jobID, subject } = asked
   return {
@@ -100,7 +100,7 @@ function recordedActivities(
       )
       for (const one of left.values()) await act.pretendStatus(one, { jobID, phase: 'Init' })
       // Sub-installations that wait for siblings are appended last.
-      const waiting = new Map<string, ForeseenJob>()
+      const waiting = new Map<string, DryRunJob>()
       for (let hasEnded = true; hasEnded;) {
         hasEnded = false
         for (const [uid, one] of left) {

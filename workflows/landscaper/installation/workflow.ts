@@ -1,4 +1,4 @@
-import { type JobController, type JobInput, quotedLines } from '../../kit/index.ts'
+import { type JobController, type JobInput, codeBlock } from '../../kit/index.ts'
 import { Hosting, runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { executionJobs } from '../execution/jobs.ts'
@@ -66,7 +66,7 @@ function installationDetails(pass: InstallationPass): string {
     `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,
     ...(lastError === undefined
       ? []
-      : ['', `Error (${lastError.reason}):${quotedLines(lastError.message, LONGEST_ERROR)}`]),
+      : ['', `Error (${lastError.reason}):${codeBlock(lastError.message, LONGEST_ERROR)}`]),
     ...(wait === undefined ? [] : ['', `It is ${wait}.`]),
     ...(execution === undefined ? ['', 'It has no Execution.'] : []),
   ].join('\n')

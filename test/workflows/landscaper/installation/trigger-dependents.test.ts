@@ -5,7 +5,7 @@ import { awaitSuccessors } from '../../../../workflows/landscaper/installation/d
 import { installationPlan } from '../../../../workflows/landscaper/installation/plan.ts'
 import { triggerDependents, writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { done, fail, retryLater, stop } from '../../../../workflows/kit/index.ts'
-import { runPhases } from '../../../../workflows/kit/run/phases.ts'
+import { runPhases } from '../../../../workflows/kit/run/job/phases.ts'
 import { type Given, installationPass } from './installation-pass.ts'
 
 const GIVING = { gives: true, awaitsSuccessors: true }
