@@ -14,7 +14,7 @@ import {
 } from '@peculiar/x509'
 
 /** Of them no more are looked at. */
-export const MOST_CERTIFICATES = 10
+export const MAX_CERTIFICATES = 10
 const KNOWN_EXTENSIONS = ['2.5.29.15', '2.5.29.17', '2.5.29.19', '2.5.29.35', '2.5.29.14', '2.5.29.37']
 /** Of RSA. */
 const LEAST_BITS = 2048
@@ -33,7 +33,7 @@ export function chainProblem(
 ): string | undefined {
   const [signer, ...others] = chain
   if (signer === undefined) return 'found none, expected one'
-  if (chain.length > MOST_CERTIFICATES) return `found a chain of ${chain.length}, expected at most ${MOST_CERTIFICATES}`
+  if (chain.length > MAX_CERTIFICATES) return `found a chain of ${chain.length}, expected at most ${MAX_CERTIFICATES}`
   const at = signer.validFromDate
   let [below, between] = [signer, 0]
   for (;;) {
@@ -49,7 +49,7 @@ export function chainProblem(
     if (unfit !== undefined) return unfit
     below = next
     between += 1
-    if (between > MOST_CERTIFICATES) return 'found a ring, expected a chain'
+    if (between > MAX_CERTIFICATES) return 'found a ring, expected a chain'
   }
 }
 

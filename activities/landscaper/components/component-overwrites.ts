@@ -30,11 +30,11 @@ export function overwrite(reference: ReferenceParts, overwrites: readonly Overwr
 export function replacementText(from: ReferenceParts, to: ReferenceParts): string {
   const [before, after] = [from, to].map(({ componentName, version }) => `${componentName}:${version}`)
   const isElsewhere = canonicalJson(from.repositoryContext ?? null) !== canonicalJson(to.repositoryContext ?? null)
-  const where = isElsewhere ? ` of ${writeJson(to.repositoryContext).slice(0, LONGEST_CONTEXT)}` : ''
+  const where = isElsewhere ? ` of ${writeJson(to.repositoryContext).slice(0, MAX_CONTEXT_LENGTH)}` : ''
   return `${before} by ${after}${where}`
 }
 
-const LONGEST_CONTEXT = 200
+const MAX_CONTEXT_LENGTH = 200
 
 /** O1 */
 function matches(reference: ReferenceParts, source: Replaced): boolean {

@@ -1,8 +1,8 @@
 // What a repository of components is, wherever it lies.
 
-import type { BlueprintFiles } from '../render/blueprint-files.ts'
-import type { Component } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import type { BlueprintFiles } from '../render/blueprint/blueprint-files.ts'
+import type { Component } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 
 export interface FoundComponent {
   readonly component: Component
@@ -22,7 +22,7 @@ export interface ComponentRepository {
    * @param folder as it was found with the component.
    * @throws as `find`.
    */
-  localContentOf(found: FoundResource, folder: string | undefined): Promise<ResourceContent>
+  localContentOf(found: ResolvedResource, folder: string | undefined): Promise<ResourceContent>
 }
 
 /** How descriptors are read: see bounded/tenant-data.ts. */
@@ -34,6 +34,6 @@ export interface ComponentData {
 }
 
 /** As large as an object may be, which holds such a descriptor in place. */
-export const MOST_DESCRIPTOR_BYTES = 1536 * 1024
+export const MAX_DESCRIPTOR_BYTES = 1536 * 1024
 /** Of one resolution. */
-export const MOST_DESCRIPTORS_BYTES = 32 * 1024 * 1024
+export const MAX_DESCRIPTORS_BYTES = 32 * 1024 * 1024

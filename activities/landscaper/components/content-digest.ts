@@ -1,8 +1,8 @@
 // Whether the content of a resource is the one that was signed. Pure. Source: OCM v0.11.0, ocm/digester/digesters/{blob,artifact}.
 
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import type { ResourceContent } from '../render/component-scope.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import type { ResourceContent } from '../render/blueprint/component-scope.ts'
 import type { DigestSpec } from './normalise.ts'
 import { HASHES } from './verify-signature.ts'
 

@@ -10,14 +10,14 @@ import type { KubeObject } from '../../kube/client.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import { jsonOf } from './registry-client.ts'
 import { readDockerConfig, readOcmConfig, type CredentialEntry } from './registry-credentials.ts'
 
 const CONFIG_KEY = '.ocmconfig'
 const DOCKER_KEYS = { '.dockerconfigjson': 'config.json', '.dockercfg': '.dockercfg' } as const
-const MOST_SECRETS = 50
+const MAX_SECRETS = 50
 
 /**
  * @returns lists, of which the first that has a credential for a repository decides: what is configured for OCM, then the pull secrets.
@@ -31,10 +31,8 @@ export async function credentialsOf(
   if (context === undefined) return []
   const place = `context ${namespace}/${context.metadata.name}`
   const { registryPullSecrets = [], ocmConfig } = context
-  if (registryPullSecrets.length > MOST_SECRETS)
-    throw invalid(
-      `${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MOST_SECRETS}`,
-    )
+  if (registryPullSecrets.length > MAX_SECRETS)
+    throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MAX_SECRETS}`)
   const lists =
     ocmConfig?.name === undefined ? [] : [await configured(deps, { namespace, name: ocmConfig.name, place })]
   for (const [index, { name }] of registryPullSecrets.entries())

@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
-import { MOST_BYTES } from '../render/blueprint-files.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { MAX_BYTES } from '../render/blueprint/blueprint-files.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import { PackedArchives } from './packed-archive.ts'
@@ -18,7 +18,7 @@ export const CTF_TYPES = ['CommonTransportFormat']
 const INDEX = 'artifact-index.json'
 const BLOBS = 'blobs'
 /** As of registries. */
-const MOST_MANIFEST_BYTES = 4 * 1024 * 1024
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 
 /** Of all packed archives of the process: what is kept of them depends on nothing but the files themselves. */
 const packed = new PackedArchives()
@@ -54,7 +54,7 @@ export class TransportArchive implements RegistryReader {
     const read: ReadFile = isPacked
       ? (inner, most) => readPacked(folder, path, { inner, most, title: where })
       : (inner, most) => folder.read(posix.join(path, inner), most)
-    const bytes = await read(INDEX, MOST_MANIFEST_BYTES)
+    const bytes = await read(INDEX, MAX_MANIFEST_BYTES)
     if (bytes === undefined)
       throw new BlueprintError('ComponentNotFound', `${place}: found no ${INDEX} in ${where}, expected one`)
     return new TransportArchive(read, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
@@ -67,10 +67,10 @@ export class TransportArchive implements RegistryReader {
       : this.#index.findLast((one) => one.repository === path && one.tag === reference)?.digest
     if (digest === undefined)
       throw new BlueprintError('ComponentNotFound', `${this.#title}: found no ${path}:${reference} in its ${INDEX}`)
-    return await this.blob(repository, digest, MOST_MANIFEST_BYTES)
+    return await this.blob(repository, digest, MAX_MANIFEST_BYTES)
   }
 
-  async blob(_repository: OciRepository, digest: string, most = MOST_BYTES): Promise<Buffer> {
+  async blob(_repository: OciRepository, digest: string, most = MAX_BYTES): Promise<Buffer> {
     const bytes = await this.#read(posix.join(BLOBS, digest.replace(':', '.')), most)
     if (bytes === undefined) throw new BlueprintError('ComponentNotFound', `${this.#title}: found no blob ${digest}`)
     const [algorithm = ''] = digest.split(':')

@@ -3,7 +3,7 @@
 //   J1. What is kept is bounded by its size; the oldest goes. Whoever is not found again is read again.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import type { Blueprint } from '../render/blueprint.ts'
+import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { isText } from '../render/file-content.ts'
 
 /** One edition of one Installation in one job. */
@@ -18,7 +18,7 @@ interface Kept {
   readonly bytes: number
 }
 
-const MOST_KEPT_BYTES = 64 * 1024 * 1024
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
 
 export class JobBlueprints {
   /** In the order of their last use. */
@@ -26,7 +26,7 @@ export class JobBlueprints {
   readonly #most: number
   #bytes = 0
 
-  constructor(most = MOST_KEPT_BYTES) {
+  constructor(most = MAX_KEPT_BYTES) {
     this.#most = most
   }
 

@@ -2,16 +2,15 @@
 // A folder that the OCM command line calls a component archive is one, too. Source: spec/landscaper.md 1.7, 5.4.
 
 import { posix } from 'node:path'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { MOST_FILES } from '../render/blueprint-archive.ts'
-import { MOST_BYTES, MOST_LEVELS } from '../render/blueprint-files.ts'
-import { readComponent, titleOfComponent, type Component } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { MAX_FILES, MAX_BYTES, MAX_LEVELS } from '../render/blueprint/blueprint-files.ts'
+import { readComponent, titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 import { typeName } from '../render/field-reader.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import {
-  MOST_DESCRIPTOR_BYTES,
-  MOST_DESCRIPTORS_BYTES,
+  MAX_DESCRIPTOR_BYTES,
+  MAX_DESCRIPTORS_BYTES,
   type ComponentData,
   type ComponentRepository,
   type FoundComponent,
@@ -53,7 +52,10 @@ export class LocalComponents implements ComponentRepository {
     throw new BlueprintError('ComponentNotFound', `${place}: found no component ${name}:${version} in ${where}${also}`)
   }
 
-  async localContentOf({ component, resource }: FoundResource, folder: string | undefined): Promise<ResourceContent> {
+  async localContentOf(
+    { component, resource }: ResolvedResource,
+    folder: string | undefined,
+  ): Promise<ResourceContent> {
     const { access } = resource
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const key = 'filename' in access && !('localReference' in access) ? 'filename' : 'localReference'
@@ -90,11 +92,11 @@ export class LocalComponents implements ComponentRepository {
     const texts = new Map<string, string>()
     let bytes = 0
     for (const { path } of files.filter((one) => DESCRIPTOR.test(posix.basename(one.path)))) {
-      const content = await this.#folder.read(path, MOST_DESCRIPTOR_BYTES)
+      const content = await this.#folder.read(path, MAX_DESCRIPTOR_BYTES)
       if (content === undefined) continue
       bytes += content.length
-      if (bytes > MOST_DESCRIPTORS_BYTES) {
-        const found = `found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
+      if (bytes > MAX_DESCRIPTORS_BYTES) {
+        const found = `found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
         throw invalid(`folder ${this.#path} of the registry: ${found}`)
       }
       texts.set(path, content.toString('utf8'))
@@ -120,7 +122,7 @@ async function readBlob(
   for (const path of paths) {
     const kind = await folder.find(path)
     if (kind === 'folder') return { folder: await filesBelow(folder, path) }
-    const bytes = kind === 'file' ? await folder.read(path, MOST_BYTES) : undefined
+    const bytes = kind === 'file' ? await folder.read(path, MAX_BYTES) : undefined
     if (bytes !== undefined) return { bytes, mediaType }
   }
   const expected = `expected one of ${[...new Set(paths)].join(', ')} in the registry`
@@ -128,12 +130,12 @@ async function readBlob(
 }
 
 async function filesBelow(folder: RegistryFolder, path: string): Promise<Readonly<Record<string, Buffer>>> {
-  const found = await folder.list(path, { levels: MOST_LEVELS, files: MOST_FILES }, () => true)
+  const found = await folder.list(path, { levels: MAX_LEVELS, files: MAX_FILES }, () => true)
   const bytes = found.reduce((sum, one) => sum + one.bytes, 0)
-  if (bytes > MOST_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MOST_BYTES}`)
+  if (bytes > MAX_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MAX_BYTES}`)
   const files: [string, Buffer][] = []
   for (const one of found) {
-    const content = await folder.read(one.path, MOST_BYTES)
+    const content = await folder.read(one.path, MAX_BYTES)
     if (content !== undefined) files.push([posix.relative(path, one.path), content])
   }
   return Object.fromEntries(files)

@@ -1,11 +1,11 @@
 // JSON in the two ways in which normal forms are written: equal values give equal text. Pure.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields } from '../render/field-reader.ts'
 
 /** Labels nest as deep as their author likes, and the stack is finite. */
-const MOST_LEVELS = 500
+const MAX_LEVELS = 500
 /** What Go escapes beside what JSON must. */
 const ESCAPED = /[<>&\u2028\u2029]/g
 
@@ -27,10 +27,10 @@ export function entriesText(value: unknown, level = 0): string {
 }
 
 function deeper(level: number): number {
-  if (level < MOST_LEVELS) return level + 1
+  if (level < MAX_LEVELS) return level + 1
   throw new BlueprintError(
     'ERR_CONFIGURATION_PROBLEM',
-    `labels of a component: nested deeper than ${MOST_LEVELS} levels`,
+    `labels of a component: nested deeper than ${MAX_LEVELS} levels`,
   )
 }
 

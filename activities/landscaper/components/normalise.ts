@@ -4,7 +4,7 @@
 //   N1. Built field by field of what is known: what is not in the text is not covered, and whoever trusts it does so without the signature.
 //   N2. Where the content lies, where the component lies, and labels that are not marked `signing` are not covered.
 
-import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/component-descriptor.ts'
+import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/blueprint/component-descriptor.ts'
 import { isFields, type Fields } from '../render/field-reader.ts'
 import { canonicalText, entriesText } from './normal-json.ts'
 

@@ -2,7 +2,7 @@
 // oci/ref.go (references); OCI distribution spec 1.1 (grammar of names and tags).
 
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { typeName, type Fields } from '../render/field-reader.ts'
 
 /** One repository of a registry: what a manifest or a blob is asked of. */
@@ -27,15 +27,15 @@ const DOCKER_HUB = 'docker.io'
 const DOCKER_HUB_NAMES = [DOCKER_HUB, 'index.docker.io', 'registry-1.docker.io']
 const DOCKER_HUB_SERVER = 'registry-1.docker.io'
 const PATH = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
-const MOST_PATH = 255
+const MAX_PATH = 255
 /** A name of a host has 253 characters at most (RFC 1035); scheme and port beside. */
-const MOST_ADDRESS = 300 + MOST_PATH
+const MAX_ADDRESS = 300 + MAX_PATH
 const TAG = /^\w[\w.-]{0,127}$/
 const DIGEST = /^sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
 /** What stands for `+`, which no tag may have. */
 const BUILD = '.build-'
 
-const isPath = (text: string) => text.length <= MOST_PATH && PATH.test(text)
+const isPath = (text: string) => text.length <= MAX_PATH && PATH.test(text)
 export const isDigest = (text: string): boolean => DIGEST.test(text)
 
 /** One name for the registry of Docker, which has several. */
@@ -117,7 +117,7 @@ function hubLibrary(address: string, host: string, rest: readonly string[]): str
 }
 
 function splitAddress(address: string): OciRepository | undefined {
-  if (address.length > MOST_ADDRESS) return undefined
+  if (address.length > MAX_ADDRESS) return undefined
   const [, scheme = 'https', host = '', path = ''] =
     /^(?:(https?):\/\/)?([\w.:[\]-]+)(?:\/([^?#]*))?$/.exec(address) ?? []
   const url = `${scheme}://${canonicalHost(host) === DOCKER_HUB ? DOCKER_HUB_SERVER : host}`

@@ -1,14 +1,14 @@
 // Components in OCI registries, and what of them lies there as artefacts. Source: OCM v0.11.0, ocm/repositories/genericocireg (state.go: where a descriptor
 // is, componentmapping: media types), ocm/accessmethods/{localblob,localociblob,ociblob,ociartifact,relativeociref}; spec/landscaper.md 3.1.
 
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { readComponent, titleOfComponent } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
-import { isText, notText } from '../render/file-content.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { readComponent, titleOfComponent } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
+import { isText, notTextProblem } from '../render/file-content.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import type { ComponentRepository, ComponentData, FoundComponent } from './component-repository.ts'
-import { MOST_DESCRIPTOR_BYTES, MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
+import { MAX_DESCRIPTOR_BYTES, MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { isDigest, readOciReference, repositoryOf, tagOf, type OciContext, type OciRepository } from './oci-names.ts'
 import { jsonOf, titleOf } from './registry-client.ts'
 import type { RegistryReader } from './registries.ts'
@@ -27,9 +27,9 @@ const TAR_TYPES = [
   'application/vnd.oci.gardener.cloud.cnudie.component-descriptor.config.v2+yaml+tar',
 ]
 const DESCRIPTOR_FILE = 'component-descriptor.yaml'
-const MOST_CONFIG_BYTES = 64 * 1024
+const MAX_CONFIG_BYTES = 64 * 1024
 /** A tar archive has headers, and ends with zeros. */
-const MOST_LAYER_BYTES = MOST_DESCRIPTOR_BYTES + 64 * 1024
+const MAX_LAYER_BYTES = MAX_DESCRIPTOR_BYTES + 64 * 1024
 
 export class OciComponents implements ComponentRepository {
   readonly #context: OciContext
@@ -50,8 +50,8 @@ export class OciComponents implements ComponentRepository {
     const at = `${place}: ${titleOf({ repository, reference })}`
     const text = await located(place, () => this.#text(repository, reference, at))
     this.#bytes += text.length
-    if (this.#bytes > MOST_DESCRIPTORS_BYTES)
-      throw invalid(`${at}: found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
+    if (this.#bytes > MAX_DESCRIPTORS_BYTES)
+      throw invalid(`${at}: found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
     const component = readComponent(await this.#yaml(text, at), at)
     const [found, wanted] = [titleOfComponent(component), titleOfComponent({ name, version })]
     if (found === wanted) return { component, folder: undefined }
@@ -59,7 +59,7 @@ export class OciComponents implements ComponentRepository {
   }
 
   /** Of a resource whose access is of the component's own repository. */
-  async localContentOf({ component, resource }: FoundResource): Promise<ResourceContent> {
+  async localContentOf({ component, resource }: ResolvedResource): Promise<ResourceContent> {
     const { access } = resource
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const key = 'digest' in access && !('localReference' in access) ? 'digest' : 'localReference'
@@ -76,7 +76,7 @@ export class OciComponents implements ComponentRepository {
     const manifest = manifestIn(await reader.manifest(repository, reference), at)
     if (!CONFIG_TYPES.includes(manifest.config.mediaType))
       throw invalid(`${at}: found a config of the type ${shown(manifest.config.mediaType)}, expected a component`)
-    const config = jsonOf(await reader.blob(repository, manifest.config.digest, MOST_CONFIG_BYTES))
+    const config = jsonOf(await reader.blob(repository, manifest.config.digest, MAX_CONFIG_BYTES))
     const { mediaType, digest } = layerIn(
       isFields(config) ? config['componentDescriptorLayer'] : undefined,
       `${at}: componentDescriptorLayer of its config`,
@@ -84,7 +84,7 @@ export class OciComponents implements ComponentRepository {
     const isTar = TAR_TYPES.includes(mediaType)
     if (!isTar && !TEXT_TYPES.includes(mediaType))
       throw invalid(`${at}: found a layer of the type ${shown(mediaType)}, expected a component descriptor`)
-    const bytes = await reader.blob(repository, digest, MOST_LAYER_BYTES)
+    const bytes = await reader.blob(repository, digest, MAX_LAYER_BYTES)
     return isTar ? await this.#unpacked(bytes, at) : bytes.toString('utf8')
   }
 
@@ -92,7 +92,7 @@ export class OciComponents implements ComponentRepository {
     const text = (await located(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
     if (text === undefined)
       throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer, expected one`)
-    if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notText(text)}`)
+    if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notTextProblem(text)}`)
     return text
   }
 
@@ -109,7 +109,7 @@ export class OciComponents implements ComponentRepository {
 /** Content that a resource names by itself, wherever its component lies: a blob, or an artefact with one. */
 export async function ociContentOf(
   reader: RegistryReader,
-  { component, resource: { access, name } }: FoundResource,
+  { component, resource: { access, name } }: ResolvedResource,
   reference: string,
 ): Promise<ResourceContent> {
   const place = `resource ${name} of component ${titleOfComponent(component)}`

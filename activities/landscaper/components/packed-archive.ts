@@ -6,7 +6,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { retryableFailure } from '../../kube/errors.ts'
 import { unlessAborted } from '../deploy/target/shared-work.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { versionOf, type FileVersion } from './registry-folder.ts'
 import { passTar, type TarFile, type TarLimits, type TarPass } from './tar-entries.ts'
 
@@ -33,7 +33,7 @@ export const PACKED_LIMITS: PackedLimits = {
   waitMs: 5000,
   passMs: 60_000,
 }
-const LONGEST_PATH = 256
+const MAX_PATH_LENGTH = 256
 const GZIP = Buffer.from([0x1f, 0x8b])
 
 interface Archive {
@@ -96,7 +96,7 @@ export class PackedArchives {
     let room = this.#limits.keptBytes
     await this.#pass(archive, {
       wants: (file) => {
-        if (file.path.length > LONGEST_PATH) return false
+        if (file.path.length > MAX_PATH_LENGTH) return false
         if (known.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice, expected once`)
         known.files.set(file.path, file)
         const isKept = file.size <= Math.min(room, this.#limits.smallBytes)

@@ -7,7 +7,7 @@
 
 import { readJson, writeJson } from '../../../workflows/kit/index.ts'
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields } from '../render/field-reader.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import type { RegistryAnswer, RegistryConnections, RegistryRequest } from './registry-connections.ts'
@@ -33,11 +33,11 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.v2+json',
   'application/vnd.oci.image.index.v1+json',
 ]
-const MOST_TOKEN_BYTES = 64 * 1024
-const MOST_PERMITS = 1000
+const MAX_TOKEN_BYTES = 64 * 1024
+const MAX_PERMITS = 1000
 /** Source: the token specification, where the answer does not say it. */
 const USUAL_LIFE_S = 60
-const LONGEST_LIFE_S = 300
+const MAX_LIFETIME_S = 300
 
 export class RegistryClient {
   readonly #connections: RegistryConnections
@@ -90,9 +90,9 @@ export class RegistryClient {
   #keep({ repository, credential }: RegistryObject, header: string, lifeS: number): void {
     const key = keyOf(repository, credential)
     this.#permits.delete(key)
-    this.#permits.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, LONGEST_LIFE_S) * 1000 })
+    this.#permits.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, MAX_LIFETIME_S) * 1000 })
     for (const oldest of this.#permits.keys()) {
-      if (this.#permits.size <= MOST_PERMITS) break
+      if (this.#permits.size <= MAX_PERMITS) break
       this.#permits.delete(oldest)
     }
   }
@@ -102,7 +102,7 @@ export class RegistryClient {
     const challenge = challengeIn(answer.headers['www-authenticate'])
     const basic = basicOf(asked.credential)
     if (challenge?.scheme === 'basic') {
-      if (basic !== undefined) this.#keep(asked, basic, LONGEST_LIFE_S)
+      if (basic !== undefined) this.#keep(asked, basic, MAX_LIFETIME_S)
       return basic
     }
     const realm = challenge?.scheme === 'bearer' ? challenge.parameters['realm'] : undefined
@@ -159,7 +159,7 @@ function tokenRequest({ asked, realm, service, basic, signal }: TokenQuestion): 
   const isOwn = url.origin === repository.origin
   const common = {
     accept: 'application/json',
-    most: MOST_TOKEN_BYTES,
+    most: MAX_TOKEN_BYTES,
     signal,
     authority: isOwn ? credential?.authority : undefined,
   }

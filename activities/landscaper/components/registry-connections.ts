@@ -12,7 +12,7 @@ import { wholeBody } from '../../kube/whole-body.ts'
 import type { AddressRule } from '../deploy/target/address-rule.ts'
 import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
 import { isUntrusted } from '../deploy/target/untrusted.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface RegistryRequest {
   readonly url: string
@@ -38,8 +38,8 @@ export interface RegistryAnswer {
 }
 
 const SILENCE_MS = 10_000
-const MOST_REDIRECTS = 5
-const MOST_AGENTS = 50
+const MAX_REDIRECTS = 5
+const MAX_AGENTS = 50
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 const PASSING: readonly number[] = [408, 425, 429]
 
@@ -60,12 +60,12 @@ export class RegistryConnections {
    */
   async send(asked: RegistryRequest): Promise<RegistryAnswer> {
     let next = asked
-    for (let turn = 0; turn <= MOST_REDIRECTS; turn += 1) {
+    for (let turn = 0; turn <= MAX_REDIRECTS; turn += 1) {
       const answer = await this.#sendOnce(next)
       if (typeof answer !== 'string') return answer
       next = redirected(next, answer)
     }
-    throw strange(asked.url, `found more than ${MOST_REDIRECTS} redirects, expected fewer`)
+    throw strange(asked.url, `found more than ${MAX_REDIRECTS} redirects, expected fewer`)
   }
 
   async close(): Promise<void> {
@@ -124,7 +124,7 @@ export class RegistryConnections {
     this.#agents.delete(key)
     this.#agents.set(key, agent)
     for (const [oldest, other] of this.#agents) {
-      if (this.#agents.size <= MOST_AGENTS) break
+      if (this.#agents.size <= MAX_AGENTS) break
       this.#agents.delete(oldest)
       // Requests that it has are finished first.
       other.close().catch(() => undefined)

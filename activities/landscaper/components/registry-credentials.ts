@@ -5,7 +5,7 @@
 //   C2. A credential goes to the host that it is for, and to no other.
 
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields, printPath, readFields, typeName, type FieldReader, type Fields } from '../render/field-reader.ts'
 import { canonicalHost, type OciRepository } from './oci-names.ts'
 
@@ -93,10 +93,10 @@ export function readDockerConfig(
 }
 
 // Each takes a while, and a Secret holds tens of thousands.
-const MOST_ENTRIES = 1000
+const MAX_ENTRIES = 1000
 
 function refuseTooMany(found: number, field: string): void {
-  if (found > MOST_ENTRIES) throw invalid(`${field}: found ${found} entries, expected at most ${MOST_ENTRIES}`)
+  if (found > MAX_ENTRIES) throw invalid(`${field}: found ${found} entries, expected at most ${MAX_ENTRIES}`)
 }
 
 /** `https://index.docker.io/v1/`, `ghcr.io`, `registry.example:5000/acme` */
@@ -150,7 +150,7 @@ function credentialOf(given: Given): RegistryCredential | undefined {
 const GENERIC = 'generic.config.ocm.software'
 const CREDENTIALS = 'credentials.config.ocm.software'
 const CONSUMER = 'OCIRegistry'
-const MOST_NESTED = 10
+const MAX_NESTED = 10
 
 /**
  * Those for OCI registries in a configuration of OCM; those for other things are not ours.
@@ -161,7 +161,7 @@ export function readOcmConfig(value: unknown, place: string, level = 0): readonl
   if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
   const type = typeIn(value, place)
   const fields = readFields(value, [], (path, problem) => refuse(`${place}.${printPath(path)}: ${problem}`), 'exact')
-  if (type === GENERIC && level < MOST_NESTED)
+  if (type === GENERIC && level < MAX_NESTED)
     return (fields.list('configurations') ?? []).flatMap((one, index) =>
       readOcmConfig(one, `${place}.configurations[${index}]`, level + 1),
     )

@@ -6,7 +6,7 @@
 import type { Stats } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, posix, sep } from 'node:path'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface FoundFile {
   /** Inside of the folder, with slashes. */

@@ -1,9 +1,9 @@
 // The repository that a Context, an Installation or a component in place names: folders of the worker's machine, or an OCI registry. It is looked for
 // when something is wanted from it: a component in place needs none as long as it refers to none. Source: spec/landscaper.md 1.2, 1.7.
 
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import type { ComponentData, ComponentRepository, FoundComponent } from './component-repository.ts'
 import { CTF_TYPES, TransportArchive } from './ctf-repository.ts'
@@ -69,7 +69,7 @@ export class RepositoryOfContext {
     return { ...(repositoryContext !== undefined && { repositoryContext }), componentName: name, version }
   }
 
-  async contentOf(found: FoundResource, folder: string | undefined): Promise<ResourceContent> {
+  async contentOf(found: ResolvedResource, folder: string | undefined): Promise<ResourceContent> {
     const { component, resource } = found
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const type = typeof resource.access['type'] === 'string' ? withoutVersion(resource.access['type']) : ''

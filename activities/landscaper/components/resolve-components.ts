@@ -6,15 +6,19 @@
 //   C4. What is to be verified is verified as it was read, before anything of it is used; each content when it is read.
 
 import { canonicalJson } from '../../../workflows/kit/index.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import {
   readComponent,
   titleOfComponent,
   type Component,
   type ComponentReference,
-} from '../render/component-descriptor.ts'
-import { referringTo } from '../render/component-document.ts'
-import type { ComponentScope, FoundResource, ResourceContent } from '../render/component-scope.ts'
+} from '../render/blueprint/component-descriptor.ts'
+import {
+  replaceReferences,
+  type ComponentScope,
+  type ResolvedResource,
+  type ResourceContent,
+} from '../render/blueprint/component-scope.ts'
 import { readFields, type Fields } from '../render/field-reader.ts'
 import { type Overwrite, overwrite, type ReferenceParts, replacementText } from './component-overwrites.ts'
 import type { ComponentData, FoundComponent } from './component-repository.ts'
@@ -32,7 +36,7 @@ export interface ComponentSource extends RepositorySource {
 }
 
 /** C1 */
-export const MOST_COMPONENTS = 500
+export const MAX_COMPONENTS = 500
 const PLACE = 'spec.componentDescriptor'
 
 /** @throws BlueprintError: field, found and expected. */
@@ -123,9 +127,9 @@ class Walk {
     const here = [...path, title]
     const meant = next.component.references.map((reference) => this.#meant(reference))
     const read = { component: next.component, links: meant.map(titleOf) }
-    this.#visited.set(title, { ...next, component: referringTo(next.component, meant), read })
-    if (this.#visited.size > MOST_COMPONENTS)
-      refuse(`${PLACE}: found more than ${MOST_COMPONENTS} components that it refers to, expected fewer`)
+    this.#visited.set(title, { ...next, component: replaceReferences(next.component, meant), read })
+    if (this.#visited.size > MAX_COMPONENTS)
+      refuse(`${PLACE}: found more than ${MAX_COMPONENTS} components that it refers to, expected fewer`)
     for (const [index, reference] of next.component.references.entries())
       await this.#followOne(reference, meant[index] ?? this.#meant(reference), here)
   }
@@ -190,13 +194,13 @@ class Walk {
       source: definition,
       own: first,
       all: [first, ...rest],
-      replaced: [...new Set(this.#replaced)],
+      overwrites: [...new Set(this.#replaced)],
       definitionOf: (component) => {
         const { isInline, repository, read } = found(component)
         // As it was written: what replaces its references counts there, too, and once.
         return isInline ? { inline: read.component.document } : { ref: repository.referenceTo(component) }
       },
-      contentOf: async (wanted) => {
+      readContent: async (wanted) => {
         const { repository, folder } = found(wanted.component)
         const content = await repository.contentOf(wanted, folder)
         if (verified !== undefined) checkVerified(content, wanted, verified)
@@ -207,7 +211,7 @@ class Walk {
 }
 
 /** C4 */
-function checkVerified(content: ResourceContent, { component, resource }: FoundResource, verified: Verified): void {
+function checkVerified(content: ResourceContent, { component, resource }: ResolvedResource, verified: Verified): void {
   const title = titleOfComponent(component)
   const digests = verified.get(title)?.resources[component.resources.indexOf(resource)] ?? []
   checkContent(content, digests, `resource ${resource.name} of component ${title}`)

@@ -1,5 +1,5 @@
 // One pass over a tar archive, gzipped or not, as it comes from the disk: nothing is written anywhere, and only what is asked for is held. Blueprints,
-// which are small and come as a whole, are read by render/blueprint-archive.ts.
+// which are small and come as a whole, are read by render/blueprint/blueprint-files.ts.
 //
 //   P1. Little that is packed may become very much: unpacked bytes, what they are to the packed ones, and entries are bounded.
 //   P2. Nothing in it leads out of it: links, devices and paths that go up are refused wherever they stand.
@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract, type Extract, type Header } from 'tar-stream'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface TarLimits {
   /** Unpacked. */

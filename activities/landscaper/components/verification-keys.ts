@@ -6,7 +6,7 @@ import type { Context } from '../../../workflows/landscaper/context/kind.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import type { TrustedKeys } from './verify-signature.ts'
 
 type Named = NonNullable<NonNullable<Context['verificationSignatures']>[string]['publicKeySecretReference']>

@@ -10,10 +10,10 @@
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
-import { MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
+import { MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { canonicalText } from './normal-json.ts'
 import { isWithoutContent, normalForms, NORMALISATIONS, type DigestSpec, type Normalisation } from './normalise.ts'
 import { HASHES, readSignature, signatureProblem, type TrustedKeys } from './verify-signature.ts'
@@ -47,7 +47,7 @@ export interface VerifiedComponent {
 type Nested = ReadonlyMap<string, ReadonlyMap<string, DigestSpec>>
 
 /** D5: some times what all descriptors of one resolution may have. */
-const MOST_CHARACTERS = 4 * MOST_DESCRIPTORS_BYTES
+const MAX_CHARACTERS = 4 * MAX_DESCRIPTORS_BYTES
 
 /** @throws BlueprintError `UntrustedContent`: which component, which signature, what was found and what was expected. */
 export async function verifyComponents(
@@ -196,8 +196,8 @@ class Walk {
   /** D5 */
   #count(characters: number, title: string): void {
     this.#characters += characters
-    if (this.#characters > MOST_CHARACTERS)
-      refuse(`component ${title}: found more than ${MOST_CHARACTERS} characters to verify, expected fewer`)
+    if (this.#characters > MAX_CHARACTERS)
+      refuse(`component ${title}: found more than ${MAX_CHARACTERS} characters to verify, expected fewer`)
   }
 
   readonly #ids = new Map<Nested, number>()

@@ -33,7 +33,7 @@ const PLAIN = ['application/vnd.ocm.signature.rsa', 'application/vnd.ocm.signatu
 const PLAIN_PSS = PLAIN[1]
 const PEM = 'application/x-pem-file'
 const KEY_BITS = { least: 2048, most: 16_384 }
-const MOST_VALUE = 256 * 1024
+const MAX_VALUE = 256 * 1024
 
 /**
  * Of the text whose digest was signed.
@@ -49,7 +49,7 @@ export async function signatureProblem(
   const { algorithm, mediaType, value } = signature
   if (algorithm !== PKCS1 && algorithm !== PSS)
     return `algorithm: found ${shown(algorithm)}, expected ${PKCS1} or ${PSS}`
-  if (value.length > MOST_VALUE) return `value: found ${value.length} characters, expected at most ${MOST_VALUE}`
+  if (value.length > MAX_VALUE) return `value: found ${value.length} characters, expected at most ${MAX_VALUE}`
   const read = mediaType === PEM ? pemIn(value) : PLAIN.includes(mediaType) ? plainIn(value) : undefined
   if (read === undefined)
     return `mediaType: found ${shown(mediaType)}, expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
@@ -112,8 +112,8 @@ async function keyOf(chain: readonly Buffer[], { publicKey, authorities }: Trust
   if (trusted === undefined || trusted.length === 0)
     return { problem: `${authorities.place}: found no certificate, expected PEM with some` }
   // Loaded on demand: its library is 160 modules, which every worker would load at its start.
-  const { chainProblem, MOST_CERTIFICATES } = await import('./certificate-chain.ts')
-  const found = certificates(chain.slice(0, MOST_CERTIFICATES + 1))
+  const { chainProblem, MAX_CERTIFICATES } = await import('./certificate-chain.ts')
+  const found = certificates(chain.slice(0, MAX_CERTIFICATES + 1))
   const [signer] = found ?? []
   if (found === undefined || signer === undefined)
     return { problem: `found no certificate beside it, expected one that ${authorities.place} has issued` }

@@ -109,13 +109,13 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
 const COPIES_REFUSED = { type: COPIES_CONDITION, reason: 'CreateDataObjects' }
 const EXECUTION_REFUSED = { type: EXECUTION_CONDITION, reason: 'CreateOrUpdateExecution' }
 
-const MOST_SHOWN = 5
+const MAX_SHOWN = 5
 
 /** For a condition; empty: nothing was replaced. */
 function replacedText(replaced: readonly string[] | undefined): string | undefined {
   if (replaced === undefined || replaced.length === 0) return replaced && ''
-  const more = replaced.length > MOST_SHOWN ? ` and ${replaced.length - MOST_SHOWN} more` : ''
-  return `references to components are replaced: ${replaced.slice(0, MOST_SHOWN).join('; ')}${more}`
+  const more = replaced.length > MAX_SHOWN ? ` and ${replaced.length - MAX_SHOWN} more` : ''
+  return `references to components are replaced: ${replaced.slice(0, MAX_SHOWN).join('; ')}${more}`
 }
 
 /** Undefined: none is in the way. */

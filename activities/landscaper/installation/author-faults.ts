@@ -3,7 +3,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 import type { FaultCondition } from '../../../workflows/kit/index.ts'
 import { finalFailure, isFinal, isNamespaceTerminating, KubeError } from '../../kube/errors.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface AuthorFault {
   readonly code: string

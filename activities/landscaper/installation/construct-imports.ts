@@ -3,7 +3,7 @@
 
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { Blueprint } from '../render/blueprint.ts'
+import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { constructImports, type ConstructedImports } from '../render/imports.ts'
 import { type GivenImports, loadImports } from './imports.ts'
 

@@ -59,7 +59,7 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
 })
 
 // Each time it was changed by others in between.
-const MOST_LOOKS = 5
+const MAX_LOOKS = 5
 
 async function askLeft(
   deps: LandscaperDeps,
@@ -89,17 +89,17 @@ async function askLeft(
   ])
   if (answer?.result === 'failed') throw answer.error
   if (answer?.result === 'ok') return installationView(answer.object, await deps.landscaper.trust?.())
-  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MOST_LOOKS
+  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MAX_LOOKS
   return isMore ? await askLeft(deps, input, answer.object, looks + 1) : undefined
 }
 
 // As many as count for the order among roots; what is no name of an object is none.
-const MOST_LEFT = 1000
+const MAX_LEFT = 1000
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
 
 function leftIn({ status }: Installation): readonly string[] {
   const names = (status?.dependentsToTrigger ?? []).map(({ name = '' }) => name)
-  return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MOST_LEFT)
+  return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MAX_LEFT)
 }
 
 async function rootsCalled(

@@ -7,7 +7,7 @@ import { configMapResource } from '../../kube/config-maps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { secretResource } from '../../kube/secrets.ts'
 import { dataObjectName, ROOT_CONTEXT } from '../render/names.ts'
-import type { TargetShape } from '../render/target-shape.ts'
+import type { TargetShape } from '../render/deploy-items.ts'
 import type { InstallationSpec } from './spec.ts'
 
 export interface DataSource {

@@ -14,7 +14,7 @@ import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../kube/stored.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import type { LoadedImports, TargetObject } from '../render/imports.ts'
-import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
+import { unwrapTargets, mapTargets, targetsIn } from '../render/deploy-items.ts'
 import {
   type DataSource,
   type ElementsOf,
@@ -182,7 +182,7 @@ async function importsHash(
   const content = canonicalJson({
     data,
     targets: Object.fromEntries(
-      Object.entries(targets).map(([name, one]) => [name, contentOf(mapTargets(one, hashed))]),
+      Object.entries(targets).map(([name, one]) => [name, unwrapTargets(mapTargets(one, hashed))]),
     ),
   })
   // Whoever may read the status shall not be able to guess a Secret of few bits.

@@ -4,8 +4,8 @@
 
 import { PATH_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { parentOf } from './parent.ts'
 
 /** Levels of sub-installations below a root. */

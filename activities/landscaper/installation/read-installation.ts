@@ -5,7 +5,7 @@ import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readSubject } from '../../kube/read-family.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface ObservedInstallation {
   readonly by: By

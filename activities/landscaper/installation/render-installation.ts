@@ -6,9 +6,9 @@ import type { LandscaperDeps } from '../deps.ts'
 import { EXECUTION_CONDITION, type Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { ownerNameProblem } from '../item-rules.ts'
-import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
+import { type RenderedExecution, renderExecution } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { renderSubinstallations } from '../render/subinstallations.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
 import { type InstallationImports, prepareImports } from './construct-imports.ts'
@@ -23,7 +23,7 @@ export interface RenderedInstallation {
   readonly subInstallations: readonly SubinstallationTemplate[]
   /** The states of its executions as they were kept last, and as the next rendering needs them. */
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
-  /** What ComponentVersionOverwrites have replaced, in words; undefined without component. */
+  /** What ComponentVersionOverwrites have overwrites, in words; undefined without component. */
   readonly replaced: readonly string[] | undefined
 }
 
@@ -70,6 +70,6 @@ export async function renderInstallation(
   )
   // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
   const rendered = { ...ofItems, ...subs.states }
-  const { replaced } = blueprint.component ?? {}
+  const { overwrites: replaced } = blueprint.component ?? {}
   return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered }, replaced }
 }

@@ -121,14 +121,14 @@ async function lookedAt(
 }
 
 // As many GETs cost the server less than a list of all.
-const MOST_READS = 5
+const MAX_READS = 5
 
 /** As the server has them now, by uid. */
 async function readAgain(
   deps: LandscaperDeps,
   siblings: readonly Installation[],
 ): Promise<ReadonlyMap<string, Installation>> {
-  const listed = siblings.length > MOST_READS ? await listSiblings(deps, siblings) : new Map<string, Installation>()
+  const listed = siblings.length > MAX_READS ? await listSiblings(deps, siblings) : new Map<string, Installation>()
   // One that a hand has taken the label from is in no list.
   const unlisted = siblings.filter(({ metadata }) => !listed.has(metadata.uid))
   const read = await inParallel(unlisted, PARALLEL_READS, async ({ metadata: { namespace, name, uid } }) => {

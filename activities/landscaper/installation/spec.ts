@@ -16,12 +16,12 @@ export function componentOf({
   return ref === undefined && inline === undefined ? undefined : componentDescriptor
 }
 
-const MOST_PROBLEMS = 20
+const MAX_PROBLEMS = 20
 
 /** Checks what the webhook checks, for objects that no webhook has checked; the imports are checked where they are read (import-sources.ts). @throws `ERR_CONFIGURATION_PROBLEM` */
 export function checkSpec({ spec }: Pick<Installation, 'spec'>): void {
   const problems = [...sourceProblems(fieldsOf(spec)), ...exportProblems(fieldsOf(spec.exports))].map(problemText)
-  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []
   if (problems.length > 0)
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', [...problems.slice(0, MAX_PROBLEMS), ...more].join('; '))
 }

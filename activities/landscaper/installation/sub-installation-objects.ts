@@ -14,7 +14,7 @@ import type { KubeObject } from '../../kube/client.ts'
 import { mergePatch } from '../../kube/merge.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { Patch } from '../../kube/write.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { pathBelow } from './nesting.ts'
 import { componentOf } from './spec.ts'
 

@@ -136,11 +136,11 @@ function failureOf(
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   if (!hasFailed || lastError === undefined) return {}
   const codes = status?.lastError?.codes ?? []
-  return { error: lastError.message.slice(0, LONGEST_ERROR), ...(codes.length > 0 && { codes }) }
+  return { error: lastError.message.slice(0, MAX_ERROR_LENGTH), ...(codes.length > 0 && { codes }) }
 }
 
 // The whole of it stands in the Execution's own status.
-const LONGEST_ERROR = 1000
+const MAX_ERROR_LENGTH = 1000
 
 /** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
 export async function childExecution(

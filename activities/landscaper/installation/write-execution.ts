@@ -17,7 +17,7 @@ import { readObject } from '../../kube/read-family.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
 import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
-import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
+import type { ExecutionSpec, RenderedExecution } from '../render/executions.ts'
 import { readItemsOf } from './observe.ts'
 import { type ChildExecution, childExecution, writtenRenderedFrom } from './views.ts'
 

@@ -1,18 +1,18 @@
-// Component descriptors of the Open Component Model, in their two schemas: `v2` and `ocm.software/v3alpha1`. They say the same in other places, so what
-// works with them asks for a Component; what templates see of one is in component-document.ts. Source: spec/landscaper.md 1.2, 3.2, 3.6, 3.13.
+// Reads component descriptors of the Open Component Model in the schemas `v2` and `ocm.software/v3alpha1` into one type, Component.
+// component-scope.ts converts them for templates. Source: spec/landscaper.md 1.2, 3.2, 3.6, 3.13.
 
-import { BlueprintError, joinProblems } from './blueprint-error.ts'
-import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
-import type { YamlPath } from '../../yaml/read-yaml.ts'
+import { BlueprintError, joinProblems } from '../render-errors.ts'
+import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from '../field-reader.ts'
+import type { YamlPath } from '../../../yaml/read-yaml.ts'
 
 export const SCHEMA_V2 = 'v2'
 export const SCHEMA_V3 = 'ocm.software/v3alpha1'
 export type SchemaVersion = typeof SCHEMA_V2 | typeof SCHEMA_V3
 
-/** A descriptor within a reference to the component that it is of. Source: spec/landscaper.md 1.13. */
+/** The label of a reference that holds the descriptor of the referenced component. Source: spec/landscaper.md 1.13. */
 export const INLINE_DESCRIPTOR_LABEL = 'landscaper.gardener.cloud/component-descriptor'
 
-/** What a name leads to where several have it. */
+/** Distinguishes entries with the same name. */
 export type Identity = Readonly<Record<string, string>>
 
 export interface ComponentResource {
@@ -20,9 +20,9 @@ export interface ComponentResource {
   readonly version: string
   readonly type: string
   readonly extraIdentity: Identity
-  /** Where its content lies; which fields there are depends on its type. */
+  /** The location of the content; its fields depend on the access type. */
   readonly access: Fields
-  /** Its place in the descriptor, for messages. */
+  /** The path in the descriptor, for messages. */
   readonly place: string
 }
 
@@ -31,7 +31,7 @@ export interface ComponentReference {
   readonly componentName: string
   readonly version: string
   readonly extraIdentity: Identity
-  /** The descriptor that the reference itself holds. */
+  /** The descriptor within the reference. */
   readonly inline: unknown
   readonly place: string
 }
@@ -40,18 +40,18 @@ export interface Component {
   readonly name: string
   readonly version: string
   readonly schemaVersion: SchemaVersion
-  /** Of all repositories that it was in, the last is where it is. */
+  /** All repositories of the component's history; the last one is the current. */
   readonly repositoryContexts: readonly Fields[]
   readonly resources: readonly ComponentResource[]
   readonly references: readonly ComponentReference[]
-  /** As written. */
+  /** The descriptor as written. */
   readonly document: Fields
 }
 
-/** How many resources, and how many references, one descriptor may list. */
-const MOST_ENTRIES = 5000
+/** Limits for the resources and for the references of one descriptor. */
+const MAX_ENTRIES = 5000
 
-/** `github.com/acme/shop:1.2.0` */
+/** For example `github.com/acme/shop:1.2.0`. */
 export function titleOfComponent({ name, version }: Pick<Component, 'name' | 'version'>): string {
   return `${name}:${version}`
 }
@@ -69,10 +69,10 @@ export function readComponent(document: unknown, place: string): Component {
   const component = schemaVersion === SCHEMA_V3 ? readV3(top, place, report) : readV2(top, place, report)
   for (const key of ['name', 'version'] as const)
     if (component[key] === '') report(component.path, `found no ${key}, expected one`)
-  problems.push(...twice(component.resources), ...twice(component.references))
+  problems.push(...duplicateProblems(component.resources), ...duplicateProblems(component.references))
   if (problems.length > 0) throw invalid(problems)
   const { name, version, repositoryContexts, resources, references } = component
-  // What is no map was reported.
+  // Anything else than a map was reported above.
   return { name, version, schemaVersion, repositoryContexts, resources, references, document: document as Fields }
 }
 
@@ -89,9 +89,9 @@ function schemaVersionOf(top: FieldReader, report: ReportProblem): SchemaVersion
   return SCHEMA_V2
 }
 
-type Read = Omit<Component, 'schemaVersion' | 'document'> & { readonly path: YamlPath }
+type ParsedDescriptor = Omit<Component, 'schemaVersion' | 'document'> & { readonly path: YamlPath }
 
-function readV2(top: FieldReader, place: string, report: ReportProblem): Read {
+function readV2(top: FieldReader, place: string, report: ReportProblem): ParsedDescriptor {
   const path = ['component']
   const fields = readFields(top.fields('component'), path, report, 'exact')
   return {
@@ -103,8 +103,8 @@ function readV2(top: FieldReader, place: string, report: ReportProblem): Read {
   }
 }
 
-function readV3(top: FieldReader, place: string, report: ReportProblem): Read {
-  // A signature does not cover it, and templates look there first.
+function readV3(top: FieldReader, place: string, report: ReportProblem): ParsedDescriptor {
+  // A signature does not cover this field, but templates read it first.
   if (top.raw('component') !== undefined)
     report(['component'], `found it in a descriptor of the schema ${SCHEMA_V3}, expected metadata and spec alone`)
   const metadata = readFields(top.fields('metadata'), ['metadata'], report, 'exact')
@@ -139,9 +139,9 @@ function resourcesOf(
   return entriesOf(fields, [...path, 'resources'], report).map(([one, path]) => {
     const entry = readFields(one, path, report, 'exact')
     return {
-      name: needed(entry, 'name', path, report),
+      name: required(entry, 'name', path, report),
       version: entry.text('version') ?? '',
-      type: needed(entry, 'type', path, report),
+      type: required(entry, 'type', path, report),
       extraIdentity: entry.textMap('extraIdentity') ?? {},
       access: entry.fields('access') ?? {},
       place: at(place, path),
@@ -158,9 +158,9 @@ function referencesOf(
   return entriesOf(fields, path, report).map(([one, path]) => {
     const entry = readFields(one, path, report, 'exact')
     return {
-      name: needed(entry, 'name', path, report),
-      componentName: needed(entry, 'componentName', path, report),
-      version: needed(entry, 'version', path, report),
+      name: required(entry, 'name', path, report),
+      componentName: required(entry, 'componentName', path, report),
+      version: required(entry, 'version', path, report),
       extraIdentity: entry.textMap('extraIdentity') ?? {},
       inline: (entry.list('labels') ?? []).filter(isFields).find(({ name }) => name === INLINE_DESCRIPTOR_LABEL)?.[
         'value'
@@ -176,18 +176,18 @@ function entriesOf(
   report: ReportProblem,
 ): readonly (readonly [unknown, YamlPath])[] {
   const list = fields.list(String(path.at(-1))) ?? []
-  if (list.length > MOST_ENTRIES) report(path, `found ${list.length} entries, expected at most ${MOST_ENTRIES}`)
-  return list.slice(0, MOST_ENTRIES).map((one, index) => [one, [...path, index]] as const)
+  if (list.length > MAX_ENTRIES) report(path, `found ${list.length} entries, expected at most ${MAX_ENTRIES}`)
+  return list.slice(0, MAX_ENTRIES).map((one, index) => [one, [...path, index]] as const)
 }
 
-function needed(entry: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
+function required(entry: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
   const text = entry.text(key)
   if (text === '' || entry.raw(key) === undefined) report(path, `found no ${key}, expected one`)
   return text ?? ''
 }
 
-// Two of one name are told apart by their version, or by what else identifies them.
-function twice(entries: readonly (ComponentResource | ComponentReference)[]): readonly string[] {
+// Entries with the same name must differ in version or extraIdentity.
+function duplicateProblems(entries: readonly (ComponentResource | ComponentReference)[]): readonly string[] {
   const seen = new Set<string>()
   return entries.flatMap(({ name, version, extraIdentity, place }) => {
     const extra = Object.entries(extraIdentity).sort(([left], [right]) => (left < right ? -1 : 1))

@@ -1,11 +1,20 @@
-// One template of a sub-installation, as a blueprint has it: read leniently, and turned into the spec of an Installation.
-// Source: spec/landscaper.md 2.5, 3.5.
+// Reads one template of a sub-installation, leniently, and converts it to the spec of an Installation. Source: spec/landscaper.md 2.5, 3.5.
 
-import type { JsonValue } from '../../../workflows/kit/index.ts'
+import { type JsonValue, findCycle, type Problem } from '../../../workflows/kit/index.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
-import { BlueprintError } from './blueprint-error.ts'
-import { resourceAt, type ComponentScope } from './component-scope.ts'
+import { BlueprintError } from './render-errors.ts'
+import { resolveResource, type ComponentScope } from './blueprint/component-scope.ts'
 import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
+import { pathInWords } from '../../../workflows/landscaper/item-list-rules.ts'
+import {
+  type Blueprint,
+  type BlueprintData,
+  type InlineBlueprintData,
+  readInlineBlueprint,
+} from './blueprint/blueprint.ts'
+import { flowGraph } from '../../../workflows/landscaper/data-flow.ts'
+import { isText, notTextProblem } from './file-content.ts'
+import { YamlError } from '../../yaml/read-yaml.ts'
 
 type InstallationSpec = Installation['spec']
 type Imports = NonNullable<InstallationSpec['imports']>
@@ -14,11 +23,11 @@ export type DataImport = NonNullable<Imports['data']>[number]
 export type TargetImport = NonNullable<Imports['targets']>[number]
 type TargetExport = Required<NonNullable<Exports['targets']>[number]>
 
-/** What a template says, in the words of an Installation. */
+/** The content of a template in the fields of an Installation. */
 export interface SubinstallationTemplate {
   readonly name: string
   readonly blueprint: InstallationSpec['blueprint']
-  /** Of which the blueprint is; absent: it is that of the parent. */
+  /** The component of the blueprint; absent if it is the parent's. */
   readonly componentDescriptor?: InstallationSpec['componentDescriptor']
   readonly imports: { readonly data: readonly DataImport[]; readonly targets: readonly TargetImport[] }
   readonly exports: { readonly data: NonNullable<Exports['data']>; readonly targets: readonly TargetExport[] }
@@ -27,22 +36,22 @@ export interface SubinstallationTemplate {
   readonly optimization?: NonNullable<InstallationSpec['optimization']>
 }
 
-/** The name is the beginning of the object's. Source: spec/landscaper.md 5.3. */
-export const LONGEST_TEMPLATE_NAME = 52
+/** The object's name starts with the template's name. Source: spec/landscaper.md 5.3. */
+export const MAX_TEMPLATE_NAME_LENGTH = 52
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/
 const KIND = 'InstallationTemplate'
 const API_VERSION = 'landscaper.gardener.cloud/v1alpha1'
 
-export interface TemplateSurroundings {
-  /** Of the template, for messages. */
+export interface TemplateOrigin {
+  /** The path of the template, for messages. */
   readonly place: string
-  /** That of the parent's blueprint, which references of blueprints begin at. */
+  /** The component of the parent's blueprint; references to blueprints are relative to it. */
   readonly component: ComponentScope | undefined
 }
 
 export function readTemplate(
   value: unknown,
-  { place, component }: TemplateSurroundings,
+  { place, component }: TemplateOrigin,
   problems: string[],
 ): SubinstallationTemplate {
   const report: ReportProblem = (path, problem) =>
@@ -51,12 +60,12 @@ export function readTemplate(
   checkKind(fields, report)
   return {
     name: nameOf(fields, report),
-    ...blueprintOf(fields, component, report),
-    imports: importsOf(fields, report),
-    exports: exportsOf(fields, report),
+    ...readTemplateBlueprint(fields, component, report),
+    imports: readImports(fields, report),
+    exports: readExports(fields, report),
     ...present('importDataMappings', fields.fields('importDataMappings')),
     ...present('exportDataMappings', fields.fields('exportDataMappings')),
-    ...present('optimization', optimizationOf(fields, report)),
+    ...present('optimization', readOptimization(fields, report)),
   }
 }
 
@@ -64,7 +73,7 @@ function present<Key extends string, Value>(key: Key, value: Value | undefined):
   return value === undefined ? {} : ({ [key]: value } as Record<Key, Value>)
 }
 
-// Both may be absent in what is written in place; the reference asks for them in rendered ones only.
+// Inline templates may omit both; Landscaper requires them in rendered ones only.
 function checkKind(fields: FieldReader, report: ReportProblem): void {
   const kind = fields.text('kind') ?? KIND
   if (kind !== KIND) report(['kind'], `found ${kind}, expected ${KIND}`)
@@ -75,8 +84,8 @@ function checkKind(fields: FieldReader, report: ReportProblem): void {
 function nameOf(fields: FieldReader, report: ReportProblem): string {
   const name = fields.text('name') ?? ''
   if (name === '') report([], 'found no name, expected one')
-  else if (name.length > LONGEST_TEMPLATE_NAME)
-    report(['name'], `found ${name.length} characters, expected at most ${LONGEST_TEMPLATE_NAME}`)
+  else if (name.length > MAX_TEMPLATE_NAME_LENGTH)
+    report(['name'], `found ${name.length} characters, expected at most ${MAX_TEMPLATE_NAME_LENGTH}`)
   else if (!DNS_LABEL.test(name))
     report(['name'], 'found other characters, expected lower-case letters and digits, with dashes between them')
   return name
@@ -84,7 +93,7 @@ function nameOf(fields: FieldReader, report: ReportProblem): string {
 
 type TemplateBlueprint = Pick<SubinstallationTemplate, 'blueprint' | 'componentDescriptor'>
 
-function blueprintOf(
+function readTemplateBlueprint(
   fields: FieldReader,
   component: ComponentScope | undefined,
   report: ReportProblem,
@@ -115,7 +124,7 @@ function referredBlueprint(
   if (component === undefined)
     return say('found no spec.componentDescriptor in the installation that the resource could be of, expected one')
   try {
-    const found = resourceAt(component, ref.startsWith('cd://') ? ref : `cd://${ref}`)
+    const found = resolveResource(component, ref.startsWith('cd://') ? ref : `cd://${ref}`)
     const definition = component.definitionOf(found.component) as InstallationSpec['componentDescriptor']
     return { blueprint: { ref: { resourceName: found.resource.name } }, componentDescriptor: definition }
   } catch (error) {
@@ -124,7 +133,7 @@ function referredBlueprint(
   }
 }
 
-function importsOf(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['imports'] {
+function readImports(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['imports'] {
   const imports = readFields(fields.fields('imports'), ['imports'], report, 'fold')
   const data = (imports.list('data') ?? []).map((one, index): DataImport => {
     const path = ['imports', 'data', index]
@@ -151,7 +160,7 @@ function importsOf(fields: FieldReader, report: ReportProblem): SubinstallationT
   return { data, targets }
 }
 
-function exportsOf(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['exports'] {
+function readExports(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['exports'] {
   const exports = readFields(fields.fields('exports'), ['exports'], report, 'fold')
   const entries = <Ref extends 'dataRef' | 'target'>(list: string, ref: Ref) =>
     (exports.list(list) ?? []).map((one, index) => {
@@ -163,7 +172,7 @@ function exportsOf(fields: FieldReader, report: ReportProblem): SubinstallationT
   return { data: entries('data', 'dataRef'), targets: entries('targets', 'target') }
 }
 
-function optimizationOf(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['optimization'] {
+function readOptimization(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['optimization'] {
   const found = fields.fields('optimization')
   if (!isFields(found)) return undefined
   const flags = readFields(found, ['optimization'], report, 'fold')
@@ -177,4 +186,88 @@ function required(fields: FieldReader, key: string, path: readonly (string | num
   const text = fields.text(key) ?? ''
   if (text === '') report(path, `found no ${key}, expected one`)
   return text
+}
+
+// Reads the sub-installations that a blueprint lists, inline or as files, and finds cycles among them without rendering templates. Source:
+// spec/landscaper.md 2.5, 3.5.
+
+/** @param problems receives the problems of the templates. */
+export async function readListedTemplates(
+  data: Pick<BlueprintData, 'yaml'>,
+  { subinstallations, files, component }: Pick<Blueprint, 'subinstallations' | 'files' | 'component'>,
+  problems: string[],
+): Promise<readonly SubinstallationTemplate[]> {
+  const templates: SubinstallationTemplate[] = []
+  for (const [index, listed] of subinstallations.entries()) {
+    const place = `subinstallations[${index}]`
+    const file = isFields(listed) && typeof listed['file'] === 'string' ? listed['file'] : undefined
+    const template = file === undefined ? { value: listed } : await readFileOf(data, files, file)
+    if ('problem' in template) problems.push(`${place}: ${template.problem}`)
+    else {
+      const where = file === undefined ? place : `${place} (${file})`
+      templates.push(readTemplate(template.value, { place: where, component }, problems))
+    }
+  }
+  return templates
+}
+
+async function readFileOf(data: Pick<BlueprintData, 'yaml'>, files: Blueprint['files'], file: string) {
+  const path = file.replace(/^\.?\/+/, '')
+  const text = Object.hasOwn(files, path) ? files[path] : undefined
+  if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
+  if (!isText(text)) return { problem: `${file}: ${notTextProblem(text)}` }
+  try {
+    return { value: await data.yaml(text, file) }
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    return { problem: `${file}, line ${error.line}, column ${error.column}: ${error.message}; expected YAML` }
+  }
+}
+
+/** Limit for nested sub-installations that are checked. */
+const MAX_DEPTH = 10
+
+/**
+ * Cycles of data flow among the sub-installations of an inline blueprint, and of theirs. Unreadable blueprints have no cycles: the job reports them
+ * when it starts.
+ *
+ * @param blueprint `spec.blueprint` of an Installation.
+ */
+export async function listedCycles(data: InlineBlueprintData, blueprint: unknown): Promise<readonly Problem[]> {
+  return await cyclesBelow(data, blueprint, [])
+}
+
+/** @param parents the names of the enclosing sub-installations. */
+async function cyclesBelow(
+  data: InlineBlueprintData,
+  spec: unknown,
+  parents: readonly string[],
+): Promise<readonly Problem[]> {
+  const blueprint = parents.length > MAX_DEPTH ? undefined : await undefinedOnError(readInlineBlueprint(data, spec))
+  if (blueprint === undefined) return []
+  const templates = await readListedTemplates(data, blueprint, [])
+  const cycle = findCycle(flowGraph(templates))
+  const own = cycle === undefined ? [] : [cycleProblem(cycle, parents)]
+  const below: Problem[] = []
+  for (const { name, blueprint: inner } of templates)
+    below.push(...(await cyclesBelow(data, inner, [...parents, name])))
+  return [...own, ...below]
+}
+
+function cycleProblem(cycle: readonly string[], parents: readonly string[]): Problem {
+  const where = parents.length === 0 ? '' : `, in ${pathInWords(parents)}`
+  return {
+    field: 'spec.blueprint.inline',
+    found: `sub-installations that import from each other: ${pathInWords(cycle)}${where}`,
+    expected: 'an order in which they can run',
+  }
+}
+
+async function undefinedOnError<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof BlueprintError) return undefined
+    throw error
+  }
 }

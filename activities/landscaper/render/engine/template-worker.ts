@@ -1,17 +1,17 @@
-// The inside of a template thread: one instance of the engine (deploy/templates, Go compiled to WebAssembly).
-// The engine gets a clock and random numbers and nothing else: every other system call is refused, what it prints is dropped.
+// The worker module of a template thread: one instance of the template engine (deploy/templates, Go compiled to WebAssembly). The engine may only
+// read the clock and random numbers. Every other system call fails, and its output is dropped.
 
 import { WASI } from 'node:wasi'
 import { parentPort, workerData } from 'node:worker_threads'
-import { threadID } from '../bounded/cpu-time.ts'
+import { threadID } from '../../bounded/cpu-time.ts'
 import { instantiate, type WasmMemory, type WasmModule } from './web-assembly.ts'
 
 export type ThreadReply =
   /** `answer` is JSON, see renderAnswer in deploy/templates/main.go. */
   | { readonly type: 'answer'; readonly answer: string; readonly memoryBytes: number }
-  | { readonly type: 'died'; readonly reason: DeathReason }
+  | { readonly type: 'died'; readonly reason: EndReason }
 
-export type DeathReason = 'memory' | 'stack' | 'crash'
+export type EndReason = 'memory' | 'stack' | 'crash'
 
 interface EngineExports {
   readonly memory: WasmMemory
@@ -20,26 +20,26 @@ interface EngineExports {
   answerSize(): number
 }
 
-const GRANTED = ['args_get', 'args_sizes_get', 'environ_get', 'environ_sizes_get', 'clock_time_get', 'random_get']
-const SCHEDULING = ['poll_oneoff', 'sched_yield']
-const DESCRIPTORS = ['fd_fdstat_get', 'fd_fdstat_set_flags', 'fd_prestat_get', 'fd_prestat_dir_name']
+const ALLOWED_CALLS = ['args_get', 'args_sizes_get', 'environ_get', 'environ_sizes_get', 'clock_time_get', 'random_get']
+const SCHEDULING_CALLS = ['poll_oneoff', 'sched_yield']
+const DESCRIPTOR_CALLS = ['fd_fdstat_get', 'fd_fdstat_set_flags', 'fd_prestat_get', 'fd_prestat_dir_name']
 const ERRNO_NOSYS = 52
 const STDERR = 2
 const SIZE_BYTES = 4
 const IOVEC_BYTES = 8
 // Enough for the first lines of a fatal error of the Go runtime.
-const KEPT_STDERR_BYTES = 2048
+const MAX_STDERR_BYTES = 2048
 
 class EngineExit extends Error {}
 
-/** What the Go runtime wrote before it gave up; only used to tell exhausted memory from other ends. */
-let lastWords = ''
+/** The beginning of the Go runtime's output on stderr, to recognize exhausted memory. */
+let stderrText = ''
 
 function start(module: WasmModule): EngineExports {
   const wasi = new WASI({ version: 'preview1', env: {}, args: [], preopens: {} })
   const all = wasi.getImportObject() as { wasi_snapshot_preview1: Record<string, unknown> }
   const offered = all.wasi_snapshot_preview1
-  const granted = new Set([...GRANTED, ...SCHEDULING, ...DESCRIPTORS])
+  const granted = new Set([...ALLOWED_CALLS, ...SCHEDULING_CALLS, ...DESCRIPTOR_CALLS])
   const imports: Record<string, unknown> = Object.fromEntries(
     Object.entries(offered).map(([name, call]) => [name, granted.has(name) ? call : () => ERRNO_NOSYS]),
   )
@@ -47,23 +47,26 @@ function start(module: WasmModule): EngineExports {
     throw new EngineExit()
   }
   imports['fd_write'] = (fd: number, vectors: number, count: number, writtenAt: number) =>
-    swallow(memory(), { fd, vectors, count, writtenAt })
+    dropOutput(memory(), { fd, vectors, count, writtenAt })
   const instance = instantiate(module, { wasi_snapshot_preview1: imports })
   const memory = () => instance.exports['memory'] as WasmMemory
   wasi.initialize(instance)
-  // The exports are those of main.go; the checksum says that it is that module.
+  // The exports are those of main.go; the checksum proves that the module is the one built from it.
   return instance.exports as unknown as EngineExports
 }
 
-function swallow(memory: WasmMemory, call: { fd: number; vectors: number; count: number; writtenAt: number }): number {
+function dropOutput(
+  memory: WasmMemory,
+  call: { fd: number; vectors: number; count: number; writtenAt: number },
+): number {
   const view = new DataView(memory.buffer)
   let written = 0
   for (let index = 0; index < call.count; index++) {
     const vector = call.vectors + index * IOVEC_BYTES
     const size = view.getUint32(vector + SIZE_BYTES, true)
     written += size
-    if (call.fd === STDERR && lastWords.length < KEPT_STDERR_BYTES) {
-      lastWords += Buffer.from(memory.buffer, view.getUint32(vector, true), size).toString('latin1')
+    if (call.fd === STDERR && stderrText.length < MAX_STDERR_BYTES) {
+      stderrText += Buffer.from(memory.buffer, view.getUint32(vector, true), size).toString('latin1')
     }
   }
   view.setUint32(call.writtenAt, written, true)
@@ -74,7 +77,7 @@ function render(engine: EngineExports, request: string): ThreadReply {
   try {
     const bytes = Buffer.from(request)
     const address = engine.request(bytes.length)
-    // Memory may have been moved by its growth, so its buffer is taken anew after each call.
+    // A call may grow the memory, which replaces the buffer: read it again after each call.
     Buffer.from(engine.memory.buffer, address >>> 0, bytes.length).set(bytes)
     const answerAt = engine.render(bytes.length) >>> 0
     const answer = Buffer.from(engine.memory.buffer, answerAt, engine.answerSize()).toString('utf8')
@@ -84,9 +87,9 @@ function render(engine: EngineExports, request: string): ThreadReply {
   }
 }
 
-function reasonOf(error: unknown): DeathReason {
-  if (/out of memory|cannot allocate memory/.test(lastWords)) return 'memory'
-  if (error instanceof RangeError || lastWords.includes('stack overflow')) return 'stack'
+function reasonOf(error: unknown): EndReason {
+  if (/out of memory|cannot allocate memory/.test(stderrText)) return 'memory'
+  if (error instanceof RangeError || stderrText.includes('stack overflow')) return 'stack'
   return 'crash'
 }
 

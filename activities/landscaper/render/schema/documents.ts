@@ -1,49 +1,48 @@
-// Brings the schemas that a blueprint's schema refers to together, and into the form that the validator takes: `local://` and
-// `blueprint://` become identifiers of documents; dialects that the original accepts are evened out. Source: spec/landscaper.md 3.11.
-// Runs inside the process that checks schemas, since schemas may be as large, deep and cyclic as their author likes.
+// Collects the schemas to which a blueprint's schema refers, in the form that the validator expects: `local://` and `blueprint://` become IDs of
+// documents, and dialects that Landscaper accepts are converted. Source: spec/landscaper.md 3.11. Runs in the process that checks schemas, because
+// schemas may be large, deep and cyclic.
 
-import type { BlueprintFiles } from './blueprint-files.ts'
-import { decoded } from './decoded.ts'
-import { isText, notText, type FileContent } from './file-content.ts'
-import { isFields, type Fields } from './field-reader.ts'
-import { hasFurtherDocuments } from '../../yaml/further-documents.ts'
-import { parseYaml, YamlError } from '../../yaml/read-yaml.ts'
+import type { BlueprintFiles } from '../blueprint/blueprint-files.ts'
+import { decodePercent, isText, notTextProblem, type FileContent } from '../file-content.ts'
+import { isFields, type Fields } from '../field-reader.ts'
+import { hasFurtherDocuments } from '../../../yaml/further-documents.ts'
+import { parseYaml, YamlError } from '../../../yaml/read-yaml.ts'
 
 export interface SchemaSources {
-  /** For `local://NAME`. */
+  /** Schemas for `local://NAME`. */
   readonly localTypes: Fields
-  /** For `blueprint://PATH`. */
+  /** Files for `blueprint://PATH`. */
   readonly files: BlueprintFiles
-  /** For `cd://PATH`, as far as they were asked for: by `keyOfWanted`. */
+  /** Schemas for `cd://PATH` that were read so far, by `keyOfWanted`. */
   readonly resources?: Readonly<Record<string, ResourceSchema>>
 }
 
-/** A schema that is a resource of a component. */
+/** A schema in a resource of a component. */
 export interface ResourceSchema {
   readonly text: FileContent
-  /** Of which it is a resource; references in it begin there. */
+  /** The component of the resource; references in the schema are relative to it. */
   readonly component: string
 }
 
-/** A reference that leads into a component. */
-export interface WantedSchema {
-  /** Where it begins; empty: the component that the blueprint is of. */
+/** A reference into a component. */
+export interface SchemaReference {
+  /** The component to which the reference is relative; empty for the blueprint's component. */
   readonly from: string
   readonly uri: string
 }
 
-export function keyOfWanted({ from, uri }: WantedSchema): string {
+export function referenceKey({ from, uri }: SchemaReference): string {
   return `${from} ${uri}`
 }
 
 export interface SchemaDocuments {
   readonly root: unknown
-  /** By the identifier that references to them now have. */
+  /** Referenced schemas by the ID that references to them have now. */
   readonly referred: ReadonlyMap<string, unknown>
-  /** References that lead nowhere. */
+  /** References without a target. */
   readonly problems: readonly string[]
   /** References to resources that are not among the sources. */
-  readonly wanted: readonly WantedSchema[]
+  readonly missing: readonly SchemaReference[]
 }
 
 const REFERENCE = /^(local|blueprint|cd):\/\/([^#]*)(#.*)?$/
@@ -55,46 +54,46 @@ const MAPS_OF_SCHEMAS = new Set([
   'dependentSchemas',
   'dependencies',
 ])
-/** What stands below them is data. */
-const DATA = new Set(['enum', 'const', 'default', 'examples', 'example'])
-/** Labels, or words of other dialects with a meaning of their own for the validator; the original ignores them. */
-const IGNORED = new Set(['$schema', 'id', 'nullable', '$async', 'discriminator'])
+/** The values of these keys are data, not schemas. */
+const DATA_KEYS = new Set(['enum', 'const', 'default', 'examples', 'example'])
+/** Labels, or keywords with another meaning in the validator; Landscaper ignores them. */
+const IGNORED_KEYS = new Set(['$schema', 'id', 'nullable', '$async', 'discriminator'])
 
 interface Collection {
   readonly sources: SchemaSources
-  /** Name in references, e.g. `local://port`, to identifier. */
+  /** IDs by reference, e.g. `local://port`. */
   readonly ids: Map<string, string>
-  readonly pending: (FoundSchema & { readonly id: string })[]
+  readonly pending: (SchemaSource & { readonly id: string })[]
   readonly problems: string[]
-  readonly wanted: WantedSchema[]
-  /** Of which the document at hand is; empty: it is the blueprint's. */
+  readonly missing: SchemaReference[]
+  /** The component of the current document; empty for the blueprint. */
   from: string
 }
 
-interface FoundSchema {
+interface SchemaSource {
   readonly schema: unknown
   readonly from: string
 }
 
-/** Follows all references from `schema` on, each document once. */
+/** Follows all references in `schema`, each document once. */
 export function collectDocuments(schema: unknown, sources: SchemaSources): SchemaDocuments {
-  const collection: Collection = { sources, ids: new Map(), pending: [], problems: [], wanted: [], from: '' }
+  const collection: Collection = { sources, ids: new Map(), pending: [], problems: [], missing: [], from: '' }
   const root = convertSchema(schema, collection)
   const referred = new Map<string, unknown>()
   for (let next = collection.pending.shift(); next !== undefined; next = collection.pending.shift()) {
     collection.from = next.from
     referred.set(next.id, convertSchema(next.schema, collection))
   }
-  return { root, referred, problems: collection.problems, wanted: collection.wanted }
+  return { root, referred, problems: collection.problems, missing: collection.missing }
 }
 
 function convertSchema(schema: unknown, collection: Collection): unknown {
   if (Array.isArray(schema)) return schema.map((entry) => convertSchema(entry, collection))
   if (!isFields(schema)) return schema
   const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
-    if (IGNORED.has(key) && !isFields(value)) return []
-    if (DATA.has(key)) return [[key, value]]
-    // As in draft 7, where a place is named so.
+    if (IGNORED_KEYS.has(key) && !isFields(value)) return []
+    if (DATA_KEYS.has(key)) return [[key, value]]
+    // In draft 7 such an `$id` names an anchor.
     if (key === '$id' && typeof value === 'string' && value.startsWith('#')) return [['$anchor', value.slice(1)]]
     if (key === '$ref' && typeof value === 'string') return [[key, convertReference(value, collection)]]
     if (MAPS_OF_SCHEMAS.has(key) && isFields(value)) return [[key, convertMap(value, collection)]]
@@ -107,7 +106,7 @@ function convertMap(schemas: Fields, collection: Collection): Fields {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convertSchema(schema, collection)]))
 }
 
-// As in draft 4, where exclusiveMinimum says of minimum that it is not itself allowed.
+// In draft 4 exclusiveMinimum is a boolean that excludes the value of minimum itself.
 function withNumericBounds(schema: Fields): Fields {
   const bounds = [
     ['minimum', 'exclusiveMinimum'],
@@ -128,7 +127,7 @@ function convertReference(reference: string, collection: Collection): string {
     collection.problems.push(`${scheme}://${name}: ${found}`)
     return reference
   }
-  const path = scheme === 'blueprint' ? inTree(name) : name
+  const path = scheme === 'blueprint' ? normalizePath(name) : name
   const key = `${collection.from} ${scheme}://${path}`
   const known = collection.ids.get(key)
   if (known !== undefined) return known + pointer
@@ -140,39 +139,39 @@ function convertReference(reference: string, collection: Collection): string {
   return id + pointer
 }
 
-function schemaAt(scheme: string, path: string, collection: Collection): FoundSchema | undefined {
+function schemaAt(scheme: string, path: string, collection: Collection): SchemaSource | undefined {
   if (scheme === 'local') return localType(path, collection)
   return scheme === 'blueprint' ? fileSchema(path, collection) : resourceSchema(`cd://${path}`, collection)
 }
 
-function localType(name: string, { sources, problems }: Collection): FoundSchema | undefined {
-  const names = [name, decoded(name)]
+function localType(name: string, { sources, problems }: Collection): SchemaSource | undefined {
+  const names = [name, decodePercent(name)]
   const found = names.find((candidate) => Object.hasOwn(sources.localTypes, candidate))
   if (found !== undefined) return { schema: sources.localTypes[found], from: '' }
   problems.push(`local://${name}: found no local type of that name in the blueprint`)
   return undefined
 }
 
-function resourceSchema(uri: string, { sources, problems, wanted, from }: Collection): FoundSchema | undefined {
-  const key = keyOfWanted({ from, uri })
+function resourceSchema(uri: string, { sources, problems, missing, from }: Collection): SchemaSource | undefined {
+  const key = referenceKey({ from, uri })
   const found = Object.hasOwn(sources.resources ?? {}, key) ? sources.resources?.[key] : undefined
-  if (found !== undefined) return parsed(found.text, uri, found.component, problems)
-  wanted.push({ from, uri })
+  if (found !== undefined) return parseSchema(found.text, uri, found.component, problems)
+  missing.push({ from, uri })
   return undefined
 }
 
-function fileSchema(path: string, { sources, problems }: Collection): FoundSchema | undefined {
-  const found = [path, decoded(path)].find((candidate) => Object.hasOwn(sources.files, candidate))
+function fileSchema(path: string, { sources, problems }: Collection): SchemaSource | undefined {
+  const found = [path, decodePercent(path)].find((candidate) => Object.hasOwn(sources.files, candidate))
   if (found === undefined) {
     problems.push(`blueprint://${path}: found no file of that name in the blueprint`)
     return undefined
   }
-  return parsed(sources.files[found] ?? '', `blueprint://${path}`, '', problems)
+  return parseSchema(sources.files[found] ?? '', `blueprint://${path}`, '', problems)
 }
 
-function parsed(text: FileContent, name: string, from: string, problems: string[]): FoundSchema | undefined {
+function parseSchema(text: FileContent, name: string, from: string, problems: string[]): SchemaSource | undefined {
   if (!isText(text)) {
-    problems.push(`${name}: ${notText(text)}`)
+    problems.push(`${name}: ${notTextProblem(text)}`)
     return undefined
   }
   if (hasFurtherDocuments(text)) {
@@ -188,7 +187,7 @@ function parsed(text: FileContent, name: string, from: string, problems: string[
   }
 }
 
-function inTree(path: string): string {
+function normalizePath(path: string): string {
   return path
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.')

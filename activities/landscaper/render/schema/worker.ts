@@ -1,29 +1,27 @@
-// The inside of the process that checks schemas: compiles one JSON schema and holds one value against it. What it answers names places,
-// keywords and what the schema expects, never the value. Source: spec/landscaper.md 3.11.
+// The program of the process that checks schemas: compiles one JSON schema and validates one value. Its messages contain places, keywords and the
+// expectation of the schema, never the value. Source: spec/landscaper.md 3.11.
 //
-// The validator makes code from the schema, whose author is a tenant: should it ever let text of his into that code, there is nothing to take
-// where it runs (../bounded/sealed-process.ts).
+// The validator generates code from a tenant's schema, so the process is sealed (../bounded/sealed-process.ts).
 
-import { readJson, writeJson } from '../../../workflows/kit/kind/exact-json.ts'
+import { readJson, writeJson } from '../../../../workflows/kit/kind/exact-json.ts'
 import { Ajv, type ErrorObject } from 'ajv'
-import { typeName } from './field-reader.ts'
-import { collectDocuments, type SchemaSources, type WantedSchema } from './schema-documents.ts'
-import { addFormats } from './schema-formats.ts'
-import { compareExactly, hasBigint, type Originals, withDoubles } from './schema-numbers.ts'
-import { readPattern } from './schema-pattern.ts'
-import { serveSealed } from '../bounded/sealed-process.ts'
+import { typeName } from '../field-reader.ts'
+import { collectDocuments, type SchemaSources, type SchemaReference } from './documents.ts'
+import { addFormats, readPattern } from './formats.ts'
+import { compareExactly, hasBigint, type Originals, withDoubles } from './numbers.ts'
+import { serveSealed } from '../../bounded/sealed-process.ts'
 
-/** As JSON text, one per message. */
-export interface SchemaQuestion extends SchemaSources {
+/** A request: one message of JSON text. */
+export interface SchemaMessage extends SchemaSources {
   readonly schema: unknown
   readonly value: unknown
 }
 
 export interface SchemaReport {
-  /** What is wrong with the schema, or the value; empty when nothing is. */
+  /** The problems of the schema or of the value. */
   readonly problems: readonly string[]
-  /** Resources of components that it refers to and that were not given: nothing else was looked at. */
-  readonly wanted: readonly WantedSchema[]
+  /** Resources of components that are needed first; nothing was validated. */
+  readonly missing: readonly SchemaReference[]
 }
 
 const MAX_SHOWN = 20
@@ -32,14 +30,14 @@ const MAX_TEXT = 200
 const patterns = Object.assign((pattern: string) => readPattern(pattern), { code: 'readPattern' })
 const ajv = newAjv()
 
-/** Draft 7. Keywords of later drafts mean nothing to it, as to the original, whatever `$schema` says. */
+/** Draft 7. Keywords of later drafts are ignored, as by Landscaper, whatever `$schema` is. */
 function newAjv(): Ajv {
   const created = new Ajv({
     strict: false,
     allErrors: true,
     verbose: true,
     logger: false,
-    // As in drafts 4 to 7. They stay places that references may lead to.
+    // As in drafts 4 to 7. References may still lead to the ignored keywords.
     ignoreKeywordsWithRef: true,
     code: { regExp: patterns },
   })
@@ -47,16 +45,16 @@ function newAjv(): Ajv {
   return created
 }
 
-function check({ schema, value, ...sources }: SchemaQuestion): SchemaReport {
+function check({ schema, value, ...sources }: SchemaMessage): SchemaReport {
   const documents = collectDocuments(schema, sources)
-  const { problems, wanted } = documents
-  if (problems.length + wanted.length > 0) return { problems: problems.map(asSchemaProblem), wanted }
+  const { problems, missing } = documents
+  if (problems.length + missing.length > 0) return { problems: problems.map(asSchemaProblem), missing }
   const { root, referred } = documents
   if (hasBigint([value, root, ...referred.values()])) return checkExactly(documents, value)
   return validateBy(ajv, documents, value)
 }
 
-/** Slower: it makes a validator for one question. */
+/** Slower, because it compiles a validator for one request. */
 function checkExactly({ root, referred }: Documents, value: unknown): SchemaReport {
   const originals: Originals = new WeakMap()
   const exact = newAjv()
@@ -71,14 +69,14 @@ function validateBy(ajv: Ajv, { root, referred }: Documents, value: unknown): Sc
   try {
     for (const [id, document] of referred) ajv.addSchema(asSchema(document), id)
     const validate = ajv.compile(asSchema(root))
-    return { problems: validate(value) ? [] : describe(validate.errors ?? []), wanted: [] }
+    return { problems: validate(value) ? [] : describe(validate.errors ?? []), missing: [] }
   } finally {
-    // All but the schemas of schemas.
+    // Removes all schemas except the meta schemas.
     ajv.removeSchema()
   }
 }
 
-// Anything else than a map or a boolean is refused by the validator with a reason.
+// The validator refuses anything else than a map or a boolean with a message.
 function asSchema(document: unknown): boolean | Record<string, unknown> {
   return document as boolean | Record<string, unknown>
 }
@@ -91,7 +89,7 @@ function describe(errors: readonly ErrorObject[]): string[] {
   return errors.length > MAX_SHOWN ? [...shown, `and ${errors.length - MAX_SHOWN} more`] : shown
 }
 
-// Parameters come from the schema, or are names of fields.
+// The parameters come from the schema, or are names of fields.
 function detailOf({ keyword, params, data }: ErrorObject): string {
   const { allowedValues, allowedValue, additionalProperty } = params as Record<string, unknown>
   switch (keyword) {
@@ -118,18 +116,18 @@ function asSchemaProblem(problem: string): string {
 
 function answer(text: string): SchemaReport {
   try {
-    // Written by schema-thread.ts.
-    return check(readJson(text) as SchemaQuestion)
+    // The text was written by schema-process.ts.
+    return check(readJson(text) as SchemaMessage)
   } catch (error) {
     if (error instanceof RangeError) {
-      return { problems: ['nested too deeply, expected fewer levels in schema and value'], wanted: [] }
+      return { problems: ['nested too deeply, expected fewer levels in schema and value'], missing: [] }
     }
-    return { problems: [asSchemaProblem(complaintOf(error))], wanted: [] }
+    return { problems: [asSchemaProblem(toMessage(error))], missing: [] }
   }
 }
 
-// They quote nothing but the schema.
-function complaintOf(error: unknown): string {
+// These messages quote only the schema.
+function toMessage(error: unknown): string {
   if (error instanceof Ajv.MissingRefError) {
     const pointer = /^pawl:\/\/schema\/\d+(#.*)?$/.exec(error.missingRef)
     if (pointer !== null) return `the reference to ${shorten(pointer[1] ?? '')} leads nowhere`
@@ -139,7 +137,7 @@ function complaintOf(error: unknown): string {
   return shorten(message.replace(/^schema is invalid: /, '').replaceAll('data/', '/'))
 }
 
-// Compiles the schema of schemas before the first question is timed, and before the first cleaning.
+// Compiles the meta schema before the first request, whose time is limited.
 ajv.compile({ type: 'object' })
 ajv.removeSchema()
 serveSealed(answer)

@@ -1,7 +1,7 @@
-// The part of the WebAssembly API that is used here, typed: TypeScript has these types only in its library for browsers.
+// Types of the WebAssembly API: TypeScript declares them only in its library for browsers.
 
 export interface WasmMemory {
-  /** Replaced when the memory grows; never keep it over a call. */
+  /** Replaced when the memory grows; read it again after each call. */
   readonly buffer: ArrayBuffer
 }
 
