@@ -1,6 +1,6 @@
 // Rules of admission that need the operators' configuration, or a look at the cluster: for the webhook, which opens them once.
 
-import type { FurtherContext, FurtherRequest, FurtherRules, Problem } from '../../workflows/kit/index.ts'
+import type { AsyncRulesContext, AsyncRequest, AsyncRules, Problem } from '../../workflows/kit/index.ts'
 import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disruption-cron/rules/defaults.ts'
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
@@ -18,7 +18,7 @@ import { NoRanges } from './cloud/published-ranges.ts'
 import { configFor, rangesFor } from './wing.ts'
 
 /** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
-export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: FurtherContext): FurtherRules {
+export function openAsyncRules({ kube, flags, metrics, nodeName, warn }: AsyncRulesContext): AsyncRules {
   const config = configFor(flags, { statsd: metrics?.statsd, nodeName })
   const closeSink = sinkIn(config, { metrics, warn })
   // What is used as it was is said by the workers, which use it.
@@ -51,7 +51,7 @@ export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: Furth
   }
 }
 
-async function warningsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly string[]> {
+async function warningsOf(rules: DisruptionRules, request: AsyncRequest): Promise<readonly string[]> {
   switch (request.kind.kind) {
     case disruptionKind.kind:
       return await cloudWarnings(rules, request)
@@ -71,15 +71,15 @@ function offWarnings({ controller }: ChaosConfig, field: SwitchField): readonly 
 /** Sends on what the webhook counts, which is how it answers. */
 function sinkIn(
   { controller }: ChaosConfig,
-  { metrics, warn }: { readonly metrics: FurtherContext['metrics']; readonly warn: FurtherContext['warn'] },
+  { metrics, warn }: { readonly metrics: AsyncRulesContext['metrics']; readonly warn: AsyncRulesContext['warn'] },
 ): () => Promise<void> {
   if (metrics === undefined || controller.metricsSink !== 'datadog') return () => Promise.resolve()
   const { source, statsd } = metrics
   const client = openAgent({ statsd, wantedBy: WANTS_SINK, isGrouped: true, warn })
-  return openSink({ client, metrics: { hear: (hearer) => source.hear(hearer) } })
+  return openSink({ client, metrics: { addObserver: (observer) => source.addObserver(observer) } })
 }
 
-async function problemsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+async function problemsOf(rules: DisruptionRules, request: AsyncRequest): Promise<readonly Problem[]> {
   const { object, user } = request
   switch (request.kind.kind) {
     case disruptionKind.kind:

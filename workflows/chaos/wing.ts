@@ -27,7 +27,7 @@ export const chaosWing = {
     },
     ...CONFIG_FLAGS,
   },
-  usualSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
+  defaultSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
   workerRules: [],
   // Whether a stop is on, how much there is to disturb, whether Services are there, and which chaos pods hold a Disruption (activities/chaos/admission/).
   webhookRules: [

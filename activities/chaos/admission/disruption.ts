@@ -4,7 +4,7 @@
 //   A2. Of one that is there only the count may change, so safety nets alone are asked again.
 //   A3. Where a list of addresses cannot be had now, its services are not judged: the Disruption is taken with a warning, and asks again when it begins.
 
-import type { FurtherRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
+import type { AsyncRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import type { Namespace } from '../../../workflows/kit/kind/kubernetes/v1.ts'
 import { type ChaosConfig, recordedChaosNamespaceOf } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
@@ -27,7 +27,7 @@ export interface DisruptionRules {
   readonly now: () => number
 }
 
-export async function disruptionProblems(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+export async function disruptionProblems(rules: DisruptionRules, request: AsyncRequest): Promise<readonly Problem[]> {
   // A2
   if (request.operation === 'UPDATE') return await netProblems(rules, request)
   const { object, user } = request
@@ -44,7 +44,7 @@ export async function disruptionProblems(rules: DisruptionRules, request: Furthe
 /** Whether the finalizer may go: a write that takes it off is the only one that costs a request. */
 export async function metadataProblems(
   { kube, config }: Pick<DisruptionRules, 'kube' | 'config'>,
-  { object, old, namespace, signal }: FurtherRequest,
+  { object, old, namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const mayBeOf = (chaosPods: readonly string[]) => finalizerProblems(old, object, chaosPods)
   if (mayBeOf(['any']).length === 0) return []
@@ -69,7 +69,7 @@ const MOST_NAMED = 10
 
 async function stops(
   { kube, config }: DisruptionRules,
-  { namespace, signal }: FurtherRequest,
+  { namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const names = [...new Set([namespace, config.injector.chaosNamespace])]
   const found = await Promise.all(names.map((name) => kube.get<Namespace>(`/api/v1/namespaces/${name}`, { signal })))
@@ -79,7 +79,7 @@ async function stops(
 // A spec may name thousands.
 const AT_ONCE = 20
 
-async function services({ kube }: DisruptionRules, { object, signal }: FurtherRequest): Promise<readonly Problem[]> {
+async function services({ kube }: DisruptionRules, { object, signal }: AsyncRequest): Promise<readonly Problem[]> {
   const named = namedServices(fieldsOf(fieldsOf(object)['spec']))
   const problems: Problem[] = []
   for (let from = 0; from < named.length && problems.length === 0; from += AT_ONCE) {
@@ -95,7 +95,7 @@ async function services({ kube }: DisruptionRules, { object, signal }: FurtherRe
 }
 
 /** A3 */
-async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: FurtherRequest): Promise<readonly Problem[]> {
+async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: AsyncRequest): Promise<readonly Problem[]> {
   const { network } = (object as Disruption).spec
   if (!hasCloud(network?.cloud)) return []
   const found = await cloudHosts(network?.cloud ?? {})
@@ -107,7 +107,7 @@ async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: Furthe
 /** What a Disruption that is taken may lack when it is carried out. */
 export async function cloudWarnings(
   { cloudHosts }: Pick<DisruptionRules, 'cloudHosts'>,
-  { object, operation }: Pick<FurtherRequest, 'object' | 'operation'>,
+  { object, operation }: Pick<AsyncRequest, 'object' | 'operation'>,
 ): Promise<readonly string[]> {
   // A2
   if (operation === 'UPDATE') return []
@@ -118,7 +118,7 @@ export async function cloudWarnings(
 
 async function netProblems(
   { kube, config }: DisruptionRules,
-  { object, namespace, signal }: FurtherRequest,
+  { object, namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const { safeMode, enableSafeguards, ownNodes = [] } = config.controller
   if (!safeMode.enable) return []

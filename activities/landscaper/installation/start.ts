@@ -1,7 +1,7 @@
 // Starts an Installation's job: observes it and makes the job's first two writes, status and then metadata. A crash between the two requests must
 // lead to exactly one job: the first write claims the job, the second is repeated until it succeeds. Source: docs/architecture.md "A root's new job".
 
-import { type AskingTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { type NewJobTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import { beginActivities } from '../../run/begin-job.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { adoptActivities, isToBeAdopted } from './adopt.ts'
@@ -13,7 +13,7 @@ export interface StartInput {
   readonly subject: Subject
   readonly jobID: string
   /** From the run's input; the job begins on this state without a read. */
-  readonly asked?: AskingTarget | undefined
+  readonly asked?: NewJobTarget | undefined
 }
 
 export interface StartedInstallation extends InstallationObservation {
@@ -35,7 +35,7 @@ export const startActivities = (deps: LandscaperDeps) => {
   }
 
   /** The result of the first write contains the whole object, so the observation need not read it. */
-  async function beginUnread(input: StartInput, asked: AskingTarget): Promise<StartedInstallation> {
+  async function beginUnread(input: StartInput, asked: NewJobTarget): Promise<StartedInstallation> {
     const { by, subject, jobID } = input
     const begun = await act.beginJob({ ...input, target: asked })
     const seen = await act.observeInstallation({ by, subject, known: {} })
