@@ -325,7 +325,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['workflows/kit/run/routes.ts', '/** Such as `landscaper.gardener.cloud/v1alpha1`. */'],
     ['workflows/index.ts', "const group = 'chaos.DatadogHQ.com'"],
     ['activities/kube/views.ts', '// Source: spec/landscaper.md 2.11.'],
-    ['activities/journal/write/sweep.ts', '// Source: seeds/chaos-controller.txt'],
+    ['activities/journal/write/resync.ts', '// Source: seeds/chaos-controller.txt'],
     ['activities/run/begin-job.ts', "const GROUP = 'apps.foundationdb.org'"],
     ['activities/deps.ts', '// gardener'],
     ['worker/server/registry.ts', '// gardener'],

@@ -17,7 +17,7 @@ import {
 } from '../../../workflows/chaos/cloud.ts'
 import { MAX_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
-import { wholeBody } from '../../kube/whole-body.ts'
+import { wholeBody } from '../../kube/http-client.ts'
 
 /** Less than a webhook is waited for. */
 const REQUEST_MS = 5000

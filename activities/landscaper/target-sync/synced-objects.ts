@@ -17,7 +17,7 @@ import { groupKindOf, isSameGroupKind, type Subject, type WatchedKind } from '..
 import type { KubeObject, OwnerReference } from '../../kube/client.ts'
 import { mergePatch } from '../../kube/merge.ts'
 import { listNow, readObject } from '../../kube/read-family.ts'
-import { secretResource } from '../../kube/secrets.ts'
+import { secretResource } from '../../kube/core-kinds.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'

@@ -6,7 +6,7 @@
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { blankValues } from '../../../kube/blank-values.ts'
+import { blankValues } from '../../../kube/redact-message.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { isUntrusted } from '../target/untrusted.ts'
 import { DeployError } from './deployer.ts'

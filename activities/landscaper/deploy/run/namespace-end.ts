@@ -11,7 +11,7 @@ import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/ki
 import type { LandscaperDeps } from '../../deps.ts'
 import { isNamespaceTerminating, KubeError } from '../../../kube/errors.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
-import { secretResource } from '../../../kube/secrets.ts'
+import { secretResource } from '../../../kube/core-kinds.ts'
 import { readManaged } from '../objects/managed-resources.ts'
 import { targetsOf } from '../target/target-users.ts'
 import { configurationProblem } from './deploy-errors.ts'
