@@ -287,7 +287,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['workflows/landscaper/execution/workflow.ts', "import { runJob } from '../../kit/run/loop/index.ts'"],
     ['workflows/landscaper/execution/jobs.ts', "import { shortActivities } from '../../kit/run/loop/index.ts'"],
     ['workflows/landscaper/execution/jobs.ts', "import { deployActivities } from '../deploy-item/jobs.ts'"],
-    ['workflows/landscaper/execution/take-up-items.ts', "import { deployItems } from '../deploy-item/deploy-items.ts'"],
+    ['workflows/landscaper/execution/start-items.ts', "import { deployItems } from '../deploy-item/deploy-items.ts'"],
     ['workflows/landscaper/installation/workflow.ts', "import { executionJobs } from '../execution/jobs.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import type { KubeConfig } from '@kubernetes/client-node'"],
     ['activities/landscaper/installation/render.ts', "import { render } from '../render/engine.ts'"],

@@ -1,7 +1,7 @@
-// The credentials for registries that a Context names: its pull secrets and its configuration of OCM, as they are now.
-// Source: spec/landscaper.md 1.7; docs/security.md "Where registries lead".
+// Reads the registry credentials of a Context: its pull secrets and its OCM configuration. Source: spec/landscaper.md 1.7; docs/security.md "Where
+// registries lead".
 //
-//   K1. Only what is in the Context's own namespace is read. No credential of the worker's own is used for anybody.
+//   K1. Only objects in the Context's namespace are read. The worker's own credentials are never used for tenants.
 
 import type { WatchedKind } from '../../../workflows/kit/index.ts'
 import type { Context } from '../../../workflows/landscaper/context/kind.ts'
@@ -19,8 +19,9 @@ const DOCKER_KEYS = { '.dockerconfigjson': 'config.json', '.dockercfg': '.docker
 const MAX_SECRETS = 50
 
 /**
- * @returns lists, of which the first that has a credential for a repository decides: what is configured for OCM, then the pull secrets.
- * @throws BlueprintError with the field of the Context, and what is wrong there; retryable failures of the API server.
+ * @returns lists in order of precedence: the first list with a credential for a repository is used. The OCM configuration comes first, then the pull
+ * secrets.
+ * @throws BlueprintError with the field of the Context and the problem; retryable failures of the API server.
  */
 export async function credentialsOf(
   deps: LandscaperDeps,

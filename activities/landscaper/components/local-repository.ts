@@ -1,5 +1,5 @@
-// A repository of components in a folder: files whose name has `component-descriptor` in it, each with the blobs of its component in `blobs/` beside it.
-// A folder that the OCM command line calls a component archive is one, too. Source: spec/landscaper.md 1.7, 5.4.
+// A component repository in a local folder: files whose name contains `component-descriptor`, with the component's blobs in `blobs/` in the same
+// folder. A component archive of the OCM command line has this form, too. Source: spec/landscaper.md 1.7, 5.4.
 
 import { posix } from 'node:path'
 import { BlueprintError } from '../render/render-errors.ts'
@@ -21,7 +21,7 @@ const LIMITS = { levels: 16, files: 10_000 }
 const DESCRIPTOR = /component-descriptor.*\.(?:ya?ml|json)$/
 const BLOBS = 'blobs'
 
-/** One folder, each descriptor of it read once: for one resolution of a component and all that it refers to. */
+/** The components of one folder, each descriptor read once: for one resolution of a component and its references. */
 export class LocalComponents implements ComponentRepository {
   readonly #folder: RegistryFolder
   readonly #path: string
@@ -35,14 +35,14 @@ export class LocalComponents implements ComponentRepository {
   }
 
   /**
-   * @param place that asks for it, for messages.
-   * @throws BlueprintError `ComponentNotFound`, with the mistakes in those that might have been it.
+   * @param place of the reference, for messages.
+   * @throws BlueprintError `ComponentNotFound` with the problems of unreadable descriptors that contain the name.
    */
   async find(name: string, version: string, place: string): Promise<FoundComponent> {
     this.#texts ??= this.#read()
     const unread: string[] = []
     for (const [path, text] of await this.#texts) {
-      // JSON may write the slashes of a name so.
+      // JSON may escape the slashes of a name.
       if (!text.replaceAll('\\/', '/').includes(name)) continue
       const found = await this.#component(path, text, { name, version }, unread)
       if (found !== undefined) return { component: found, folder: posix.dirname(path) }
@@ -78,7 +78,7 @@ export class LocalComponents implements ComponentRepository {
       const component = readComponent(await this.#data.yaml(text, path), path)
       return titleOfComponent(component) === titleOfComponent(wanted) ? component : undefined
     } catch (error) {
-      // A mistake in one descriptor, which may only refer to what is wanted, is no other component's.
+      // An unreadable descriptor may only refer to the component, so it is no error if another one is found.
       if (error instanceof YamlError)
         unread.push(`${path}, line ${error.line}, column ${error.column}: ${error.reason}`)
       else if (error instanceof BlueprintError) unread.push(error.message)
@@ -106,9 +106,9 @@ export class LocalComponents implements ComponentRepository {
 }
 
 /**
- * A blob, which may be a folder.
+ * Reads a blob, which may be a folder.
  *
- * @param folders where it may lie, in this order.
+ * @param folders to search, in this order.
  * @throws BlueprintError `ComponentNotFound` with `place`.
  */
 async function readBlob(
@@ -116,7 +116,7 @@ async function readBlob(
   folders: readonly string[],
   { reference, mediaType, place }: { readonly reference: string; readonly mediaType: string; readonly place: string },
 ): Promise<ResourceContent> {
-  // A digest is written with a dot where it is the name of a file.
+  // File names have a dot in place of a digest's colon.
   const names = [...new Set([reference, reference.replace(':', '.')])]
   const paths = folders.flatMap((one) => names.map((name) => posix.join(one, BLOBS, posix.join('/', name))))
   for (const path of paths) {

@@ -1,5 +1,5 @@
-// Components in OCI registries, and what of them lies there as artefacts. Source: OCM v0.11.0, ocm/repositories/genericocireg (state.go: where a descriptor
-// is, componentmapping: media types), ocm/accessmethods/{localblob,localociblob,ociblob,ociartifact,relativeociref}; spec/landscaper.md 3.1.
+// Reads components and artefacts from OCI registries. Source: OCM v0.11.0, ocm/repositories/genericocireg (state.go: location of descriptors,
+// componentmapping: media types), ocm/accessmethods/{localblob,localociblob,ociblob,ociartifact,relativeociref}; spec/landscaper.md 3.1.
 
 import { BlueprintError } from '../render/render-errors.ts'
 import { readComponent, titleOfComponent } from '../render/blueprint/component-descriptor.ts'
@@ -28,12 +28,12 @@ const TAR_TYPES = [
 ]
 const DESCRIPTOR_FILE = 'component-descriptor.yaml'
 const MAX_CONFIG_BYTES = 64 * 1024
-/** A tar archive has headers, and ends with zeros. */
+/** The headers and final zeros of a tar archive add to the descriptor. */
 const MAX_LAYER_BYTES = MAX_DESCRIPTOR_BYTES + 64 * 1024
 
 export class OciComponents implements ComponentRepository {
   readonly #context: OciContext
-  /** As it may be read by whoever asks now. */
+  /** A reader with the credentials and signal of the current call. */
   readonly #reader: () => Promise<RegistryReader>
   readonly #data: ComponentData
   #bytes = 0
@@ -58,7 +58,7 @@ export class OciComponents implements ComponentRepository {
     throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of ${found}, expected that of ${wanted}`)
   }
 
-  /** Of a resource whose access is of the component's own repository. */
+  /** For a resource that is stored in the component's own repository. */
   async localContentOf({ component, resource }: ResolvedResource): Promise<ResourceContent> {
     const { access } = resource
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
@@ -106,7 +106,7 @@ export class OciComponents implements ComponentRepository {
   }
 }
 
-/** Content that a resource names by itself, wherever its component lies: a blob, or an artefact with one. */
+/** The content of a resource with its own reference, independent of the component's repository: a blob, or an artefact with one layer. */
 export async function ociContentOf(
   reader: RegistryReader,
   { component, resource: { access, name } }: ResolvedResource,
@@ -159,7 +159,7 @@ function mediaTypeOf({ mediaType }: Fields): string {
   return typeof mediaType === 'string' ? mediaType : ''
 }
 
-/** Says for whom it was read. */
+/** Adds the place of the reference to error messages. */
 async function located<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -5,7 +5,7 @@ import type { Installation } from '../../../workflows/landscaper/installation/ki
 import { BlueprintError } from './render-errors.ts'
 import { resolveResource, type ComponentScope } from './blueprint/component-scope.ts'
 import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
-import { pathInWords } from '../../../workflows/landscaper/item-list-rules.ts'
+import { formatCycle } from '../../../workflows/landscaper/item-rules.ts'
 import {
   type Blueprint,
   type BlueprintData,
@@ -255,10 +255,10 @@ async function cyclesBelow(
 }
 
 function cycleProblem(cycle: readonly string[], parents: readonly string[]): Problem {
-  const where = parents.length === 0 ? '' : `, in ${pathInWords(parents)}`
+  const where = parents.length === 0 ? '' : `, in ${formatCycle(parents)}`
   return {
     field: 'spec.blueprint.inline',
-    found: `sub-installations that import from each other: ${pathInWords(cycle)}${where}`,
+    found: `sub-installations that import from each other: ${formatCycle(cycle)}${where}`,
     expected: 'an order in which they can run',
   }
 }

@@ -3,7 +3,7 @@
 import { BlueprintError, joinProblems } from './render-errors.ts'
 import { MAX_SUBINSTALLATIONS, type TemplateExecutor, type ImportDefinition } from './blueprint/blueprint-definition.ts'
 import type { Blueprint, BlueprintData } from './blueprint/blueprint.ts'
-import { exportProblems, ringProblem } from '../../../workflows/landscaper/data-flow.ts'
+import { exportProblems, cycleProblem } from '../../../workflows/landscaper/data-flow.ts'
 import { commonBinding, type ExecutionBindings } from './executions.ts'
 import { renderAll, type ExecutionStates } from './executor.ts'
 import { readFields, type Fields } from './field-reader.ts'
@@ -50,7 +50,7 @@ export async function renderSubinstallations(
   if (problems.length === 0)
     problems.push(...exportProblems(templates).map((problem) => `subinstallations: ${problem}`))
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
-  const ring = ringProblem(templates)
+  const ring = cycleProblem(templates)
   if (ring !== undefined) throw new BlueprintError('ERR_CYCLIC_DEPENDENCIES', `subinstallations: ${ring}`)
   const absent = missingOptionalData(blueprint.imports, imports)
   return { templates: templates.map((template) => withoutImports(template, absent)), states }
