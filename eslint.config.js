@@ -22,7 +22,7 @@ const USER_DATA = [
   'activities/landscaper/installation/sub-installation-objects.ts',
   'activities/landscaper/render/executor.ts',
   'activities/landscaper/render/rendered-output.ts',
-  'activities/landscaper/render/schema/validation.ts',
+  'activities/landscaper/render/schema/schema-process.ts',
   'activities/landscaper/render/engine/template-engine.ts',
   'activities/yaml/read-yaml.ts',
   'activities/run/level/fit-states.ts',

@@ -5,7 +5,12 @@
 //   I2. Names of objects stand in errors, what a server has issued never does. What it sends is looked at before it is used.
 
 import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
-import type { KubeconfigSpec, IssuedKubeconfig, KubeconfigSource, TokenSpec } from '../render/render-with-requests.ts'
+import type {
+  KubeconfigSpec,
+  IssuedKubeconfig,
+  KubeconfigSource,
+  TokenSpec,
+} from '../render/engine/kubeconfig-requests.ts'
 import type { Tenant } from '../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'

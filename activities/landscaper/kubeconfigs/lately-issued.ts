@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { TargetCluster } from '../deploy/target/target-cluster.ts'
-import type { IssuedKubeconfig } from '../render/render-with-requests.ts'
+import type { IssuedKubeconfig } from '../render/engine/kubeconfig-requests.ts'
 
 const REMEMBERED_MS = 5 * 60_000
 const MAX_REMEMBERED = 100

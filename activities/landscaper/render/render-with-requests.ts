@@ -2,12 +2,18 @@ import { BlueprintError } from './render-errors.ts'
 import type { ComponentScope } from './blueprint/component-scope.ts'
 import { type FileContent, toFileContent } from './file-content.ts'
 import type { Rendered, TemplateEngine, TemplateRequest, ContentRequest } from './engine/template-engine.ts'
+import type {
+  IssuedKubeconfig,
+  IssuedKubeconfigs,
+  KubeconfigRequest,
+  KubeconfigSource,
+} from './engine/kubeconfig-requests.ts'
 import { titleOfComponent } from './blueprint/component-descriptor.ts'
 
 /**
  * Renders a template, and renders it again with each resource or kubeconfig that it requests: the engine itself cannot read anything.
  *
- * @throws the errors of the engine, of `contentOf` of the scope, and of the engine's source of kubeconfigs.
+ * @throws the errors of the engine, of `readContent` of the scope, and of the engine's source of kubeconfigs.
  */
 export async function renderWithRequests(
   engine: TemplateEngine,
@@ -33,9 +39,7 @@ export async function renderWithRequests(
   throw new BlueprintError('TemplatingFailed', `template "${template}": ${found}`)
 }
 
-// Reads the contents of component resources that a template requests while it is rendered. Source: spec/landscaper.md 3.7 `getResourceContent`.
-
-/** Limit for one template. Each rendering requests at least one more. */
+/** Limit for one template. Each rendering requests at least one more. Source: spec/landscaper.md 3.7 `getResourceContent`. */
 const MAX_CONTENTS = 50
 const OCTETS = 'application/octet-stream'
 
@@ -72,49 +76,6 @@ async function readContent(
     return content.mediaType === OCTETS ? content.bytes.toString('base64') : toFileContent(content.bytes)
   const what = `getResourceContent: resource ${resource.name} of component ${title}`
   throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${what}: found a folder, expected a file`)
-}
-
-// Kubeconfigs that a template requests while it is rendered. Source: spec/landscaper.md 3.7 `getServiceAccountKubeconfig` and the like.
-//
-//   K1. An issued kubeconfig is a secret. It becomes part of the next render request only; error messages contain requests, not issued kubeconfigs.
-
-/** As deploy/templates/kubeconfigs.go writes them. The names come from the template and may be any text. */
-export type KubeconfigSpec =
-  | ({ readonly kind: 'serviceAccount' | 'shoot' } & TokenSpec)
-  | {
-      readonly kind: 'oidc'
-      readonly target: string
-      readonly issuerURL: string
-      readonly clientID: string
-    }
-
-export interface TokenSpec {
-  /** The name of the Target of the cluster. */
-  readonly target: string
-  readonly name: string
-  readonly namespace: string
-  readonly expirationSeconds: number
-}
-
-export interface KubeconfigRequest {
-  /** Identifies the request with all its arguments. */
-  readonly key: string
-  readonly ask: KubeconfigSpec
-}
-
-export interface IssuedKubeconfig {
-  /** The kubeconfig in base64. */
-  readonly kubeconfig: string
-  /** RFC 3339; empty if it does not expire. */
-  readonly expiresAt: string
-}
-
-export type IssuedKubeconfigs = Readonly<Record<string, IssuedKubeconfig>>
-
-/** Issues kubeconfigs for one namespace. */
-export interface KubeconfigSource {
-  /** @throws BlueprintError for mistakes of the author; other errors may be retried. */
-  issue(request: KubeconfigRequest): Promise<IssuedKubeconfig>
 }
 
 /** Limit for one template. Each rendering requests at least one more, and each is a request to an API server. */

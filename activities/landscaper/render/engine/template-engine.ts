@@ -8,13 +8,18 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import type { FileContent } from '../file-content.ts'
-import { validateInProcess, startSchemaProcess, type SchemaReport, type SchemaRequest } from '../schema/validation.ts'
+import {
+  validateInProcess,
+  startSchemaProcess,
+  type SchemaReport,
+  type SchemaRequest,
+} from '../schema/schema-process.ts'
 import { redactMessage, shorten, type BlueprintText } from './redact.ts'
 import { TemplateError } from '../render-errors.ts'
 import { type BoundedThread, ThreadEnded, startThread } from '../../bounded/bounded-thread.ts'
 import { createDataReader, type TenantData } from '../../bounded/tenant-data.ts'
 import { createThreadPool, type Tenant } from '../../bounded/thread-pool.ts'
-import type { IssuedKubeconfigs, KubeconfigSource, KubeconfigRequest } from '../render-with-requests.ts'
+import type { IssuedKubeconfigs, KubeconfigSource, KubeconfigRequest } from './kubeconfig-requests.ts'
 import { compileModule, type WasmModule } from './web-assembly.ts'
 import { withGoFallback } from './yaml-by-go.ts'
 import { extname } from 'node:path'

@@ -1,18 +1,13 @@
 // Validates imports and exports against the schemas of a blueprint. Source: spec/landscaper.md 3.3, 3.4, 3.11.
 
-import { BlueprintError, joinProblems, TemplateError } from '../render-errors.ts'
+import { BlueprintError, joinProblems } from '../render-errors.ts'
 import type { Blueprint } from '../blueprint/blueprint.ts'
 import { titleOfComponent } from '../blueprint/component-descriptor.ts'
 import { resolveResource, type ComponentScope } from '../blueprint/component-scope.ts'
 import { toFileContent } from '../file-content.ts'
-import { referenceKey, type ResourceSchema, type SchemaReference, type SchemaSources } from './documents.ts'
+import { referenceKey, type ResourceSchema, type SchemaReference } from './documents.ts'
 import type { TemplateEngine } from '../engine/template-engine.ts'
-import { writeJson } from '../../../../workflows/kit/index.ts'
-import { extname } from 'node:path'
-import { startProcess } from '../../bounded/bounded-process.ts'
-import { ThreadEnded, type BoundedThread } from '../../bounded/bounded-thread.ts'
-import { isFields } from '../field-reader.ts'
-import type { SchemaMessage, SchemaReport } from './worker.ts'
+import type { SchemaReport } from './worker.ts'
 
 export interface ValueCheck {
   /** The name of the value in messages, e.g. `import a`. */
@@ -98,84 +93,4 @@ async function readSchema(
 
 function invalid(message: string): BlueprintError {
   return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
-}
-
-export type { SchemaReport } from './worker.ts'
-
-const WORKER_FILE = new URL(`./worker${extname(import.meta.filename)}`, import.meta.url)
-
-export interface SchemaRequest extends SchemaSources {
-  /** The name of the value in messages, e.g. `import a`. */
-  readonly what: string
-  readonly schema: unknown
-  readonly value: unknown
-}
-
-/** The packages that the process imports. */
-const PACKAGES = ['ajv', 'ajv-formats', 'yaml']
-
-export function startSchemaProcess(): BoundedThread {
-  return startProcess(WORKER_FILE, PACKAGES)
-}
-
-/**
- * Validates a value against a schema in a child process.
- *
- * @throws BlueprintError `SchemaValidationFailed` when the validation exceeds the limit for time or memory, TemplateError `TemplateCrashed`; the
- * process must not be used again.
- */
-export async function validateInProcess(
-  thread: BoundedThread,
-  request: SchemaRequest,
-  timeoutMs: number,
-): Promise<SchemaReport> {
-  const { what } = request
-  const text = serializeMessage(request)
-  try {
-    return parseReport(await thread.run(text, timeoutMs))
-  } catch (error) {
-    if (!(error instanceof ThreadEnded)) throw error
-    switch (error.reason) {
-      case 'timeout':
-        throw limitExceeded(`${what}: not checked within ${timeoutMs} ms, expected a simpler schema or value`)
-      case 'memory':
-        throw limitExceeded(
-          `${what}: its check needed more memory than it may have, expected a simpler schema or value`,
-        )
-      case 'crash':
-        throw new TemplateError('TemplateCrashed', `${what}: the schema checker died while checking it`)
-    }
-  }
-}
-
-function serializeMessage({ what, schema, value, localTypes, files, resources = {} }: SchemaRequest): string {
-  try {
-    const message: SchemaMessage = { schema, value, localTypes, files: {}, resources }
-    const text = writeJson(message)
-    // Files are many and rarely needed.
-    return text.includes('blueprint://') ? writeJson({ ...message, files }) : text
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw limitExceeded(`${what}: schema or value is nested too deeply, expected fewer levels`)
-  }
-}
-
-// The process has run code generated from a tenant's text, so its reply is validated.
-function parseReport(reply: unknown): SchemaReport {
-  if (!isFields(reply)) throw new ThreadEnded('crash')
-  const { problems, missing } = reply
-  if (!isTexts(problems) || !Array.isArray(missing) || !missing.every(isSchemaReference)) throw new ThreadEnded('crash')
-  return { problems, missing }
-}
-
-function isSchemaReference(value: unknown): value is SchemaReference {
-  return isFields(value) && typeof value['from'] === 'string' && typeof value['uri'] === 'string'
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
-}
-
-function limitExceeded(message: string): BlueprintError {
-  return new BlueprintError('SchemaValidationFailed', message)
 }

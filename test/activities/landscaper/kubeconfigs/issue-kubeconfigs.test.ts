@@ -5,7 +5,7 @@ import { kubeconfigIssuer } from '../../../../activities/landscaper/kubeconfigs/
 import { LatelyIssued } from '../../../../activities/landscaper/kubeconfigs/lately-issued.ts'
 import { createTargetAccess } from '../../../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess } from '../../../../activities/landscaper/deploy/target/target-cluster.ts'
-import type { KubeconfigSpec } from '../../../../activities/landscaper/render/render-with-requests.ts'
+import type { KubeconfigSpec } from '../../../../activities/landscaper/render/engine/kubeconfig-requests.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { refusal, TinyApi, type Request } from '../../kube/tiny-api.ts'
 import { dataOf } from '../tenant-data.ts'

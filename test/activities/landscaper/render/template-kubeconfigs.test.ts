@@ -6,7 +6,10 @@ import {
   createTemplateEngine,
   type TemplateEngine,
 } from '../../../../activities/landscaper/render/engine/template-engine.ts'
-import type { KubeconfigSpec, KubeconfigSource } from '../../../../activities/landscaper/render/render-with-requests.ts'
+import type {
+  KubeconfigSpec,
+  KubeconfigSource,
+} from '../../../../activities/landscaper/render/engine/kubeconfig-requests.ts'
 import { bindings, blueprintOf, items, rejection } from './execution-builders.ts'
 
 const engines = createTemplateEngine({ threads: 1, timeoutMs: 20_000 })
