@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DatadogClient } from '../../activities/chaos/datadog-client.ts'
-import { countingHearing } from '../../activities/chaos/metrics/hearing.ts'
+import { metricsObserver } from '../../activities/chaos/metrics/observer.ts'
 import { openSink } from '../../activities/chaos/metrics/sink.ts'
 import { Metrics, type Sample } from '../../activities/run/metrics.ts'
 import { CHAOS_METRICS } from '../../workflows/chaos/metrics.ts'
@@ -48,7 +48,7 @@ describe('metrics of a worker', () => {
     const { client, lost } = clientTo(agent.url)
     const metrics = metricsOf()
     const close = openSink({ client, metrics })
-    const heard = countingHearing({ metrics, now: () => new Date(100_000), defaultDurationMs: 60_000 })
+    const heard = metricsObserver({ metrics, now: () => new Date(100_000), defaultDurationMs: 60_000 })
     metrics.count('chaos_controller_restart')
     const about = { namespace: 'shop', name: 'slow' }
     heard.eventRecorded?.({ controller: 'disruption', reason: 'ChaosPodCreated', ...about })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { kill } from 'node:process'
 import { describe, expect, inject, it, vi } from 'vitest'
 
-import { isThere } from '../../activities/chaos/node-agent/processes.ts'
+import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import { GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
 import { refused } from '../support/faults/read-faults.ts'
@@ -22,7 +22,7 @@ describe('an agent that was killed', () => {
     await until(RUNNING)
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(first)
-    expect(await isThere(injector!)).toBe(true)
+    expect(await isRunning(injector!)).toBe(true)
     await startAgent('exit 9')
     await removePod()
     await until({ phase: 'Succeeded', ...terminated({ exitCode: 0 }) })
@@ -36,7 +36,7 @@ describe('an agent that was killed', () => {
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(first)
     kill(injector!.pid, 'SIGTERM')
-    await vi.waitFor(async () => expect(await isThere(injector!)).toBe(false), PATIENCE)
+    await vi.waitFor(async () => expect(await isRunning(injector!)).toBe(false), PATIENCE)
     expect((await statusOf())?.phase).toBe('Running')
     await startAgent('exit 9')
     await until({ phase: 'Succeeded', ...terminated({ exitCode: 0, reason: 'Completed' }) })
@@ -54,7 +54,7 @@ describe('an agent that was killed', () => {
     await untilGone()
     await startAgent('exit 9')
     await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-    expect(await isThere(injector!)).toBe(false)
+    expect(await isRunning(injector!)).toBe(false)
     expect(await readFile(join(stage.dir, 'swept'), 'utf8')).toBe('swept\n')
   })
 })
@@ -67,7 +67,7 @@ describe('an agent that is told to end', () => {
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(agent, 'SIGTERM')
     expect(agent.exitCode).toBe(0)
-    expect(await isThere(injector!)).toBe(true)
+    expect(await isRunning(injector!)).toBe(true)
   })
 
   it('ends them, when it was asked to', async () => {
@@ -77,7 +77,7 @@ describe('an agent that is told to end', () => {
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(agent, 'SIGTERM')
     expect(agent.exitCode).toBe(0)
-    expect(await isThere(injector!)).toBe(false)
+    expect(await isRunning(injector!)).toBe(false)
     await startAgent(GOOD_INJECTOR)
     await until({ phase: 'Succeeded' })
   })

@@ -10,7 +10,7 @@ import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/tim
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
-import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/defaults.ts'
+import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/cron.ts'
 import type { AdmissionRequest, FurtherRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import { configFile } from '../../support/chaos/config-file.ts'
 import { disrupting, DROP } from '../../workflows/chaos/disruption/spec-cases.ts'

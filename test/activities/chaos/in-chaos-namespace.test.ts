@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 
-import { inChaosNamespace } from '../../../activities/chaos/in-chaos-namespace.ts'
+import { inChaosNamespace } from '../../../activities/chaos/node-agent/in-dev.ts'
 import { CHAOS_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 

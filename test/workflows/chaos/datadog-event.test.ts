@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { datadogEvent } from '../../../workflows/chaos/datadog-event.ts'
-import type { Occurrence } from '../../../workflows/chaos/notification.ts'
+import { datadogEvent, type Occurrence } from '../../../workflows/chaos/notification.ts'
 
 const told = (more: Partial<Occurrence>): Occurrence => ({
   kind: 'Disruption',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { missingTarget } from '../../../workflows/chaos/missing-target.ts'
+import { missingTarget } from '../../../workflows/chaos/disruption-cron/due.ts'
 
 const NOW_MS = Date.parse('2026-01-02T00:00:00Z')
 const at = { nowMs: NOW_MS, thresholdMs: 24 * 3_600_000 }

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import {
   authorOf,
   httpDocument,
-  isAllowed,
+  reachesMinimum,
   notificationType,
   type Occurrence,
+  slackMessage,
 } from '../../../workflows/chaos/notification.ts'
-import { slackMessage } from '../../../workflows/chaos/slack-message.ts'
 
 function occurrence(more: Partial<Occurrence> = {}): Occurrence {
   return {
@@ -38,11 +38,11 @@ describe('a notification', () => {
   })
 
   it('is for those who want to hear as little as it is, from Success on where nothing is said', () => {
-    expect(isAllowed('Info', '')).toBe(false)
-    expect(isAllowed('Success', undefined)).toBe(true)
-    expect(isAllowed('Info', 'Info')).toBe(true)
-    expect(isAllowed('Completion', 'Warning')).toBe(false)
-    expect(isAllowed('Warning', 'Warning')).toBe(true)
+    expect(reachesMinimum('Info', '')).toBe(false)
+    expect(reachesMinimum('Success', undefined)).toBe(true)
+    expect(reachesMinimum('Info', 'Info')).toBe(true)
+    expect(reachesMinimum('Completion', 'Warning')).toBe(false)
+    expect(reachesMinimum('Warning', 'Warning')).toBe(true)
   })
 
   it('names who made it, or the cron of which it is, and an address only where the name is one', () => {

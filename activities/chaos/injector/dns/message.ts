@@ -1,4 +1,4 @@
-// Questions and answers as they travel. Source: RFC 1035 4.1, RFC 3596 (AAAA), RFC 2782 (SRV).
+// Parses DNS queries and encodes DNS answers. Source: RFC 1035 4.1, RFC 3596 (AAAA), RFC 2782 (SRV).
 
 import type { AnsweredRecord, DnsQuestion } from '../../../../workflows/chaos/injector/dns/answers.ts'
 import type { DnsRecordType } from '../../../../workflows/chaos/injector/invocation.ts'
@@ -10,18 +10,18 @@ export type ResponseCode = keyof typeof CODES
 const HEADER_BYTES = 12
 const ANSWER_BIT = 0x8000
 const RECURSION_AVAILABLE_BIT = 0x0080
-/** Opcode and the wish for recursion are repeated. */
-const REPEATED_BITS = 0x7900
+/** Opcode and RD are copied from the query. */
+const COPIED_BITS = 0x7900
 const CLASS_INTERNET = 1
-/** Points to the name of the question. */
+/** A compression pointer to the name in the question. */
 const POINTER_TO_QUESTION = 0xc00c
 
 export interface ParsedQuestion extends DnsQuestion {
-  /** Where the section of questions ends. */
+  /** The end of the question section. */
   readonly end: number
 }
 
-/** The one question of a message; undefined when it has none, or several, or is no question. */
+/** The question of a message; undefined without exactly one question, and for a response. */
 export function parseQuestion(message: Buffer): ParsedQuestion | undefined {
   if (message.length < HEADER_BYTES || (message.readUInt16BE(2) & ANSWER_BIT) !== 0) return undefined
   if (message.readUInt16BE(4) !== 1) return undefined
@@ -29,7 +29,7 @@ export function parseQuestion(message: Buffer): ParsedQuestion | undefined {
   let at = HEADER_BYTES
   for (;;) {
     const length = message[at]
-    // A question is the first thing in a message: it has nothing to point to.
+    // A question is the first record of a message, so its name cannot contain a compression pointer.
     if (length === undefined || length > 63 || at + length + 1 > message.length) return undefined
     at += 1
     if (length === 0) break
@@ -42,7 +42,7 @@ export function parseQuestion(message: Buffer): ParsedQuestion | undefined {
   return { name: labels.join('.'), type: type as DnsRecordType | undefined, end: at + 4 }
 }
 
-/** The answer to a message of which the question was parsed. */
+/** The answer to a parsed query. */
 export function encodeAnswer(
   message: Buffer,
   { end }: ParsedQuestion,
@@ -51,10 +51,7 @@ export function encodeAnswer(
 ): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   message.copy(header, 0, 0, 2)
-  header.writeUInt16BE(
-    (message.readUInt16BE(2) & REPEATED_BITS) | ANSWER_BIT | RECURSION_AVAILABLE_BIT | CODES[code],
-    2,
-  )
+  header.writeUInt16BE((message.readUInt16BE(2) & COPIED_BITS) | ANSWER_BIT | RECURSION_AVAILABLE_BIT | CODES[code], 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(records.length, 6)
   return Buffer.concat([header, message.subarray(HEADER_BYTES, end), ...records.map(encodeRecord)])
@@ -124,7 +121,7 @@ function encodeIpv6(text: string): Buffer {
   return bytes
 }
 
-/** The last group may be written as an IPv4 address, which is two. */
+/** The last group may be an IPv4 address, which is two groups. */
 function groupOf(group: string): readonly number[] {
   if (!group.includes('.')) return [Number.parseInt(group, 16)]
   const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { knownCapabilities, lacks } from '../../../../activities/chaos/injector/capabilities.ts'
-import { behind, restarted } from '../../../../activities/chaos/injector/cluster.ts'
+import { serviceAddressesOf, restartedContainers } from '../../../../activities/chaos/injector/cluster.ts'
 import { findContainer } from '../../../../activities/chaos/injector/containers.ts'
 import { containerMatch, groupOf } from '../../../../activities/chaos/injector/control-groups.ts'
 import { candidates, parseResolvConf, resolveHosts } from '../../../../activities/chaos/injector/resolve-hosts.ts'
@@ -172,7 +172,7 @@ describe('a target', () => {
 
   it('was started again when all of its containers run and one is another', () => {
     const now = pod(['app', 'containerd://3', true], ['sidecar', 'containerd://2', true], ['other', 'x', true])
-    expect(restarted(now, before)).toEqual([{ name: 'app', id: 'containerd://3' }, before[1]])
+    expect(restartedContainers(now, before)).toEqual([{ name: 'app', id: 'containerd://3' }, before[1]])
   })
 
   it.each([
@@ -181,7 +181,7 @@ describe('a target', () => {
     ['one is not there', pod(['app', 'containerd://3', true])],
     ['nothing is known', { metadata: { name: 'p' } }],
   ])('was not started again when %s', (_, now) => {
-    expect(restarted(now, before)).toBeUndefined()
+    expect(restartedContainers(now, before)).toBeUndefined()
   })
 })
 
@@ -200,7 +200,7 @@ describe('a service', () => {
       { name: 'http', port: 80, targetPort: 'web' },
       { port: 53, protocol: 'UDP' },
     ]
-    expect(behind({ isHeadless: false, clusterIp: '10.96.0.1', served, pods })).toEqual([
+    expect(serviceAddressesOf({ isHeadless: false, clusterIp: '10.96.0.1', served, pods })).toEqual([
       { ip: '10.96.0.1', port: 80, protocol: 'tcp' },
       { ip: '10.96.0.1', port: 53, protocol: 'udp' },
       { ip: '10.1.0.1', port: 8081, protocol: 'tcp' },
@@ -210,7 +210,7 @@ describe('a service', () => {
 
   it('is at all ports of its pods when it has no address', () => {
     const served = [{ port: 80 }]
-    expect(behind({ isHeadless: true, clusterIp: 'None', served, pods })).toEqual([
+    expect(serviceAddressesOf({ isHeadless: true, clusterIp: 'None', served, pods })).toEqual([
       { ip: '10.1.0.1', port: 0, protocol: 'tcp' },
       { ip: '10.1.0.1', port: 0, protocol: 'udp' },
     ])

@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { tellListener } from '../../../../activities/chaos/injector/grpc/listener.ts'
-import { encodeDisruption } from '../../../../activities/chaos/injector/grpc/message.ts'
+import { configureListener, encodeDisruption } from '../../../../activities/chaos/injector/grpc/listener.ts'
 import type { EndpointAlteration } from '../../../../workflows/chaos/injector/invocation.ts'
 
 const ALTERATIONS: readonly EndpointAlteration[] = [
@@ -48,7 +47,7 @@ afterEach(async () => {
 
 describe('the listener of an application', () => {
   it('is told the alterations of each endpoint', async () => {
-    await tellListener({ do: 'listener', address, alterations: ALTERATIONS })
+    await configureListener({ do: 'listener', address, alterations: ALTERATIONS })
     const body = encodeDisruption(ALTERATIONS)
     expect(calls).toEqual([
       {
@@ -67,23 +66,27 @@ describe('the listener of an application', () => {
   })
 
   it('is reset', async () => {
-    await tellListener({ do: 'listener', address })
+    await configureListener({ do: 'listener', address })
     expect(calls).toEqual([{ path: '/disruptionlistener.DisruptionListener/ResetDisruptions', body: '0000000000' }])
   })
 
   it('fails with what it answers', async () => {
     status = '6'
-    const telling = tellListener({ do: 'listener', address, alterations: ALTERATIONS })
+    const telling = configureListener({ do: 'listener', address, alterations: ALTERATIONS })
     await expect(telling).rejects.toThrow(`Disrupt at ${address}: gRPC status 6: as told`)
   })
 
   it('is needed to disrupt, and not to reset', async () => {
     status = '12'
-    await tellListener({ do: 'listener', address })
-    await expect(tellListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow('gRPC status 12')
+    await configureListener({ do: 'listener', address })
+    await expect(configureListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow(
+      'gRPC status 12',
+    )
     server.close()
     await once(server, 'close')
-    await tellListener({ do: 'listener', address })
-    await expect(tellListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow('ECONNREFUSED')
+    await configureListener({ do: 'listener', address })
+    await expect(configureListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow(
+      'ECONNREFUSED',
+    )
   })
 })

@@ -213,7 +213,7 @@ describe('an injector', () => {
   })
 
   it('ends well although the finalizer cannot be taken off', async () => {
-    const { life, signal, failures } = born({}, [injection('a')], false, { takeOffFinalizer: failing })
+    const { life, signal, failures } = born({}, [injection('a')], false, { removeFinalizer: failing })
     await settled()
     signal()
     expect(await life).toBe(0)

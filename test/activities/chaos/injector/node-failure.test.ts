@@ -6,8 +6,8 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import type { Finding } from '../../../../activities/chaos/injector/finding.ts'
-import { createInjection } from '../../../../activities/chaos/injector/one-injection.ts'
+import type { PreRun } from '../../../../activities/chaos/injector/pre-run.ts'
+import { createInjection } from '../../../../activities/chaos/injector/injection.ts'
 import { prepare } from '../../../../activities/chaos/injector/prepare.ts'
 import { readSettings } from '../../../../activities/chaos/injector/settings.ts'
 import type { KubeClient } from '../../../../activities/kube/client.ts'
@@ -141,7 +141,7 @@ async function planned(answer: (() => Promise<object>) | undefined) {
     return await answer?.()
   }
   const client = { request } as unknown as KubeClient
-  const finding: Finding = {
+  const finding: PreRun = {
     settings,
     clock: impatient,
     run: nothing,

@@ -2,11 +2,11 @@
 
 import { expect, it } from 'vitest'
 
-import { heldTime } from '../../../../activities/chaos/node-agent/held-time.ts'
+import { monotonicTime } from '../../../../activities/chaos/node-agent/agent.ts'
 
 it('follows the clock of the machine forward, and goes on where that is set back', () => {
   const time = { machine: 1_000_000, steady: 0 }
-  const now = heldTime(
+  const now = monotonicTime(
     () => time.machine,
     () => time.steady,
   )

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { PodKeeper } from '../../../../activities/chaos/node-agent/pod-keeper.ts'
-import type { PodRun } from '../../../../activities/chaos/node-agent/pod-run.ts'
+import { PodKeeper, type PodRun, Semaphore } from '../../../../activities/chaos/node-agent/pod-keeper.ts'
 import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
-import { Slots } from '../../../../activities/chaos/node-agent/slots.ts'
 import type { KubeClient, KubeObject, RequestOptions } from '../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../activities/kube/errors.ts'
 import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
@@ -96,7 +94,7 @@ function server(options: PodOptions = {}) {
 function keeperOf(
   run: PodRun,
   kube: Pick<KubeClient, 'request'>,
-  slots = new Slots(20),
+  slots = new Semaphore(20),
   { from = 'server', ...options }: PodOptions & { readonly from?: 'server' | 'disk' } = {},
 ) {
   const place = { hostIP: '10.0.0.1', podIP: '10.0.0.1' }
@@ -179,7 +177,7 @@ describe('the keeper of a pod', () => {
     const { kube } = kubeOf(server().answer)
     const { keeper, stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(10_000)
-    keeper.see(deleted())
+    keeper.update(deleted())
     await vi.advanceTimersByTimeAsync(60_000)
     expect(did).toEqual(['0 start', '10 terminate deleted', '15 kill'])
     await stop()
@@ -190,7 +188,7 @@ describe('the keeper of a pod', () => {
     const { kube } = kubeOf(server().answer)
     const { keeper, stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(0)
-    keeper.see(deleted({ version: 1 }))
+    keeper.update(deleted({ version: 1 }))
     await vi.advanceTimersByTimeAsync(1000)
     expect(did).toEqual(['0 start'])
     await stop()
@@ -209,7 +207,7 @@ describe('the keeper of a pod', () => {
     const { keeper, stop } = keeperOf(run, kube, undefined, { from: 'disk' })
     await vi.advanceTimersByTimeAsync(5000)
     expect(requests).toEqual([])
-    keeper.see(readPod(storedPod()))
+    keeper.update(readPod(storedPod()))
     await vi.advanceTimersByTimeAsync(0)
     expect(requests).toEqual(['5 PATCH pods/chaos-one/status'])
     await stop()
@@ -234,7 +232,7 @@ describe('the keeper of a pod', () => {
     const { run, did } = process({ state: 'absent' })
     const { kube } = kubeOf(server().answer)
     const { keeper, done } = keeperOf(run, kube)
-    keeper.see(undefined)
+    keeper.update(undefined)
     await vi.advanceTimersByTimeAsync(0)
     await done
     expect(did).toEqual(['0 sweep'])
@@ -296,7 +294,7 @@ describe('the keeper of a pod while the API server does not answer', () => {
   })
 
   it('leaves room: all keepers together send no more at once than there are slots', async () => {
-    const slots = new Slots(3)
+    const slots = new Semaphore(3)
     const { kube, requests } = kubeOf(silence)
     const keepers = Array.from({ length: 10 }, () => keeperOf(process().run, kube, slots))
     await vi.advanceTimersByTimeAsync(5000)

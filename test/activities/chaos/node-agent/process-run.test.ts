@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
 import { ProcessRun, Unstartable } from '../../../../activities/chaos/node-agent/process-run.ts'
-import { isThere, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
+import { isRunning, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
 import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
 import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
 import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
@@ -16,7 +16,7 @@ import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
 const pod = readPod(storedPod())
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-const NOTHING = { nudge: () => undefined, follow: () => undefined, log: quiet }
+const NOTHING = { onChange: () => undefined, follow: () => undefined, log: quiet }
 
 let dir: string
 let folder: PodFolder
@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   const { injector, shim } = await folder.traces()
   if (injector !== undefined) await signalTo(injector, 'SIGKILL', 'group')
-  if (shim !== undefined) await vi.waitFor(async () => expect(await isThere(shim)).toBe(false), { timeout: 10_000 })
+  if (shim !== undefined) await vi.waitFor(async () => expect(await isRunning(shim)).toBe(false), { timeout: 10_000 })
   await rm(dir, { recursive: true })
 })
 
@@ -132,7 +132,7 @@ describe('the process of a chaos pod', () => {
     await until(run, { state: 'running', isReady: true })
     const { shim } = await folder.traces()
     kill(shim!.pid, 'SIGKILL')
-    await vi.waitFor(async () => expect(await isThere(shim!)).toBe(false))
+    await vi.waitFor(async () => expect(await isRunning(shim!)).toBe(false))
     await until(run, { state: 'running', isReady: true })
   })
 
@@ -151,7 +151,7 @@ describe('the process of a chaos pod', () => {
     const record = await folder.read()
     await folder.write({ ...record!, bootId: 'another' })
     expect(await run.look(Date.now())).toMatchObject({ state: 'ended', exit: { how: 'lost' } })
-    expect(await isThere(await injector())).toBe(true)
+    expect(await isRunning(await injector())).toBe(true)
   })
 
   it('is not one with its number that was started at another time', async () => {
@@ -160,9 +160,9 @@ describe('the process of a chaos pod', () => {
     await until(run, { state: 'running' })
     const { pid, startTime } = await injector()
     const later = { pid, startTime: String(Number(startTime) - 1) }
-    expect(await isThere(later)).toBe(false)
+    expect(await isRunning(later)).toBe(false)
     await signalTo(later, 'SIGKILL', 'group')
-    expect(await isThere(await injector())).toBe(true)
+    expect(await isRunning(await injector())).toBe(true)
   })
 })
 

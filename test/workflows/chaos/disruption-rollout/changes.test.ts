@@ -4,7 +4,7 @@ import {
   containerHashes,
   rolloutDecision,
   type RolloutState,
-  seenContainers,
+  updatedContainers,
 } from '../../../../workflows/chaos/disruption-rollout/changes.ts'
 
 const [FIRST, LATER, LAST] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-01-01T02:00:00Z']
@@ -14,7 +14,7 @@ const barer = { ...app, env: [] }
 const pod = (...containers: readonly { readonly name: string }[]) => containerHashes({ containers })
 
 describe('the containers of a target', () => {
-  const first = seenContainers({}, pod(app), FIRST)
+  const first = updatedContainers({}, pod(app), FIRST)
 
   it('are no change when they are seen first (C8)', () => {
     expect(first.lastContainerChangeTime).toBeUndefined()
@@ -23,9 +23,9 @@ describe('the containers of a target', () => {
 
   it('are the same in another order of keys, and whatever else changes (C8)', () => {
     const turned = Object.fromEntries(Object.entries(app).reverse()) as typeof app
-    expect(seenContainers(first, pod(turned), LATER)).toEqual(first)
-    const changed = seenContainers(first, pod(newer), LATER)
-    expect(seenContainers(changed, pod(newer), LAST)).toEqual(changed)
+    expect(updatedContainers(first, pod(turned), LATER)).toEqual(first)
+    const changed = updatedContainers(first, pod(newer), LATER)
+    expect(updatedContainers(changed, pod(newer), LAST)).toEqual(changed)
   })
 
   it.each<readonly [string, ReturnType<typeof pod>]>([
@@ -35,7 +35,7 @@ describe('the containers of a target', () => {
     ['absence', pod()],
     ['init containers', containerHashes({ containers: [app], initContainers: [{ name: 'init' }] })],
   ])('have changed with their %s (C8)', (_, template) => {
-    expect(seenContainers(first, template, LATER).lastContainerChangeTime).toBe(LATER)
+    expect(updatedContainers(first, template, LATER).lastContainerChangeTime).toBe(LATER)
   })
 })
 

@@ -6,9 +6,9 @@ import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import type { InjectorKindName } from '../../../../workflows/chaos/contract.ts'
 import { injectorArgs } from '../../../../workflows/chaos/disruption/injector-args.ts'
 import type { DisruptionSpec } from '../../../../workflows/chaos/disruption/kind.ts'
-import { instantMs } from '../../../../workflows/chaos/instant.ts'
+import { timestampMs } from '../../../../workflows/chaos/timestamp.ts'
 
-const [INJECT, END] = [instantMs('2026-01-02T03:00:00Z')!, instantMs('2026-01-02T03:10:00Z')!]
+const [INJECT, END] = [timestampMs('2026-01-02T03:00:00Z')!, timestampMs('2026-01-02T03:10:00Z')!]
 const COMMON =
   '--metrics-sink noop --level pod --target-containers app;containerd://abc --target-pod-ip 10.1.2.3 --chaos-namespace chaos-engineering ' +
   '--log-context-disruption-name d --log-context-disruption-namespace ns --log-context-disruption-uid uid ' +

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { timesOf } from '../../../../workflows/chaos/disruption/times.ts'
-import { instantMs, instantText } from '../../../../workflows/chaos/instant.ts'
+import { timestampMs, timestampText } from '../../../../workflows/chaos/timestamp.ts'
 
 const CREATED = '2026-01-02T03:00:00Z'
 const at = (seconds: number) => Date.parse(CREATED) + seconds * 1000
@@ -36,9 +36,9 @@ describe('the times of a Disruption', () => {
   })
 
   it('are read and written as Kubernetes does', () => {
-    expect(instantText(at(0) + 500)).toBe(CREATED)
-    expect(instantMs(CREATED)).toBe(at(0))
-    expect(instantMs(undefined)).toBeUndefined()
-    expect(instantMs('soon')).toBeUndefined()
+    expect(timestampText(at(0) + 500)).toBe(CREATED)
+    expect(timestampMs(CREATED)).toBe(at(0))
+    expect(timestampMs(undefined)).toBeUndefined()
+    expect(timestampMs('soon')).toBeUndefined()
   })
 })

@@ -65,8 +65,13 @@ const ROWS: readonly Row[] = [
       },
     },
   ],
-  ['one that runs is said to run', pod(), running(), { report: live }],
-  ['one that is ready is said to be', pod(), running({ isReady: true }), { report: { ...live, isReady: true } }],
+  ['one that runs is reported to run', pod(), running(), { report: live }],
+  [
+    'one that is ready is reported to be',
+    pod(),
+    running({ isReady: true }),
+    { report: { ...live, isReady: true } },
+  ],
   [
     'the deadline is waited for',
     pod({ phase: 'Running', activeDeadlineMs: NOW }),

@@ -68,20 +68,20 @@ describe('the status of a chaos pod', () => {
   })
 
   it('has the message of the injector: the simulation when it is ready, else the reason of the failure', () => {
-    const said = (isSimulated: boolean, message: string) => ({ said: { isSimulated, message } })
+    const injectorMessage = (isSimulated: boolean, message: string) => ({ injectorMessage: { isSimulated, message } })
     const condition = (report: Report) =>
       merged({ phase: 'Pending' }, report).conditions?.find(({ type }) => type === 'pawl.dev/injector')
-    expect(condition({ ...ready, ...said(true, 'simulated: x') })).toMatchObject({
+    expect(condition({ ...ready, ...injectorMessage(true, 'simulated: x') })).toMatchObject({
       status: 'True',
       reason: 'Simulated',
       message: 'simulated: x',
     })
-    const failing = { ...runs, ...said(true, 'not injected: y') }
+    const failing = { ...runs, ...injectorMessage(true, 'not injected: y') }
     expect(condition(failing)).toMatchObject({ status: 'False', reason: 'NotInjected', message: 'not injected: y' })
-    expect(condition({ ...ready, ...said(false, '') })).toBeUndefined()
+    expect(condition({ ...ready, ...injectorMessage(false, '') })).toBeUndefined()
     const told = merged({ phase: 'Pending' }, failing)
     expect(patch(told, failing)).toBeUndefined()
-    expect(patch(told, { ...failing, ...said(true, 'not injected: z') })).toBeDefined()
+    expect(patch(told, { ...failing, ...injectorMessage(true, 'not injected: z') })).toBeDefined()
   })
 
   it('says how it has ended', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { countingHearing } from '../../../../activities/chaos/metrics/hearing.ts'
+import { metricsObserver } from '../../../../activities/chaos/metrics/observer.ts'
 
 function hearing() {
   const told: string[] = []
@@ -9,7 +9,7 @@ function hearing() {
     count: (name: string, labels: object = {}) => void told.push(`${name} ${JSON.stringify(labels)}`),
     observe: (name: string, seconds: number) => void told.push(`${name} ${seconds}`),
   }
-  const heard = countingHearing({ metrics, now: () => new Date(clock.ms), defaultDurationMs: 60_000 })
+  const heard = metricsObserver({ metrics, now: () => new Date(clock.ms), defaultDurationMs: 60_000 })
   return { told, clock, heard }
 }
 

@@ -14,7 +14,7 @@ import {
   realExecutor,
 } from '../../../../activities/chaos/injector/executor.ts'
 import type { Log } from '../../../../activities/chaos/injector/log.ts'
-import { createInjection, type Prepared } from '../../../../activities/chaos/injector/one-injection.ts'
+import { createInjection, type Prepared } from '../../../../activities/chaos/injector/injection.ts'
 import { sweepNotes } from '../../../../activities/chaos/injector/sweep.ts'
 import { UndoLog } from '../../../../activities/chaos/injector/undo-log.ts'
 import type { Command } from '../../../../workflows/chaos/injector/command.ts'
