@@ -1,6 +1,6 @@
 // The admission rules that need the operators' configuration or the cluster; the webhook opens them once.
 
-import type { FurtherContext, FurtherRequest, FurtherRules, Problem } from '../../workflows/kit/index.ts'
+import type { AsyncRulesContext, AsyncRequest, AsyncRules, Problem } from '../../workflows/kit/index.ts'
 import {
   TOLERANCE_MUTATION,
   toleranceChange,
@@ -20,7 +20,7 @@ import { RangesUnavailable } from './cloud/published-ranges.ts'
 import { configFor, rangesFor } from './wing.ts'
 
 /** @throws if the configuration file is invalid; the webhook does not start then. */
-export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: FurtherContext): FurtherRules {
+export function openAsyncRules({ kube, flags, metrics, nodeName, warn }: AsyncRulesContext): AsyncRules {
   const config = configFor(flags, { statsd: metrics?.statsd, nodeName })
   const closeSink = sinkIn(config, { metrics, warn })
   // The workers report outdated lists, because they use them.
@@ -53,7 +53,7 @@ export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: Furth
   }
 }
 
-async function warningsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly string[]> {
+async function warningsOf(rules: DisruptionRules, request: AsyncRequest): Promise<readonly string[]> {
   switch (request.kind.kind) {
     case disruptionKind.kind:
       return await cloudWarnings(rules, request)
@@ -73,15 +73,15 @@ function offWarnings({ controller }: ChaosConfig, field: EnabledField): readonly
 /** Sends the webhook's counters to the metrics sink. */
 function sinkIn(
   { controller }: ChaosConfig,
-  { metrics, warn }: { readonly metrics: FurtherContext['metrics']; readonly warn: FurtherContext['warn'] },
+  { metrics, warn }: { readonly metrics: AsyncRulesContext['metrics']; readonly warn: AsyncRulesContext['warn'] },
 ): () => Promise<void> {
   if (metrics === undefined || controller.metricsSink !== 'datadog') return () => Promise.resolve()
   const { source, statsd } = metrics
   const client = openAgent({ statsd, setting: SINK_SETTING, isGrouped: true, warn })
-  return openSink({ client, metrics: { hear: (hearer) => source.hear(hearer) } })
+  return openSink({ client, metrics: { addObserver: (observer) => source.addObserver(observer) } })
 }
 
-async function problemsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+async function problemsOf(rules: DisruptionRules, request: AsyncRequest): Promise<readonly Problem[]> {
   const { object, user } = request
   switch (request.kind.kind) {
     case disruptionKind.kind:

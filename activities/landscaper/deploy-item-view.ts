@@ -8,7 +8,7 @@ import {
 } from '../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
-import { isIdle, type Serving } from '../../workflows/kit/index.ts'
+import { isIdle, type HandledPartitions } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import { isObjectName } from './deploy/target/target-config.ts'
 import { hasRequest } from '../run/children.ts'
@@ -76,7 +76,7 @@ export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
  * @param run whose view it is: items of types that it does not serve are foreign to it.
  * @param limit of the pickup, and what time it is; without one `pickupMs` and `remainingMs` are undefined.
  */
-export function deployItemView(object: DeployItem, run: Serving, limit?: PickupLimit): DeployItemView {
+export function deployItemView(object: DeployItem, run: HandledPartitions, limit?: PickupLimit): DeployItemView {
   const { metadata, spec, status = {} } = object
   return {
     uid: metadata.uid,
@@ -145,7 +145,10 @@ function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 't
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
 // Of items that the run deploys itself nobody asks on the way forward. They are claimed in their status before anything is sent.
-function untouchedMark({ metadata, spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
+function untouchedMark(
+  { metadata, spec, status = {} }: DeployItem,
+  run: HandledPartitions,
+): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
   const isAsked = metadata.deletionTimestamp !== undefined || !isTypeServed(spec.type, run)
   return isAsked && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
@@ -180,7 +183,11 @@ function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'r
  * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
  * Items that the run deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
  */
-export function pickupMs(object: DeployItem, run: Serving, { landscaper, now }: PickupLimit): number | undefined {
+export function pickupMs(
+  object: DeployItem,
+  run: HandledPartitions,
+  { landscaper, now }: PickupLimit,
+): number | undefined {
   const { pickupTimeoutMs } = landscaper
   if (pickupTimeoutMs === undefined || isTypeServed(object.spec.type, run)) return undefined
   const waitedMs = waitedForPickupMs(object, now())

@@ -45,7 +45,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
   open(deps, flags) {
     const { 'pickup-timeout': pickupTimeoutMs, 'strict-tenancy': strictTenancy, 'target-allow': allow } = flags
     const templates = createTemplateEngine()
-    const data: TargetDeps['data'] = (customer) => templates.of(customer).data
+    const data: TargetDeps['data'] = (tenant) => templates.of(tenant).data
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     const registries = createRegistries({ allow, now: deps.now })
     const components = {

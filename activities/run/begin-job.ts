@@ -4,7 +4,7 @@
 //   N1. The write occupies a workflow task for at most 20 s, also if the API server does not answer. Then the next pass comes after the back-off.
 
 import type {
-  AskingTarget,
+  NewJobTarget,
   By,
   JobModeController,
   StatusFields,
@@ -27,7 +27,7 @@ export interface BeginInput {
   readonly subject: Subject
   readonly jobID: string
   /** The target as the pass observed it, idle and triggered, or as it was when the run was started. */
-  readonly target: AskingTarget
+  readonly target: NewJobTarget
 }
 
 export interface BegunTarget extends TargetView {
@@ -88,11 +88,11 @@ function patchAfterConflict(
   const { jobID: found, jobIDFinished } = targetView(current)
   if (found === jobID) return 'done'
   // Only subjects without an owner begin a job this way; the dispatcher checked the owner before it started the run.
-  const wanted = controller.wantedRun(current, true)
+  const wanted = controller.requestedRun(current, true)
   // A job that started and ended since the pass may have been this one: a new trigger needs a new job ID.
   const isAsked = 'jobID' in wanted && wanted.jobID === undefined && wanted.isJobless !== true
   return found === before && isIdle({ jobID: found, jobIDFinished }) && isAsked
-    ? firstStatus(controller, { ...targetView(current), begun: wanted.begun?.(now) }, jobID, now)
+    ? firstStatus(controller, { ...targetView(current), begun: wanted.onBegin?.(now) }, jobID, now)
     : 'superseded'
 }
 
@@ -106,7 +106,7 @@ function firstStatus(
   jobID: string,
   now: string,
 ): Patch {
-  const phase = status.first(deleting)
-  const said = status.begun(now, { phase, generation })
+  const phase = status.firstPhase(deleting)
+  const said = status.onBegin(now, { phase, generation })
   return { status: { jobID, phase, observedGeneration: generation, ...said, ...begun } }
 }

@@ -1,6 +1,6 @@
 // Reads the children of a subject in job mode, by the queries that the controller declares.
 //
-//   O1. The query is filled from the subject alone, before the first read (workflows/kit/run/job-query.ts defines the allowed queries).
+//   O1. The query is filled from the subject alone, before the first read (workflows/kit/run/job/job-query.ts defines the allowed queries).
 //   O2. If the query cannot select anything, for example because a name is too long for a label, the subject has no children.
 
 import { type By, selectionOf, type StateQuery, type Subject, type WatchedKind } from '../../workflows/kit/index.ts'

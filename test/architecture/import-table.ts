@@ -44,13 +44,13 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'the DSL imports nothing but the DSL, which words are near each other, and what jobs may ask for',
     of: /^workflows\/kit\/dsl\//,
-    may: ['^workflows/kit/dsl/', '^workflows/kit/kind/near-words\\.ts$', '^workflows/kit/run/job-query\\.ts$'],
+    may: ['^workflows/kit/dsl/', '^workflows/kit/kind/near-words\\.ts$', '^workflows/kit/run/job/job-query\\.ts$'],
     packages: NONE,
   },
   {
     sentence: 'the files of the kit that know Temporal import what is pure of the kit, each other, and Temporal',
-    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines|witness|recording)\.ts$/,
-    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines|witness|run-time)\\.ts$'],
+    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines|replay-listener|recording)\.ts$/,
+    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines|replay-listener)\\.ts$'],
     packages: /^@temporalio\/workflow$/,
   },
   {
@@ -314,7 +314,7 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence: 'the commands that ask import of activities only what reads the journal',
-    of: /^worker\/cli\/ask\//,
+    of: /^worker\/cli\/query\//,
     may: ['^worker/', '^activities/journal/read/', KIT],
     packages: ANY,
   },

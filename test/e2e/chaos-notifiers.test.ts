@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { NOTIFICATION_RUN } from '../../workflows/kit/index.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { Receiver } from '../support/chaos/receiver.ts'
@@ -201,7 +201,7 @@ describe('the notifiers of Disruptions', () => {
     // Temporal lists what has begun a little later.
     await vi.waitFor(async () => {
       const found: string[] = []
-      for await (const { workflowId } of client.workflow.list({ query: `WorkflowType = '${NOTICE_RUN}'` })) {
+      for await (const { workflowId } of client.workflow.list({ query: `WorkflowType = '${NOTIFICATION_RUN}'` })) {
         const history = await client.workflow.getHandle(workflowId).fetchHistory()
         found.push(Buffer.from(temporal.api.history.v1.History.encode(history).finish()).toString('latin1'))
       }

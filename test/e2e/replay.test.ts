@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
-import type { Comparison } from '../../worker/cli/replay/compare.ts'
+import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { CHAIN, execution, failingItem, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { useStage } from '../support/pawl/stage.ts'

@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import type { KubeObject, OwnerReference } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
-import { MADE_FOR, OWNER_UID } from '../../workflows/kit/index.ts'
+import { OWNER_ANNOTATION, OWNER_UID_LABEL } from '../../workflows/kit/index.ts'
 import { API, type Cluster, installation, item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
 import { useTenants } from '../support/tenants/tenants.ts'
@@ -234,7 +234,10 @@ async function pack(name: string): Promise<KubeObject> {
 }
 
 function marked({ metadata: { name, uid = '' } }: KubeObject) {
-  return { labels: { [OWNER_UID]: uid }, annotations: { [MADE_FOR]: `Parcel.writes.test.pawl.dev/alice/${name}` } }
+  return {
+    labels: { [OWNER_UID_LABEL]: uid },
+    annotations: { [OWNER_ANNOTATION]: `Parcel.writes.test.pawl.dev/alice/${name}` },
+  }
 }
 
 async function map({ kube, namespace }: Cluster, name: string, metadata: object): Promise<KubeObject> {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { SCRIPTS, SHELLS } from '../../worker/cli/complete/scripts.ts'
+import { SCRIPTS, SHELLS } from '../../worker/cli/completion.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const LIMIT_MS = 30_000

@@ -36,7 +36,7 @@ const run = {
 }
 const ended = { ...run, mode: 'level' } as const
 const watch = { cluster: 'c', source: 'watch' } as const
-const SELECTED: WatchedKind = { ...taskKind, traits: { fields: ['spec.type'] } }
+const SELECTED: WatchedKind = { ...taskKind, indexKeys: { fields: ['spec.type'] } }
 const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
 const subscribe = async (...names: string[]) =>
   await replaceSubscriptions(

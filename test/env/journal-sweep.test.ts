@@ -14,7 +14,7 @@ import {
   sweepWakes,
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
-import { annotation, isIdle, jobIDsOf, path, textAt, valueAt, type WantedRun } from '../../workflows/kit/index.ts'
+import { annotation, isIdle, jobIDsOf, path, textAt, valueAt, type RunRequest } from '../../workflows/kit/index.ts'
 import {
   deps,
   IF_CHANGED,
@@ -33,7 +33,7 @@ import { useJournal } from '../activities/journal/use-journal.ts'
 const run = (workflowID = 'task/u1/j1', runID = 'r1') => ({ workflowID, runID })
 
 /** What a task asks for: to be reconciled when an annotation says so, unless a task owns it, and its deletion when it has no owner. */
-function taskRun(task: object, ownerGone: boolean): WantedRun {
+function taskRun(task: object, ownerGone: boolean): RunRequest {
   const ids = jobIDsOf(task)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const owners = (valueAt(task, path('metadata.ownerReferences')) ?? []) as readonly { readonly kind: string }[]
@@ -60,8 +60,8 @@ describe('the sweep', () => {
   const own: SweptController = {
     name: 'task',
     target: taskKind,
-    wantedRun: taskRun,
-    triggers: [{ at: annotation(OPERATION) }, { at: annotation(IF_CHANGED), when: 'edited' }],
+    requestedRun: taskRun,
+    triggers: [{ path: annotation(OPERATION) }, { path: annotation(IF_CHANGED), when: 'edited' }],
   }
   const sweep = async (...controllers: readonly SweptController[]) => {
     const swept = controllers.length > 0 ? controllers : [own]
@@ -136,9 +136,13 @@ describe('the sweep', () => {
   })
 
   it('wakes objects whose list lacks what a trigger names, as far as their controller wants a run', async () => {
-    const wantedRun = (task: object): WantedRun =>
+    const wantedRun = (task: object): RunRequest =>
       textAt(task, path('spec.type')) === 'mock' ? { jobID: undefined, cause: 'seen' } : { none: 'idle' }
-    const guarding: SweptController = { ...own, wantedRun, triggers: [{ at: path('metadata.finalizers'), lacks: 'f' }] }
+    const guarding: SweptController = {
+      ...own,
+      requestedRun: wantedRun,
+      triggers: [{ path: path('metadata.finalizers'), lacks: 'f' }],
+    }
     const spec = { type: 'mock' }
     await known(
       { uid: 'a', version: 1, spec },
@@ -150,7 +154,7 @@ describe('the sweep', () => {
   })
 
   it('leaves children to the run that hosts them', async () => {
-    const wantedRun = (task: object, _: boolean, ownerJob?: string): WantedRun => {
+    const wantedRun = (task: object, _: boolean, ownerJob?: string): RunRequest => {
       const { jobID } = jobIDsOf(task)
       return jobID === ownerJob ? { none: 'hosted' } : { jobID, cause: 'unfinished job' }
     }
@@ -165,7 +169,7 @@ describe('the sweep', () => {
       })),
     )
     await openJob(test.db, job({ uid: 'x', workflow_id: 'task/x/j1' }))
-    expect(await sweep({ ...own, wantedRun, hostedBy: ['task'] })).toEqual([
+    expect(await sweep({ ...own, requestedRun: wantedRun, hostedBy: ['task'] })).toEqual([
       'of-y/ sweep: unfinished job without a run',
     ])
   })

@@ -14,7 +14,7 @@ export function placeOfText(
 
 /**
  * A cause, or several as the journal joins them. What woke a controller in level mode is called by kind and name, without namespace
- * (workflows/kit/run/level-routes.ts), so that nobody can judge it: the name is left out.
+ * (workflows/kit/run/level/level-routes.ts), so that nobody can judge it: the name is left out.
  */
 export function tellable(cause: string): string {
   return cause

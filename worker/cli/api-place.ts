@@ -12,7 +12,7 @@ import { isLoopback } from '../api/flags.ts'
 import { ABOUT_PATH, ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { openKubeconfig, openPerson, type PersonFlags, personsKubeconfig } from './person.ts'
+import { openKubeconfig, openPerson, type PersonFlags, personsKubeconfig } from './user.ts'
 
 /** An address, or a Service behind the API server. */
 export type ApiPlace = { readonly url: string } | { readonly namespace: string; readonly name: string }

@@ -15,10 +15,9 @@ import type { Progress } from '../dev/obtain.ts'
 import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
-import { checkControllers } from './check-controllers.ts'
+import { checkControllers } from './process.ts'
 import { DATA_DIR_OPTION, devFolder } from './dev-folder.ts'
-import { optionsOf, withFlags } from './flags.ts'
-import { foldFlags } from './help.ts'
+import { optionsOf, withFlags, foldFlags } from './options.ts'
 import { joined, parseOneOf, parsePort } from './usage.ts'
 
 const CLI = modulePath('cli.ts')

@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url'
 
 import { gen } from '../gen.ts'
 import { genControllers, type GenControllersOptions } from '../gen/controllers.ts'
-import { genCrdCommand } from './gen-crd.ts'
-import { genNewCommand } from './gen-new.ts'
-import { genRbacCommand } from './gen-rbac.ts'
-import { genTypesCommand } from './gen-types.ts'
 import { UsageError } from '../server/usage-error.ts'
+import { genCrd } from '../gen/crd-file.ts'
+import { genNew } from '../gen/new-kind.ts'
+import { genRbac } from '../gen/rbac-file.ts'
+import { joined } from './usage.ts'
+import { genTypes } from '../gen/crd-types.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 // The published package has JavaScript instead.
@@ -83,4 +84,155 @@ function isBelow(folder: string, place: string): boolean {
 
 function complain(line: string): void {
   process.stderr.write(`${line}\n`)
+}
+
+// The command `pawl gen crd`.
+
+interface GenCrdFlags {
+  readonly out?: string
+  readonly check?: true
+}
+
+function genCrdCommand(): Command {
+  return new Command('crd')
+    .description('write the CustomResourceDefinitions of the kinds that modules export')
+    .argument('<files...>', 'modules with kinds, such as kind.ts')
+    .option('--out <file>', 'the file to write, such as widget.crd.yaml (default: standard output)')
+    .option('--check', 'change nothing; exit code 1 when the file is stale')
+    .addHelpText('after', '\nExamples:\n  pawl gen crd kind.ts --out widget.crd.yaml')
+    .action(async (files: readonly string[], { out, check }: GenCrdFlags) => {
+      if (check === true && out === undefined)
+        throw new UsageError('--check has nothing to compare with, expected --out <file>')
+      process.exitCode = await genCrd({
+        files,
+        out,
+        check: check ?? false,
+        print: (text) => process.stdout.write(text),
+        complain: (line) => process.stderr.write(`${line}\n`),
+      })
+    })
+}
+
+// The command `pawl gen new`.
+
+interface Options {
+  readonly group: string
+  readonly wing?: string
+  readonly out?: string
+}
+
+/** @param checkout The checkout of Pawl that the current folder is in; undefined in a project of its own. */
+function genNewCommand(checkout: string | undefined): Command {
+  return new Command('new')
+    .description('write the skeleton of a new kind: definition, controller, plans, actions and their test')
+    .argument('<kind>', 'name of the kind, such as Backup')
+    .option('--group <group>', 'API group of the kind', 'example.com')
+    .option('--wing <wing>', "in Pawl's checkout: the wing that it belongs to (default: the first part of the group)")
+    .option(
+      '-o, --out <dir>',
+      "where to put the kind's folder (default: the current folder; in Pawl's checkout its wing)",
+    )
+    .addHelpText('after', '\nExamples:\n  pawl gen new Backup --group example.com')
+    .action(async (kind: string, { group, wing, out }: Options) => {
+      const place = out ?? checkout
+      process.exitCode = await genNew({
+        root: place ?? '.',
+        layout: out === undefined && checkout !== undefined ? 'checkout' : 'project',
+        kind,
+        group,
+        wing,
+        print: (line) => process.stdout.write(`${line}\n`),
+        complain: (line) => process.stderr.write(`${line}\n`),
+      })
+    })
+}
+
+// The command `pawl gen rbac`.
+
+interface GenRbacFlags {
+  readonly wings?: string
+  readonly name?: string
+  readonly namespace?: string
+  readonly accounts?: string
+  readonly out?: string
+  readonly check?: true
+}
+
+function genRbacCommand(): Command {
+  return new Command('rbac')
+    .description('write the roles that bridge and worker need for the controllers of modules, or for wings')
+    .argument('[files...]', 'modules that export controllers, as for --controllers')
+    .option(
+      '--wings <names>',
+      'for these wings, such as landscaper; in all namespaces deploy/rbac has their roles',
+      joined,
+    )
+    .option('--name <name>', "roles are called pawl-bridge-NAME and pawl-worker-NAME (default: the controllers' names)")
+    .option(
+      '--namespace <names>',
+      'Roles in these namespaces, where the objects are (default: ClusterRoles for all)',
+      joined,
+    )
+    .option(
+      '--accounts <namespace>',
+      'also bind them to the ServiceAccounts pawl-bridge and pawl-worker of a namespace',
+    )
+    .option('--out <file>', 'the file to write, such as rbac.yaml (default: standard output)')
+    .option('--check', 'change nothing; exit code 1 when the file is stale')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  pawl gen rbac shop.ts --out rbac.yaml\n  pawl gen rbac --wings landscaper --namespace team-a',
+    )
+    .action(async (files: readonly string[], { wings, name, namespace, accounts, out, check }: GenRbacFlags) => {
+      if (check === true && out === undefined)
+        throw new UsageError('--check has nothing to compare with, expected --out <file>')
+      if (files.length === 0 && wings === undefined)
+        throw new UsageError('neither modules nor wings are named, expected controllers.ts or --wings landscaper')
+      process.exitCode = await genRbac({
+        files,
+        name,
+        accounts,
+        out,
+        check: check ?? false,
+        wings: namesIn(wings),
+        namespaces: namesIn(namespace),
+        print: (text) => process.stdout.write(text),
+        complain: (line) => process.stderr.write(`${line}\n`),
+      })
+    })
+}
+
+function namesIn(flag = ''): readonly string[] {
+  return flag.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))
+}
+
+// The command `pawl gen types`.
+
+interface GenTypesFlags {
+  readonly crd: string
+  readonly out?: string
+  readonly version?: string
+  readonly check?: true
+}
+
+function genTypesCommand(): Command {
+  return new Command('types')
+    .description('write TypeScript types of the kinds that a file of CustomResourceDefinitions defines')
+    .requiredOption('--crd <file>', 'the definitions: YAML or JSON, one or many')
+    .option('--out <file>', 'the module to write, such as widget.gen.ts (default: standard output)')
+    .option('--version <version>', 'only this version of each kind (default: all that are served)')
+    .option('--check', 'change nothing; exit code 1 when the module is stale')
+    .addHelpText('after', '\nExamples:\n  pawl gen types --crd widget.crd.yaml --out widget.gen.ts')
+    .action(async ({ crd, out, version, check }: GenTypesFlags) => {
+      if (check === true && out === undefined)
+        throw new UsageError('--check has nothing to compare with, expected --out <file>')
+      process.exitCode = await genTypes({
+        crd,
+        out,
+        version,
+        check: check ?? false,
+        print: (text) => process.stdout.write(text),
+        complain: (line) => process.stderr.write(`${line}\n`),
+      })
+    })
 }

@@ -1,10 +1,22 @@
 // The commands `pawl journal export`, `verify` and `prune`: the journal as a whole, for those who operate it.
 
 import { Command } from 'commander'
+import { writeFile } from 'node:fs/promises'
 
-import { exportCommand } from './journal/export.ts'
-import { pruneCommand } from './journal/prune.ts'
-import { verifyCommand } from './journal/verify.ts'
+import { writeJson, parseDuration } from '../../workflows/kit/index.ts'
+import { readConfig } from '../server/config.ts'
+import { asking, type AskFlags, withAskFlags, type Asked, journalURL } from './query/open-journal.ts'
+import { foldFlags, TEMPORAL_DETAILS } from './options.ts'
+import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
+import { exportedJob, jobNamed } from './exported-job.ts'
+import { brokenRules, type BrokenRule, gapsOf, openRuns, RULES } from '../../activities/journal/read/soundness.ts'
+import type { TemporalTarget } from '../server/temporal.ts'
+import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
+import { parseOneOf } from './usage.ts'
+import { openDatabase } from '../../activities/journal/database.ts'
+import { type Prunable, prunable, pruneJournal } from '../../activities/journal/write/retention.ts'
+import { UsageError } from '../server/usage-error.ts'
+import { DATA_DIR_OPTION } from './dev-folder.ts'
 
 export function journalCommand(): Command {
   return new Command('journal')
@@ -13,4 +25,196 @@ export function journalCommand(): Command {
     .addCommand(exportCommand())
     .addCommand(verifyCommand())
     .addCommand(pruneCommand())
+}
+
+// The command `pawl journal export`: one job with all that is known of it in a file, for whoever looks at it elsewhere or later.
+
+interface ExportFlags extends AskFlags, TemporalPlaceFlags {
+  readonly out?: string
+}
+
+function exportCommand(): Command {
+  const bare = new Command('export')
+    .description("write a job's run and all that the journal has of it as JSON")
+    .argument('<object and job...>', 'the object, and a job of it (default: the newest)')
+    .option('--out <file>', 'the file to write (default: standard output)')
+  const command = withTemporalFlags(withAskFlags(bare))
+  return foldFlags(command, TEMPORAL_DETAILS)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  pawl journal export inst/shop --out shop.json\n  pawl journal export inst/shop 0c5b2a',
+    )
+    .action(async (words: readonly string[], flags: ExportFlags) => {
+      const target = await temporalPlace(flags, readConfig(), command)
+      const exported = await asking(
+        flags,
+        async (asked) => await exportedJob(asked, await jobNamed(asked, words), target),
+      )
+      if (exported.history === undefined)
+        process.stderr.write(
+          'pawl: the history is not in the file: Temporal has it no more, or nobody said where it is\n',
+        )
+      if (exported.journal?.cut.length)
+        process.stderr.write(`pawl: not all rows are in the file: ${exported.journal.cut.join(', ')} have more\n`)
+      const { unseen = 0 } = exported.journal ?? {}
+      if (unseen > 0)
+        process.stderr.write(`pawl: ${unseen} rows about objects that you may not see are not in the file\n`)
+      const text = `${writeJson(exported)}\n`
+      if (flags.out === undefined) process.stdout.write(text)
+      else await writeFile(flags.out, text, { mode: 0o600 })
+    })
+}
+
+// The command `pawl journal verify`: whether the rows of the journal contradict each other, or Temporal.
+
+interface VerifyFlags extends AskFlags, TemporalPlaceFlags {
+  readonly output: 'text' | 'json'
+}
+
+/** So many open jobs are looked for in Temporal, the oldest first. */
+const MOST_RUNS = 500
+
+function verifyCommand(): Command {
+  const bare = new Command('verify')
+    .description('look whether the journal is sound; exit code 1 when rows contradict each other')
+    .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
+  const command = withTemporalFlags(withAskFlags(bare))
+  return foldFlags(command, TEMPORAL_DETAILS)
+    .addHelpText('after', '\nExamples:\n  pawl journal verify\n  pawl journal verify --temporal-address localhost:7233')
+    .action(async (flags: VerifyFlags) => {
+      const target = await temporalPlace(flags, readConfig(), command)
+      await asking(flags, async (asked) => {
+        const findings = await verify(asked, target)
+        process.stdout.write(
+          flags.output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : findingsText(findings, asked.paint),
+        )
+        process.exitCode = exitCodeOf(findings)
+      })
+    })
+}
+
+async function verify(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
+  const broken = await brokenRules(asked)
+  const { events, without } = await gapsOf(asked)
+  const gaps =
+    without === 0
+      ? 'none is missing'
+      : `${without} numbers have none: their transactions did not commit, or retention took them`
+  return [
+    ...broken.flatMap(told),
+    { part: 'rules', verdict: 'ok', text: `${RULES.length - broken.length} of ${RULES.length} hold` },
+    { part: 'numbers', verdict: 'ok', text: `of the newest ${events} events ${gaps}` },
+    ...(await runsFound(asked, target)),
+  ]
+}
+
+function told({ name, verdict, expected, found, more }: BrokenRule): readonly Finding[] {
+  const rest: readonly Finding[] = more ? [{ part: name, verdict, text: 'and more' }] : []
+  return [...found.map((one): Finding => ({ part: name, verdict, text: `${one}; expected ${expected}` })), ...rest]
+}
+
+async function runsFound(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
+  if (target === undefined)
+    return [
+      { part: 'runs', verdict: 'skipped', text: `the address of Temporal is not known; expected ${EXPECTED_TEMPORAL}` },
+    ]
+  const runs = await openRuns(asked, MOST_RUNS)
+  const { missingRuns } = await import('./temporal-runs.ts')
+  const missing = await missingRuns(
+    target,
+    runs.map(({ workflowID }) => workflowID),
+  )
+  const lost = runs.flatMap(({ workflowID, told }): Finding[] => {
+    const state = missing.get(workflowID)
+    const text = `${told}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
+    return state === undefined ? [] : [{ part: 'runs', verdict: 'bad', text }]
+  })
+  const text = `${runs.length - lost.length} of ${runs.length} open jobs have a run in Temporal`
+  return [...lost, { part: 'runs', verdict: 'ok', text }]
+}
+
+// The command `pawl journal prune`: what retention does every hour, now and as far back as one says. Without `--yes` it only tells.
+
+interface PruneFlags extends Pick<AskFlags, 'databaseUrl' | 'dataDir'> {
+  readonly before?: string
+  readonly keep?: string
+  readonly yes?: boolean
+  readonly output: 'text' | 'json'
+}
+
+function pruneCommand(): Command {
+  return new Command('prune')
+    .description('forget events, jobs and deleted objects of old days, but what is needed; tells only, without --yes')
+    .option('--before <time>', 'what was over then, such as 2026-02-03T00:00:00Z')
+    .option('--keep <duration>', 'what was over so long ago, such as 7d or 36h')
+    .option('--yes', 'do it')
+    .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
+    .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
+    .option(...DATA_DIR_OPTION)
+    .addHelpText('after', '\nExamples:\n  pawl journal prune --keep 7d\n  pawl journal prune --before 2026-02-03 --yes')
+    .action(async (flags: PruneFlags) => {
+      const before = beforeOf(flags, new Date())
+      const db = openDatabase(await journalURL({ ...flags, cluster: '' }, readConfig()), 2, {
+        readOnly: flags.yes !== true,
+        // Counting goes through whole days.
+        statementMs: 0,
+        answerMs: 0,
+      })
+      try {
+        const found = await prunable(db, before)
+        if (flags.yes === true) {
+          const now = new Date()
+          const done = await pruneJournal(db, now.getTime() - before.getTime(), now)
+          if (done === undefined)
+            throw new Error(
+              'another process prunes the journal, expected none: a bridge does it once an hour; try again',
+            )
+        }
+        process.stdout.write(
+          flags.output === 'json'
+            ? `${JSON.stringify({ ...found, done: flags.yes === true }, null, 2)}\n`
+            : prunableText(found, flags.yes === true),
+        )
+      } finally {
+        await db.destroy()
+      }
+    })
+}
+
+const DAY_MS = 86_400_000
+
+/** @throws UsageError unless one of both says a time that is over. */
+export function beforeOf({ before, keep }: Pick<PruneFlags, 'before' | 'keep'>, now: Date): Date {
+  if ((before === undefined) === (keep === undefined))
+    throw new UsageError(`found ${before === undefined ? 'neither' : 'both'}, expected --before or --keep`)
+  const time = keep === undefined ? Date.parse(before ?? '') : now.getTime() - keptMs(keep)
+  if (Number.isNaN(time)) throw new UsageError(`--before is '${before ?? ''}', expected a time such as 2026-02-03`)
+  if (time > now.getTime()) throw new UsageError(`--before is '${before ?? ''}', expected a time that is over`)
+  return new Date(time)
+}
+
+function keptMs(keep: string): number {
+  return durationMs('--keep', keep)
+}
+
+/** Days, or what Pawl takes for a duration elsewhere. @throws UsageError */
+export function durationMs(flag: string, text: string): number {
+  const days = /^(\d{1,5})d$/.exec(text)
+  if (days !== null) return Number(days[1]) * DAY_MS
+  const found = parseDuration(text)
+  if (typeof found === 'number') return found
+  throw new UsageError(`${flag} is '${text}', expected a duration such as 7d or 36h`)
+}
+
+function prunableText({ before, partitions, rows, ended }: Prunable, isDone: boolean): string {
+  const [days, drop, kept] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
+  const lines = partitions.map(({ name, events, isWhole }) =>
+    isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${kept} ${events} events; something needs the others`,
+  )
+  const others = Object.entries({ 'events of no day': rows, ...ended }).filter(([, count]) => count > 0)
+  const left = others.map(([table, count]) => `${table}: ${count} rows ${isDone ? 'went' : 'would go'}`)
+  const nothing = lines.length + left.length === 0 ? [`nothing that was over before ${before.toISOString()}`] : []
+  const hint =
+    isDone || nothing.length > 0 ? [] : [`These ${days} over before ${before.toISOString()}. To do it: --yes`]
+  return [...lines, ...left, ...nothing, ...hint].map((line) => `${line}\n`).join('')
 }

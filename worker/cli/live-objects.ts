@@ -1,10 +1,12 @@
 // Objects as the API server has them, read with the rights of the person at the command line: what of them the journal does not keep.
 
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import type { KubeObject, Resource } from '../../activities/kube/client.ts'
+import type { KubeObject, Resource, KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Config } from '../server/config.ts'
-import { openPerson, type PersonFlags } from './person.ts'
+import { openPerson, type PersonFlags } from './user.ts'
+import { KubeError } from '../../activities/kube/kube-error.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
 
 export interface LiveRead extends Resource {
   readonly uid: string
@@ -17,7 +19,7 @@ const MOST_READ = 200
 const AT_ONCE = 10
 const MOST_MS = 10_000
 
-export interface Live {
+interface Live {
   /** By uid. */
   readonly objects: ReadonlyMap<string, KubeObject>
   /** Why some are missing, each reason once. */
@@ -49,4 +51,78 @@ export async function readLive(wanted: readonly LiveRead[], flags: PersonFlags, 
     problems.add(error instanceof Error ? error.message : String(error))
   }
   return { objects, problems: [...problems].slice(0, 3) }
+}
+
+// Kubernetes Events of an object, read from the API server with the rights of the user.
+
+interface EventObject extends KubeObject {
+  readonly reason?: string
+  readonly message?: string
+  readonly lastTimestamp?: string
+}
+
+const PAGE = '500'
+
+/**
+ * Reads the newest Events of an object as texts `<reason>: <message>`, the newest first. Equal texts occur once.
+ *
+ * @returns no texts if the user may not list Events.
+ * @throws KubeError for other failures.
+ */
+export async function newestEvents(
+  kube: Pick<KubeClient, 'request'>,
+  { namespace, uid }: { readonly namespace: string; readonly uid: string },
+  limit: number,
+): Promise<readonly string[]> {
+  const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, namespace)
+  const query = { fieldSelector: `involvedObject.uid=${uid}`, limit: PAGE }
+  const answer = await kube.request<ObjectList>('GET', path, { query }).catch((error: unknown) => {
+    if (error instanceof KubeError && error.status === 403) return undefined
+    throw error
+  })
+  const events = [...((answer?.items ?? []) as readonly EventObject[])].sort((one, other) =>
+    timeOf(one) < timeOf(other) ? 1 : -1,
+  )
+  return [...new Set(events.map(({ reason = '', message = '' }) => `${reason}: ${message}`))].slice(0, limit)
+}
+
+function timeOf({ lastTimestamp, metadata }: EventObject): string {
+  return lastTimestamp ?? metadata.creationTimestamp ?? ''
+}
+
+// Who beside Pawl's runs has written an object, by what the API server keeps of its fields. That is what a client has called itself, and of the last
+// write of each only: a hint, no proof. Source: Kubernetes, "Field Management".
+
+export interface HandWrite {
+  readonly manager: string
+  /** What of spec and metadata it holds, two names deep: `spec.imports`. */
+  readonly fields: readonly string[]
+}
+
+/** Servers give the second only. */
+const BEFORE_MS = 1000
+/** How long the journal may have taken to hear of it. */
+const AFTER_MS = 10_000
+const MOST_FIELDS = 8
+
+/** @param at when the write was journaled. Undefined: another write has taken its place since, or clocks differ. */
+export function handWriteAt(
+  { managedFields = [] }: Pick<ObjectMeta, 'managedFields'>,
+  at: Date,
+): HandWrite | undefined {
+  const found = managedFields
+    .flatMap(({ manager = '', time = '', fieldsV1 }) => ({ manager, ms: Date.parse(time), fieldsV1 }))
+    .filter(({ manager }) => manager !== '' && !manager.startsWith(FIELD_MANAGER_PREFIX))
+    .filter(({ ms }) => ms <= at.getTime() + BEFORE_MS && ms >= at.getTime() - AFTER_MS)
+    .toSorted((one, other) => other.ms - one.ms)
+  const [last] = found
+  return last && { manager: last.manager, fields: fieldsIn(last.fieldsV1).slice(0, MOST_FIELDS) }
+}
+
+function fieldsIn(fieldsV1: NonNullable<ObjectMeta['managedFields']>[number]['fieldsV1']): readonly string[] {
+  return ['metadata', 'spec'].flatMap((part) =>
+    Object.keys(fieldsV1?.[`f:${part}`] ?? {})
+      .filter((key) => key.startsWith('f:'))
+      .map((key) => `${part}.${key.slice(2)}`),
+  )
 }

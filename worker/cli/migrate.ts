@@ -7,8 +7,7 @@ import { readConfig } from '../server/config.ts'
 import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/shared-settings.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
-import { optionsOf, withFlags } from './flags.ts'
-import { foldFlags, TEMPORAL_DETAILS, withExamples } from './help.ts'
+import { optionsOf, withFlags, foldFlags, TEMPORAL_DETAILS, withExamples } from './options.ts'
 
 const TARGET_FLAGS = {
   'database-url': { takes: '<url>', reads: 'text', text: 'PostgreSQL of the journal', default: '$PAWL_DATABASE_URL' },

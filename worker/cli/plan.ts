@@ -9,7 +9,7 @@ import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from '../plans/dra
 import { findPlans, type PlannedKind, planNamed } from '../plans/find-plans.ts'
 import { drawTrace } from '../plans/draw-trace.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { withAskFlags } from './ask/open-journal.ts'
+import { withAskFlags } from './query/open-journal.ts'
 import type { PlanFilesFlags } from './plan/plan-files.ts'
 import { joined, parseOneOf } from './usage.ts'
 

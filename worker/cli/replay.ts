@@ -5,9 +5,9 @@ import { Command } from 'commander'
 
 import { readConfig } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { type AskFlags, withAskFlags } from './ask/open-journal.ts'
-import { foldFlags, PLACES, TEMPORAL_DETAILS } from './help.ts'
-import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-place.ts'
+import { type AskFlags, withAskFlags } from './query/open-journal.ts'
+import { foldFlags, PLACES, TEMPORAL_DETAILS } from './options.ts'
+import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-address.ts'
 import { joined, parseOneOf } from './usage.ts'
 
 interface ReplayFlags extends AskFlags, TemporalPlaceFlags {
@@ -71,7 +71,7 @@ export function replayCommand(): Command {
       const target = flags.file === undefined ? await temporalPlace(flags, config, command) : undefined
       const { against, file } = flags
       if (against !== undefined) {
-        const { gate } = await import('./replay/gate.ts')
+        const { gate } = await import('./replay/upgrade-gate.ts')
         process.exitCode = await gate({ ...flags, against }, payloadKeyPath, target)
         return
       }

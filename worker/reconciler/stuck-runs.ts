@@ -51,7 +51,7 @@ import {
   groupKindOf,
   type RunSinks,
   type Subject,
-  type Thrown,
+  type ReportedBug,
 } from '../../workflows/kit/index.ts'
 
 export interface StuckRunsDeps {
@@ -129,7 +129,7 @@ export class StuckRuns {
       .finally(() => this.#nudge())
   }
 
-  async #threw({ workflowId, runId }: WorkflowInfo, thrown: Thrown): Promise<void> {
+  async #threw({ workflowId, runId }: WorkflowInfo, thrown: ReportedBug): Promise<void> {
     const report = bugReport(thrown, process.cwd())
     const { message } = report
     const note = { workflowID: workflowId, runID: runId, build: this.#options.build, message }
@@ -137,7 +137,7 @@ export class StuckRuns {
     else await this.#noteBug({ ...note, what: 'bug' }, thrown, report)
   }
 
-  async #noteBug(note: StuckNote, thrown: Thrown, report: ErrorReport): Promise<void> {
+  async #noteBug(note: StuckNote, thrown: ReportedBug, report: ErrorReport): Promise<void> {
     const { db, log, now } = this.#deps
     const { workflowID, runID, message } = note
     const { subject } = thrown

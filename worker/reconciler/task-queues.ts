@@ -3,7 +3,7 @@
 
 import type { LeftLanes } from '../../activities/journal/write/left-lanes.ts'
 import type { GivenFlags } from '../server/flags.ts'
-import type { Controller, Lanes } from '../../workflows/kit/index.ts'
+import type { Controller, Partitions } from '../../workflows/kit/index.ts'
 
 export interface Queues {
   /** The queue, or the beginning of the queues' names. */
@@ -32,7 +32,7 @@ export function queuesOf(queues: Queues, controller: string): readonly string[] 
   if (share === undefined && controllers === undefined) return [namedQueue(taskQueue, named?.get(controller))]
   if (share === undefined) return [`${taskQueue}-${controller}`]
   // Its runs host these, and no others.
-  const hosted = share.served.map((lane) => shortLane(lane, share.lanes.all))
+  const hosted = share.served.map((lane) => shortLane(lane, share.lanes.names))
   return [`${taskQueue}-${controller}-${hosted.join('+')}`]
 }
 
@@ -49,7 +49,7 @@ function namedQueue(taskQueue: string, name: string | undefined): string {
 }
 
 function laneQueue({ taskQueue }: Queues, { controller, lanes }: LaneShare, lane: string): string {
-  return `${taskQueue}-${controller}-${shortLane(lane, lanes.all)}`
+  return `${taskQueue}-${controller}-${shortLane(lane, lanes.names)}`
 }
 
 function shareOf({ shares = [] }: Queues, controller: string): LaneShare | undefined {
@@ -64,7 +64,7 @@ export interface LaneShare {
   readonly controller: string
   /** The controllers whose runs may host its subjects. */
   readonly hosts: readonly string[]
-  readonly lanes: Lanes
+  readonly lanes: Partitions
   /** In order. */
   readonly served: readonly string[]
 }
@@ -75,7 +75,7 @@ export interface LaneShare {
  * @throws with the flag, what was found and what was expected.
  */
 export function laneShares(controllers: Iterable<Controller>, given: GivenFlags): readonly LaneShare[] {
-  return [...controllers].flatMap(({ name, lanes, hostedBy: hosts = [] }) => {
+  return [...controllers].flatMap(({ name, partitions: lanes, hostedBy: hosts = [] }) => {
     const text = lanes && given[lanes.flag]
     return lanes === undefined || text === undefined
       ? []
@@ -83,7 +83,7 @@ export function laneShares(controllers: Iterable<Controller>, given: GivenFlags)
   })
 }
 
-function servedLanes(text: string, { all, flag }: Lanes): readonly string[] {
+function servedLanes(text: string, { names: all, flag }: Partitions): readonly string[] {
   const short = (lane: string) => shortLane(lane, all)
   // A whole name is as good.
   const meant = (name: string) => (all.includes(name) ? short(name) : name)
@@ -104,7 +104,7 @@ export function servesOf(shares: readonly LaneShare[], controller: string): read
 
 /** What this process leaves to others. */
 export function leftLanes(shares: readonly LaneShare[]): readonly LeftLanes[] {
-  return shares.flatMap(({ controller, lanes: { at, all }, served }) => {
+  return shares.flatMap(({ controller, lanes: { path: at, names: all }, served }) => {
     const lanes = all.filter((lane) => !served.includes(lane))
     return lanes.length === 0 ? [] : [{ controller, at, lanes }]
   })

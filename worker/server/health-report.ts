@@ -18,11 +18,11 @@ import type { FlagTable, FlagValues } from './flags.ts'
 import { describeHealth, type HealthState, type ToldHealth, toTell, wrongWith } from './health-state.ts'
 import type { Logger } from './log.ts'
 import { type Place, readTelling, tellingPlace, writeTelling } from './report-object.ts'
-import type { WingTells } from '../../workflows/kit/index.ts'
+import type { StatusReports } from '../../workflows/kit/index.ts'
 
 export interface HealthSettings {
   readonly at: Place
-  readonly tells: WingTells['health']
+  readonly tells: StatusReports['health']
   readonly everyMs: number
 }
 

@@ -13,7 +13,7 @@ import {
   groupKindText,
   isSameFields,
   type JobModeController,
-  type Lanes,
+  type Partitions,
   type LevelController,
   levelKinds,
   levelMode,
@@ -23,7 +23,7 @@ import {
   type RoutedEvent,
   routeEvent,
   type Routing,
-  type WantedRun,
+  type RunRequest,
   type WatchedKind,
   type Wing,
 } from '../../workflows/kit/index.ts'
@@ -39,7 +39,7 @@ export interface Registry {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers whose subjects workers may share out. */
-  readonly lanes: Readonly<Record<string, Lanes>>
+  readonly lanes: Readonly<Record<string, Partitions>>
   /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. */
   readonly hosts: Readonly<Record<string, readonly string[]>>
   /** The task queues that controllers ask for, by the controller's name. */
@@ -48,7 +48,7 @@ export interface Registry {
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
   /** @param ownerGone the subject has no controller owner that still exists. */
-  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => WantedRun
+  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => RunRequest
 }
 
 /** The wings that have controllers. */
@@ -85,13 +85,15 @@ export function createRegistry(
     watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
-    lanes: Object.fromEntries(all.flatMap(({ name, lanes }) => (lanes === undefined ? [] : [[name, lanes] as const]))),
+    lanes: Object.fromEntries(
+      all.flatMap(({ name, partitions: lanes }) => (lanes === undefined ? [] : [[name, lanes] as const])),
+    ),
     hosts: Object.fromEntries(
       all.flatMap(({ name, hostedBy }) => (hostedBy === undefined ? [] : [[name, hostedBy] as const])),
     ),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
-      controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
+      controllers.get(name)?.requestedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
   }
 }
 
@@ -156,8 +158,8 @@ function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind
 /** All objects are followed where the controllers do not mean the same of them. */
 function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
   const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
-  const traits = [known.traits, kind.traits].flatMap((one) => one ?? [])
-  const asked = traits.length === 0 ? {} : { traits: { fields: distinct(traits.flatMap((one) => one.fields)) } }
+  const traits = [known.indexKeys, kind.indexKeys].flatMap((one) => one ?? [])
+  const asked = traits.length === 0 ? {} : { indexKeys: { fields: distinct(traits.flatMap((one) => one.fields)) } }
   return { ...known, ...same, ...asked, projection: union(known.projection, kind.projection) }
 }
 

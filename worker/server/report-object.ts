@@ -3,7 +3,7 @@
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
-import type { TellingResource, WingTells } from '../../workflows/kit/index.ts'
+import type { ReportResource, StatusReports } from '../../workflows/kit/index.ts'
 import { WINGS } from '../../workflows/wings.gen.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -16,7 +16,7 @@ export interface Place {
 type Kube = Pick<KubeClient, 'request'>
 
 /** Undefined: there is none yet. @throws failures of the API server. */
-export async function readTelling(kube: Kube, of: TellingResource, at: Place): Promise<KubeObject | undefined> {
+export async function readTelling(kube: Kube, of: ReportResource, at: Place): Promise<KubeObject | undefined> {
   try {
     return await kube.request<KubeObject>('GET', resourcePath(of, at.namespace, at.name))
   } catch (error) {
@@ -28,7 +28,7 @@ export async function readTelling(kube: Kube, of: TellingResource, at: Place): P
 /** @param before as it was read; undefined: there was none. @throws failures of the API server, conflicts among them. */
 export async function writeTelling(
   kube: Kube,
-  { of, at: { namespace, name }, before }: { of: TellingResource; at: Place; before: KubeObject | undefined },
+  { of, at: { namespace, name }, before }: { of: ReportResource; at: Place; before: KubeObject | undefined },
   fields: object,
 ): Promise<void> {
   if (before === undefined) {
@@ -55,12 +55,12 @@ export function tellingPlace(
   flag: string,
   text: string | undefined,
   wings: readonly string[],
-): { readonly at: Place; readonly tells: WingTells } | undefined {
+): { readonly at: Place; readonly tells: StatusReports } | undefined {
   if (text === undefined) return undefined
   const [namespace = '', name = '', ...more] = text.split('/')
   if (more.length > 0 || !NAMESPACE.test(namespace) || !NAME.test(name))
     throw new UsageError(`--${flag} is "${text}"; expected namespace/name`)
-  const tells = wings.map((wing) => WINGS[wing]?.tells).find((one) => one !== undefined)
+  const tells = wings.map((wing) => WINGS[wing]?.statusReports).find((one) => one !== undefined)
   if (tells === undefined)
     throw new UsageError(`--${flag} is given, but no wing that is on has a kind for it; expected one in --wings`)
   return { at: { namespace, name }, tells }

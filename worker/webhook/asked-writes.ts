@@ -2,14 +2,14 @@
 
 import { isDeepStrictEqual } from 'node:util'
 
-import type { AskedAnnotation, AskedKind, AskedWrites } from '../../workflows/kit/index.ts'
+import type { AnnotationFilter, AdmissionKind, WriteFilter } from '../../workflows/kit/index.ts'
 import { type Fields, fieldsOf } from './fields.ts'
 
 /** In CEL: it is kept from rules about what is going away. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
 
 /** In CEL: it is new, or more of it changes than metadata and status. */
-export function newOrChangedInCel({ schema }: AskedKind): string {
+export function newOrChangedInCel({ schema }: AdmissionKind): string {
   const changes = Object.keys(schema).flatMap((field) => {
     const [now, before] = [`object.${field}`, `oldObject.${field}`]
     return field === 'status' ? [] : [`has(${now}) != has(${before}) || (has(${now}) && ${now} != ${before})`]
@@ -19,8 +19,13 @@ export function newOrChangedInCel({ schema }: AskedKind): string {
 
 /** @returns what is true of a write that is asked about. Source: Kubernetes, "Matching requests: matchConditions". */
 export function askedInCel(
-  { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
-  kind: AskedKind,
+  {
+    spec,
+    annotationsSet = [],
+    annotationsRemoved: annotationsGone = [],
+    finalizersRemoved: finalizersGone = [],
+  }: WriteFilter,
+  kind: AdmissionKind,
 ): string {
   const was = (annotation: string, value: string | undefined) =>
     `(oldObject != null && ${has('oldObject', annotation, value)})`
@@ -55,14 +60,19 @@ function has(side: 'object' | 'oldObject', annotation: string, value: string | u
 
 /** Whether this write is. */
 export function isAskedAbout(
-  { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
+  {
+    spec,
+    annotationsSet = [],
+    annotationsRemoved: annotationsGone = [],
+    finalizersRemoved: finalizersGone = [],
+  }: WriteFilter,
   object: Fields,
   old: Fields | undefined,
 ): boolean {
   const [now, before] = [annotationsIn(object), annotationsIn(old)]
   const isIn = (annotations: Fields, { annotation, value }: AnnotationOf) =>
     annotations[annotation] !== undefined && (value === undefined || annotations[annotation] === value)
-  const all = (some: readonly AskedAnnotation[]) => some.map(annotationOf)
+  const all = (some: readonly AnnotationFilter[]) => some.map(annotationOf)
   const [left, had] = [finalizersIn(object), finalizersIn(old)]
   return (
     (spec !== undefined && isNewOrChanged(object, old)) ||
@@ -87,7 +97,7 @@ interface AnnotationOf {
   readonly value: string | undefined
 }
 
-function annotationOf(asked: AskedAnnotation): AnnotationOf {
+function annotationOf(asked: AnnotationFilter): AnnotationOf {
   return typeof asked === 'string' ? { annotation: asked, value: undefined } : asked
 }
 

@@ -11,7 +11,7 @@
 import {
   type Admission,
   canonicalJson,
-  type AskedKind,
+  type AdmissionKind,
   type Mutation,
   type WingAdmission,
 } from '../../workflows/kit/index.ts'
@@ -88,7 +88,7 @@ export function wantedConfiguration(
     const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
     const entries = [entry, ...(counters[kind.kind]?.deleted === undefined ? [] : [deletedEntry(admission)])]
     if (metadata === undefined) return entries
-    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.asked, kind) }]
+    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.filter, kind) }]
     // V4
     const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
     const clientConfig = clientOf(asked, VALIDATE_METADATA_PATH)
@@ -110,7 +110,7 @@ export function wantedMutation(
   const shared = { ...sharedBy(asked, MUTATE_PATH), reinvocationPolicy: 'IfNeeded' }
   const webhooks = all.map(([admission, one]): WebhookEntry => {
     const name = `${admission.kind.plural}.${one.name}.${domain}`
-    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.asked, admission.kind) }]
+    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.filter, admission.kind) }]
     const { labelled } = admission
     const objectSelector = labelled === undefined ? {} : { matchExpressions: [{ key: labelled, operator: 'Exists' }] }
     const failurePolicy = policyOf(one, asked)
@@ -119,7 +119,7 @@ export function wantedMutation(
   return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
 }
 
-function policyOf({ whenAway }: Mutation, { failurePolicy, recordPolicy }: AskedBy): FailurePolicy {
+function policyOf({ whenUnavailable: whenAway }: Mutation, { failurePolicy, recordPolicy }: AskedBy): FailurePolicy {
   switch (whenAway) {
     case 'pass':
       return 'Ignore'
@@ -150,14 +150,14 @@ function sharedBy(asked: AskedBy, path: string) {
   }
 }
 
-function rulesOf({ kind, operations }: { readonly kind: AskedKind; readonly operations: readonly string[] }) {
+function rulesOf({ kind, operations }: { readonly kind: AdmissionKind; readonly operations: readonly string[] }) {
   const { group, version, plural, withoutNamespace = false } = kind
   const scope = withoutNamespace ? 'Cluster' : 'Namespaced'
   return [{ apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope }]
 }
 
 /** V2, in CEL. The process itself judges by the same (review.ts, R1). */
-function conditionsOf(kind: AskedKind) {
+function conditionsOf(kind: AdmissionKind) {
   return [
     { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
     { name: 'is-new-or-changed', expression: newOrChangedInCel(kind) },

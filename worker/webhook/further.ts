@@ -9,10 +9,10 @@ import type {
   FieldChange,
   FlagTable,
   FlagValues,
-  FurtherContext,
-  FurtherRequest,
-  FurtherRules,
-  FurtherRulesModule,
+  AsyncRulesContext,
+  AsyncRequest,
+  AsyncRules,
+  AsyncRulesModule,
   ObjectReader,
   Problem,
 } from '../../workflows/kit/index.ts'
@@ -28,7 +28,7 @@ export interface FurtherAnswer {
 /** What there is to ask of one kind. @param about default what may be stored; `metadata`: what its rules about metadata are asked of. */
 export type AskFurther = (
   admission: Admission,
-  request: Omit<FurtherRequest, 'kind' | 'signal'>,
+  request: Omit<AsyncRequest, 'kind' | 'signal'>,
   about?: 'metadata',
 ) => Promise<FurtherAnswer>
 
@@ -56,7 +56,7 @@ export interface FurtherOptions {
   /** For one answer. */
   readonly limitMs: number
   readonly log: Logger
-  readonly metrics?: NonNullable<FurtherContext['metrics']>
+  readonly metrics?: NonNullable<AsyncRulesContext['metrics']>
   readonly nodeName?: string
 }
 
@@ -67,16 +67,16 @@ export async function openFurther(
   wings: readonly WingRules[],
   { kube, limitMs, log, metrics, nodeName }: FurtherOptions,
 ): Promise<OpenFurther> {
-  const opened = new Map<FurtherRulesModule, FurtherRules>()
-  const byAdmission = new Map<Admission, FurtherRules>()
-  const warn: FurtherContext['warn'] = (details, message) => log.warn(details, message)
+  const opened = new Map<AsyncRulesModule, AsyncRules>()
+  const byAdmission = new Map<Admission, AsyncRules>()
+  const warn: AsyncRulesContext['warn'] = (details, message) => log.warn(details, message)
   const surroundings = { ...(metrics !== undefined && { metrics }), ...(nodeName !== undefined && { nodeName }) }
   const context = { kube: readerOf(kube), warn, ...surroundings }
   for (const { admissions, flags } of wings) {
     for (const admission of admissions) {
-      const module = await admission.further?.()
+      const module = await admission.asyncRules?.()
       if (module === undefined) continue
-      const rules = opened.get(module) ?? module.openFurtherRules({ ...context, flags })
+      const rules = opened.get(module) ?? module.openAsyncRules({ ...context, flags })
       opened.set(module, rules)
       byAdmission.set(admission, rules)
     }

@@ -120,7 +120,7 @@ async function verdictOnMetadata(
   further: AskFurther,
 ): Promise<Verdict> {
   const { metadata } = admission
-  if (metadata === undefined || !isAskedAbout(metadata.asked, asked.object, asked.old)) return { problems: [] }
+  if (metadata === undefined || !isAskedAbout(metadata.filter, asked.object, asked.old)) return { problems: [] }
   const atOnce = first(metadata.validate(asked))
   const problems = atOnce.length > 0 ? atOnce : first((await further(admission, asked, 'metadata')).problems)
   if (problems.length > 0) return { problems }
@@ -139,7 +139,7 @@ function changesOf(
   let { object } = asked
   if (!hasLabel(object, admission.labelled)) return []
   return (admission.mutations ?? []).flatMap((mutation) => {
-    if (!isAskedAbout(mutation.asked, object, asked.old)) return []
+    if (!isAskedAbout(mutation.filter, object, asked.old)) return []
     const now = { ...asked, object }
     const done = patchOf(object, mutation.mutate?.(now) ?? further(admission, mutation.name, now))
     object = done.object

@@ -8,19 +8,19 @@ import { USER_INFO_ANNOTATION } from './contract.ts'
 import { fieldsOf, formatValue } from './json-fields.ts'
 
 export const USER_INFO_MUTATIONS: readonly Mutation[] = [
-  { name: 'user-info', asked: { spec: true }, whenAway: 'record-policy', mutate: userInfoChange },
+  { name: 'user-info', filter: { spec: true }, whenUnavailable: 'record-policy', mutate: userInfoChange },
   // A failure of this mutation must not block the request, because it only restores a value.
   {
     name: 'user-info-gone',
-    asked: { annotationsGone: [USER_INFO_ANNOTATION] },
-    whenAway: 'pass',
+    filter: { annotationsRemoved: [USER_INFO_ANNOTATION] },
+    whenUnavailable: 'pass',
     mutate: userInfoChange,
   },
 ]
 
 /** U2 */
 export const USER_INFO_RULES: MetadataRules = {
-  asked: { annotationsSet: [USER_INFO_ANNOTATION], annotationsGone: [USER_INFO_ANNOTATION] },
+  filter: { annotationsSet: [USER_INFO_ANNOTATION], annotationsRemoved: [USER_INFO_ANNOTATION] },
   validate: userProblems,
 }
 

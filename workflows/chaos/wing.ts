@@ -28,7 +28,7 @@ export const chaosWing = {
     },
     ...CONFIG_FLAGS,
   },
-  usualSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
+  defaultSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
   workerRules: [],
   // The webhook reads emergency stops, the number of pods and nodes, Services, and chaos pods that hold a Disruption
   // (activities/chaos/admission/).

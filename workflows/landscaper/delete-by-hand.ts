@@ -4,7 +4,7 @@
 // that no
 // job has touched. Source: spec/landscaper.md 2.2, 2.4, 2.8.
 
-import { ownerReferenceOf, type Path, path, textAt, type WantedRun } from '../kit/index.ts'
+import { ownerReferenceOf, type Path, path, textAt, type RunRequest } from '../kit/index.ts'
 
 interface Parent {
   /** The kind that hands down the object's job IDs, for messages. */
@@ -13,7 +13,7 @@ interface Parent {
   readonly mark: Path
 }
 
-export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: Parent): WantedRun {
+export function deletionRun(idle: object, ownerGone: boolean, { name: parent, mark }: Parent): RunRequest {
   if (!ownerGone) return { none: `deletion waits for the job ID of the ${parent}` }
   if (textAt(idle, path('status.phase')) === 'DeleteFailed') return { none: 'deletion failed' }
   if (ownerReferenceOf(idle) !== undefined) return { jobID: undefined, cause: 'deletion without owner' }
@@ -24,7 +24,7 @@ export function deletionRun(idle: object, ownerGone: boolean, { name: parent, ma
 const isUntouched = (idle: object): boolean =>
   ['status.phase', 'status.jobID', 'status.jobIDFinished'].every((at) => (textAt(idle, path(at)) ?? '') === '')
 
-const WAITS: WantedRun = {
+const WAITS: RunRequest = {
   none: 'deletion waits for a job ID',
   warning: {
     operation: 'Delete',

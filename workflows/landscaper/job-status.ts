@@ -6,19 +6,19 @@ import { firstConditions, nextConditions } from './job-conditions.ts'
 
 export const jobStatus: JobStatus = {
   finalizer: FINALIZER,
-  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
-  begun: (now, { phase, generation }) => ({
+  firstPhase: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  onBegin: (now, { phase, generation }) => ({
     conditions: firstConditions({ phase, finished: false, generation }, now),
     phaseTransitionTime: now,
     lastError: null,
     transitionTimes: { triggerTime: now, initTime: now, waitTime: null, finishedTime: null },
   }),
-  handedDown: (now) => ({
+  onHandDown: (now) => ({
     conditions: firstConditions({ phase: undefined, finished: false }, now),
     transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
   }),
-  needsBefore: () => true,
-  settled,
+  needsCurrentStatus: () => true,
+  onSettle: settled,
 }
 
 function settled(change: StatusChange, before: StatusFields = {}, now: string): StatusFields {

@@ -20,8 +20,8 @@ import {
   textAt,
   timestamp,
   type TransitionMark,
-  type TriggerMark,
-  type WantedRun,
+  type JobTrigger,
+  type RunRequest,
 } from '../kit/index.ts'
 
 export const PAUSED_CONDITION = 'Paused'
@@ -37,7 +37,7 @@ export const pausedField = record('Who holds it back; absent: nobody does.', {
 export const PAUSE_PATHS = [annotation(PAUSED_ANNOTATION), path('status.paused')]
 
 /** The fields whose changes can need a run that reports the pause (Q2). */
-export const PAUSE_MARKS: readonly TriggerMark[] = PAUSE_PATHS.map((at) => ({ at }))
+export const PAUSE_MARKS: readonly JobTrigger[] = PAUSE_PATHS.map((at) => ({ path: at }))
 
 /** A pause as a pass observes it. */
 export interface PauseView {
@@ -92,14 +92,14 @@ export function toldPause(object: object): string | undefined {
 }
 
 /** The run of an idle object whose status does not show the current pause; undefined if the status is correct (Q2). */
-export function runThatTells(object: object): WantedRun | undefined {
+export function runThatTells(object: object): RunRequest | undefined {
   const reason = pauseReason(object)
   if (reason === toldPause(object)) return undefined
   return { jobID: undefined, cause: reason === undefined ? 'resumed' : 'paused', isJobless: true }
 }
 
 /** The reason why a paused object gets no run. */
-export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies WantedRun
+export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies RunRequest
 
 /** Whether the status of an idle subject does not show the current pause. */
 export function isUntold({ paused, pauseTold }: PausableView): boolean {

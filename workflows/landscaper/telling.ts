@@ -1,7 +1,7 @@
 // Formats the objects in which the engine reports its own state in this group: LsHealthCheck and CriticalProblems.
 // Wire format: spec/landscaper.md 1.10, 1.11; contents: 5.8, 5.9.
 
-import type { TellingProblem, WingTells } from '../kit/index.ts'
+import type { ProblemReport, StatusReports } from '../kit/index.ts'
 import { fieldsOf, listOf, textOf } from './json-fields.ts'
 
 const apiVersion = 'landscaper.gardener.cloud/v1alpha1'
@@ -10,7 +10,7 @@ const apiVersion = 'landscaper.gardener.cloud/v1alpha1'
 const MOST_PROBLEMS = 10
 const LONGEST_DESCRIPTION = 2000
 
-export const telling: WingTells = {
+export const telling: StatusReports = {
   health: {
     apiVersion,
     kind: 'LsHealthCheck',
@@ -33,7 +33,7 @@ export const telling: WingTells = {
   },
 }
 
-function entryOf({ place, at, description }: TellingProblem) {
+function entryOf({ place, at, description }: ProblemReport) {
   return { podName: place, creationTime: at, description: cut(description) }
 }
 

@@ -4,15 +4,15 @@
 // Source: spec/landscaper.md 2.2 (sequence of checks, 2).
 
 import { FINALIZER } from './contract.ts'
-import { type GroupKind, ownerOfKind, path, type TriggerMark, valueAt, type WantedRun } from '../kit/index.ts'
+import { type GroupKind, ownerOfKind, path, type JobTrigger, valueAt, type RunRequest } from '../kit/index.ts'
 
 const FINALIZERS = path('metadata.finalizers')
 
 /** The mark by which the resync selects such objects. */
-export const UNGUARDED: TriggerMark = { at: FINALIZERS, lacks: FINALIZER }
+export const UNGUARDED: JobTrigger = { path: FINALIZERS, lacks: FINALIZER }
 
 /** A run that only adds the finalizer; it starts no job. */
-export const FIRST_SEEN = { jobID: undefined, cause: 'first seen' } as const satisfies WantedRun
+export const FIRST_SEEN = { jobID: undefined, cause: 'first seen' } as const satisfies RunRequest
 
 /** Whether the object has no parent, no finalizer and no deletion timestamp. Accepts objects and projections. */
 export function isUnguarded(object: object, parent: GroupKind): boolean {

@@ -113,7 +113,7 @@ export const landscaperWing = {
     { ...TELLING, resources: ['criticalproblems', 'lshealthchecks'] },
   ],
   bridgeRules: [{ ...TELLING, resources: ['lshealthchecks'] }],
-  tells: telling,
+  statusReports: telling,
   switches: { context: 'default-contexts', targetSync: 'target-sync' },
   // Source: spec/landscaper.md 5.3.
   admission: {

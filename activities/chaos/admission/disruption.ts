@@ -6,7 +6,7 @@
 //   resolves them when it begins.
 
 import {
-  type FurtherRequest,
+  type AsyncRequest,
   type ObjectReader,
   type Problem,
   type ReadOptions,
@@ -35,7 +35,7 @@ export interface DisruptionRules {
   readonly now: () => number
 }
 
-export async function disruptionProblems(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+export async function disruptionProblems(rules: DisruptionRules, request: AsyncRequest): Promise<readonly Problem[]> {
   // A2
   if (request.operation === 'UPDATE') return await netProblems(rules, request)
   const { object, user } = request
@@ -52,7 +52,7 @@ export async function disruptionProblems(rules: DisruptionRules, request: Furthe
 /** Whether the finalizer may be removed; only a write that removes it costs a request. */
 export async function metadataProblems(
   { kube, config }: Pick<DisruptionRules, 'kube' | 'config'>,
-  { object, old, namespace, signal }: FurtherRequest,
+  { object, old, namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const mayBeOf = (chaosPods: readonly string[]) => finalizerProblems(old, object, chaosPods)
   if (mayBeOf(['any']).length === 0) return []
@@ -77,7 +77,7 @@ const MAX_NAMED = 10
 
 async function stops(
   { kube, config }: DisruptionRules,
-  { namespace, signal }: FurtherRequest,
+  { namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const names = [...new Set([namespace, config.injector.chaosNamespace])]
   const found = await Promise.all(names.map((name) => kube.get<Namespace>(`/api/v1/namespaces/${name}`, { signal })))
@@ -87,7 +87,7 @@ async function stops(
 // A spec may name thousands of Services.
 const PARALLEL_READS = 20
 
-async function services({ kube }: DisruptionRules, { object, signal }: FurtherRequest): Promise<readonly Problem[]> {
+async function services({ kube }: DisruptionRules, { object, signal }: AsyncRequest): Promise<readonly Problem[]> {
   const named = namedServices(fieldsOf(fieldsOf(object)['spec']))
   const problems: Problem[] = []
   for (let from = 0; from < named.length && problems.length === 0; from += PARALLEL_READS) {
@@ -103,7 +103,7 @@ async function services({ kube }: DisruptionRules, { object, signal }: FurtherRe
 }
 
 /** A3 */
-async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: FurtherRequest): Promise<readonly Problem[]> {
+async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: AsyncRequest): Promise<readonly Problem[]> {
   const { network } = (object as Disruption).spec
   if (!hasCloud(network?.cloud)) return []
   const found = await cloudHosts(network?.cloud ?? {})
@@ -115,7 +115,7 @@ async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: Furthe
 /** Warnings about an admitted Disruption that may lack addresses later. */
 export async function cloudWarnings(
   { cloudHosts }: Pick<DisruptionRules, 'cloudHosts'>,
-  { object, operation }: Pick<FurtherRequest, 'object' | 'operation'>,
+  { object, operation }: Pick<AsyncRequest, 'object' | 'operation'>,
 ): Promise<readonly string[]> {
   // A2
   if (operation === 'UPDATE') return []
@@ -126,7 +126,7 @@ export async function cloudWarnings(
 
 async function netProblems(
   { kube, config }: DisruptionRules,
-  { object, namespace, signal }: FurtherRequest,
+  { object, namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const { safeMode, enableSafeguards, ownNodes = [] } = config.controller
   if (!safeMode.enable) return []

@@ -64,7 +64,7 @@ export function openSink({ client, metrics, gaugesEveryMs = GAUGES_EVERY_MS }: S
     if (isSentAsTiming(name)) client.timing(name, value, tags)
     else client.gauge(name, value, tags)
   })
-  metrics.hear({ counted, observed })
+  metrics.addObserver({ counted, observed })
   const sendGauges = async () => {
     for (const { name, labels = {}, value } of (await metrics.samples?.()) ?? []) measured(name, labels, value)
   }

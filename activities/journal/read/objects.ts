@@ -5,7 +5,7 @@ import {
   type GroupKind,
   groupKindOf,
   groupKindText,
-  isLaneServed,
+  isPartitionHandled,
   isSameGroupKind,
   ownerReferenceOf,
 } from '../../../workflows/kit/index.ts'
@@ -65,7 +65,7 @@ export function parentsOf(
   if (ownerKind === undefined || !isSameGroupKind(ownerKind, nearest)) return { owner: 'gone', jobID: undefined }
   const strange = above.findIndex((one, index) => !isKind(one, hosts[index]))
   const found = (strange === -1 ? above : above.slice(0, strange)).find(({ jobID }) => jobID !== undefined)
-  return { owner, jobID: isLaneServed(hostServes, lane) ? found?.jobID : undefined }
+  return { owner, jobID: isPartitionHandled(hostServes, lane) ? found?.jobID : undefined }
 }
 
 function isKind(one: GroupKind, kind: GroupKind | undefined): boolean {

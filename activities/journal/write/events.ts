@@ -5,7 +5,13 @@
 //   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
 
 import type { Kysely, Transaction } from 'kysely'
-import { type Projection, type RoutedEvent, type Routing, type Traits, traitsIn } from '../../../workflows/kit/index.ts'
+import {
+  type Projection,
+  type RoutedEvent,
+  type Routing,
+  type ObjectIndexKeys,
+  indexKeysOf,
+} from '../../../workflows/kit/index.ts'
 import { type FinishedAction, finishActions, type NewAction } from './actions.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
 import { classify, type Known, type Verdict } from './classify.ts'
@@ -237,7 +243,7 @@ interface News {
   readonly tree: readonly string[]
   readonly event: RoutedEvent
   /** What it has and had; undefined: not known. */
-  readonly traits: Traits | undefined
+  readonly traits: ObjectIndexKeys | undefined
 }
 
 interface Entry {
@@ -321,7 +327,7 @@ function newsOf({ event, origin, seq, before }: Judged, state: Known): News {
   const foreign = writer === undefined || conflicted
   const routed = routedEvent(event.type, state, before?.projection)
   // Between what was known and a list there may have been anything, which a pass may have read.
-  const traits = source === 'relist' || event.missed ? undefined : traitsIn(routed)
+  const traits = source === 'relist' || event.missed ? undefined : indexKeysOf(routed)
   return { state, seq, writer, tree, foreign, event: routed, traits }
 }
 

@@ -7,13 +7,13 @@
 import { sql, type Transaction } from 'kysely'
 import {
   type GroupKind,
-  isLaneServed,
+  isPartitionHandled,
   isSameGroupKind,
-  laneOf,
-  type Lanes,
-  mayHave,
+  partitionOf,
+  type Partitions,
+  mayMatch,
   type Route,
-  type Traits,
+  type ObjectIndexKeys,
 } from '../../../workflows/kit/index.ts'
 import { isChildRow } from '../read/children.ts'
 import type { Known } from './classify.ts'
@@ -31,7 +31,7 @@ export interface RoutedNews {
   /** As in `AnsweredWrites`. */
   readonly tree: readonly string[]
   /** Undefined: not known, so that it may be anything. */
-  readonly traits: Traits | undefined
+  readonly traits: ObjectIndexKeys | undefined
 }
 
 interface Dependent extends GroupKind {
@@ -63,7 +63,7 @@ export interface Expansion {
   readonly cluster: string
   /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
-  readonly lanes?: Readonly<Record<string, Lanes>> | undefined
+  readonly lanes?: Readonly<Record<string, Partitions>> | undefined
   /** As in `SubjectRules`. */
   readonly hosts?: Readonly<Record<string, readonly string[]>> | undefined
   readonly now: Date
@@ -213,9 +213,9 @@ function isOwn({ item, run, expansion }: ToldNews, at: Place, { controller }: Ro
   if (run.controller === controller && run.uid === at.uid) return true
   if (!mayHost(expansion, run, controller)) return false
   const isOfObject = at.uid === state.uid
-  const lane = isOfObject ? laneOf(expansion.lanes?.[controller], state.projection) : undefined
+  const lane = isOfObject ? partitionOf(expansion.lanes?.[controller], state.projection) : undefined
   const isInTree = tree.includes(at.uid) || (isOfObject && tree.includes(state.ownerUid ?? ''))
-  return isInTree && isLaneServed(run.serves, lane)
+  return isInTree && isPartitionHandled(run.serves, lane)
 }
 
 function mayHost({ hosts }: Expansion, run: WriterRun, controller: string): boolean {
@@ -237,6 +237,6 @@ function isMeant({ state, traits }: RoutedNews, wanted: Subscriber): boolean {
     isSameGroupKind(state, wanted) &&
     [state.namespace, '*'].includes(wanted.namespace) &&
     [state.name, '*'].includes(wanted.name) &&
-    mayHave(traits, wanted.traits)
+    mayMatch(traits, wanted.traits)
   )
 }

@@ -6,7 +6,7 @@ import {
   type Projection,
   projectObject,
   type WatchedKind,
-  withTraits,
+  withIndexKeys,
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { withBoundAnnotations } from '../bounded-annotations.ts'
@@ -86,7 +86,7 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
 /** The declared fields of an object, as the journal keeps them. */
 export function projectionOf({ watched, object }: SeenEvent): Projection {
   const projection = withFlow(withBoundAnnotations(projectObject(object, watched.projection)), watched, object)
-  return cleanJson(withTraits(projection, watched.traits, object))
+  return cleanJson(withIndexKeys(projection, watched.indexKeys, object))
 }
 
 /**

@@ -5,7 +5,14 @@
 // How rows close: close-runs.ts.
 
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
-import { type GroupKind, type Lanes, type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  type Partitions,
+  type Mode,
+  path,
+  type Projection,
+  textAt,
+} from '../../../workflows/kit/index.ts'
 import type { Database, JobTable } from '../database.ts'
 
 export type Job = Selectable<JobTable>
@@ -15,7 +22,7 @@ export interface SubjectRules {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers that have some. */
-  readonly lanes?: Readonly<Record<string, Lanes>>
+  readonly lanes?: Readonly<Record<string, Partitions>>
   /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. Absent: any may. */
   readonly hosts?: Readonly<Record<string, readonly string[]>>
 }

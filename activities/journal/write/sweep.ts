@@ -8,9 +8,9 @@ import {
   type Controller,
   type GroupKind,
   groupKindOf,
-  laneOf,
-  type TriggerMark,
-  wantedOf,
+  partitionOf,
+  type JobTrigger,
+  requestedRunOf,
 } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { isChildRow } from '../read/children.ts'
@@ -20,7 +20,10 @@ import { isNotLeft } from './left-lanes.ts'
 import { type Claim, type NewWake, upsertWakes } from './wakes.ts'
 
 /** What the sweep has to know of a controller in mode job. */
-export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'hostedBy' | 'lanes'>
+export type SweptController = Pick<
+  Controller,
+  'name' | 'target' | 'requestedRun' | 'triggers' | 'hostedBy' | 'partitions'
+>
 
 export interface SweepInput {
   readonly cluster: string
@@ -60,7 +63,7 @@ const UNFINISHED = sql`coalesce(o.projection #>> '{status,jobID}', '') <> ''
 const DELETING = sql`o.projection #>> '{metadata,deletionTimestamp}' is not null`
 const EDITED = sql`o.projection #>> '{metadata,generation}' is distinct from o.projection #>> '{status,observedGeneration}'`
 
-function marked({ at, when, lacks }: TriggerMark): RawBuilder<unknown> {
+function marked({ path: at, when, lacks }: JobTrigger): RawBuilder<unknown> {
   if (lacks !== undefined)
     return sql`not coalesce(o.projection #> ${[...at]}::text[], '[]') @> to_jsonb(${lacks}::text)`
   const found = sql`o.projection #> ${[...at]}::text[] is not null`
@@ -100,10 +103,14 @@ async function asking(
   return found
 }
 
-function asked(state: SubjectState, { wantedRun, lanes }: SweptController, hosts: readonly GroupKind[]): Found[] {
+function asked(
+  state: SubjectState,
+  { requestedRun: wantedRun, partitions: lanes }: SweptController,
+  hosts: readonly GroupKind[],
+): Found[] {
   const { object } = state
-  const { owner, jobID: above } = parentsOf(state, hosts, laneOf(lanes, object.projection))
-  const wanted = wantedOf(wantedRun, object.projection, owner, above)
+  const { owner, jobID: above } = parentsOf(state, hosts, partitionOf(lanes, object.projection))
+  const wanted = requestedRunOf(wantedRun, object.projection, owner, above)
   if (wanted === undefined || 'none' in wanted) return []
   const { uid, namespace, name, seq } = object
   const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'

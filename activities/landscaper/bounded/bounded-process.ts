@@ -1,37 +1,39 @@
-// One process in the place of a worker thread (bounded-thread.ts), for code that is made from what tenants wrote. A thread may do all that our
-// process may: read its files and tokens, connect, end others. This process may read the code that it runs and nothing else, and has no
-// environment; what Node has no flag for it takes from itself (sealed-process.ts).
+// Runs a worker module in a child process instead of a worker thread (bounded-thread.ts), for code that is generated from tenants' input. A thread
+// has all rights of its process: it can read files and tokens, open connections and end other processes. The child process can read only the modules
+// that it runs, and its environment is empty. It drops by itself the rights for which Node has no flag (sealed-process.ts).
 //
-//   B1. It ends with us, however we end: by the loss of its channel, and in the midst of work by its own clock.
+//   B1. The child process ends with its parent, however the parent ends: it exits when its IPC channel closes, and a timer of its own interrupts work
+//       in progress.
 
 import { fork } from 'node:child_process'
-import { extname } from 'node:path'
+import { extname, dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { boundedBy, clock, HEAP_LIMIT_MIB, type BoundedThread } from './bounded-thread.ts'
-import { modulePaths } from './module-paths.ts'
+import { createBoundedThread, wallClock, HEAP_LIMIT_MIB, type BoundedThread } from './bounded-thread.ts'
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
-/** The process imports modules of the wing, the YAML reader, and the kit's reader of numbers. */
+/** The child process imports modules of the wing, the YAML reader, and the kit's reader of numbers. */
 const MODULES = ['../', '../../yaml/', `../../../workflows/kit/kind/exact-json${extname(import.meta.filename)}`].map(
   (module) => fileURLToPath(new URL(module, import.meta.url)),
 )
 
-/** So that schemas may be as deep as they may be in a thread; most systems give a program 8 MiB. */
+/** Schemas may be nested as deeply as in a thread; most systems limit a stack to 8 MiB. */
 const STACK_KIB = 3800
 
-/** What the process is told at once. */
+/** The message that carries one request to the child process. */
 export interface SealedRequest {
   readonly text: string
   readonly timeoutMs: number
 }
 
 /**
- * Starts a process that runs `file`, a module of this wing which calls `serveSealed`. Requests are texts, replies JSON values; while it has
- * nothing to do it does not keep ours alive.
+ * Starts a child process that runs `file`, a module of this wing that calls `serveSealed`. Requests are texts, replies JSON values. An idle child
+ * process does not keep the parent alive.
  *
- * @param packages that the module, and what it imports of the wing, import.
+ * @param packages npm packages that the module, and the wing's modules that it imports, need.
  */
 export function startProcess(file: URL, packages: readonly string[]): BoundedThread {
-  return boundedBy(({ message, end }) => {
+  return createBoundedThread(({ message, end }) => {
     const path = fileURLToPath(file)
     const child = fork(path, [], {
       cwd: '/',
@@ -40,17 +42,17 @@ export function startProcess(file: URL, packages: readonly string[]): BoundedThr
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'json',
     })
-    let isGone = false
-    const gone = new Promise<void>((resolve) => {
+    let hasExited = false
+    const exited = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
-        isGone = true
-        end(signal === 'SIGABRT' || code === ABORTED ? 'memory' : 'crash')
+        hasExited = true
+        end(signal === 'SIGABRT' || code === ABORTED_EXIT_CODE ? 'memory' : 'crash')
         resolve()
       })
       child.on('error', () => {
-        // Else it tells of a message that was not sent, and the end comes by itself.
+        // A child with a pid emits `error` for a message that was not sent; its `exit` event follows.
         if (child.pid !== undefined) return
-        isGone = true
+        hasExited = true
         end('crash')
         resolve()
       })
@@ -58,38 +60,83 @@ export function startProcess(file: URL, packages: readonly string[]): BoundedThr
     child.on('message', message)
     return {
       post: (text, timeoutMs) => {
-        // After its end nothing else would settle the request.
-        if (isGone) queueMicrotask(() => end('crash'))
+        // After the exit no other event would settle the request.
+        if (hasExited) queueMicrotask(() => end('crash'))
         else child.send({ text, timeoutMs }, () => undefined)
       },
-      // By which it ends itself, too.
-      time: clock,
-      hold: () => {
+      // The child process limits itself by the wall clock, too.
+      time: wallClock,
+      ref: () => {
         child.ref()
         child.channel?.ref()
       },
-      release: () => {
+      unref: () => {
         child.unref()
         child.channel?.unref()
       },
       stop: async () => {
-        if (isGone) return
+        if (hasExited) return
         child.ref()
         child.kill('SIGKILL')
-        await gone
+        await exited
       },
     }
   })
 }
 
-/** Where there are no signals. */
-const ABORTED = 134
+/** The exit code of an aborted process on systems without signals. */
+const ABORTED_EXIT_CODE = 134
 
 const FLAGS = [
   '--permission',
-  // It would open a port for a debugger.
+  // The signal SIGUSR1 would open a debugger port.
   '--disable-sigusr1',
   `--max-old-space-size=${HEAP_LIMIT_MIB}`,
   `--stack-size=${STACK_KIB}`,
   '--disable-warning=ExperimentalWarning',
 ]
+
+/**
+ * The paths that a process must be allowed to read so that Node resolves the modules of a program: the folders in which Node looks for packages, and
+ * all symbolic links to them. Returns files and whole folders; no path is inside another one.
+ *
+ * @param modules folders and files of Pawl's code that the program imports.
+ * @throws Error when a package is not installed.
+ */
+function modulePaths(file: string, modules: readonly string[], packages: readonly string[]): readonly string[] {
+  const linkedPaths = packages.flatMap((name) => linkChain(packageFolder(name, file)))
+  const searchedPaths = [file, ...modules, ...linkedPaths].flatMap((path) =>
+    ancestors(path).flatMap((folder) => [join(folder, 'node_modules'), join(folder, 'package.json')]),
+  )
+  return outermost([file, ...modules.map((module) => resolve(module)), ...searchedPaths])
+}
+
+// Node 24 drops the permission for a folder when a path inside it has a permission, too.
+function outermost(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)].filter((path) => !paths.some((other) => path.startsWith(other + sep)))
+}
+
+function packageFolder(name: string, file: string): string {
+  const folders = createRequire(file).resolve.paths(name) ?? []
+  const packagePath = folders.map((folder) => join(folder, name)).find((candidate) => existsSync(candidate))
+  if (packagePath === undefined)
+    throw new Error(`package ${name}: found none above ${file}, expected it to be installed`)
+  return packagePath
+}
+
+/** The path itself, and the paths after resolving each symbolic link in turn: Node reads all of them. */
+function linkChain(path: string): readonly string[] {
+  const parts = path.split(sep)
+  for (let length = 2; length <= parts.length; length++) {
+    const prefix = parts.slice(0, length).join(sep)
+    if (!lstatSync(prefix).isSymbolicLink()) continue
+    const target = resolve(dirname(prefix), readlinkSync(prefix))
+    return [path, ...linkChain(join(target, ...parts.slice(length)))]
+  }
+  return [path]
+}
+
+function ancestors(path: string): readonly string[] {
+  const folder = dirname(path)
+  return folder === path ? [] : [folder, ...ancestors(folder)]
+}

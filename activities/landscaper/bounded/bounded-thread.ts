@@ -1,26 +1,27 @@
-// One worker thread, or process (bounded-process.ts), that answers one request at a time, in bounded time and memory. After a time-out,
-// exhausted memory or a crash it is dead for good, and the caller starts another. What runs in it posts one message when it is up (its
-// `threadID`), then one per request.
+// A worker thread or child process (bounded-process.ts) that answers one request at a time, with limits for time and memory. After a time-out,
+// exhausted memory or a crash it is not used again, and the caller starts another one. The worker posts one message when it is ready (with its
+// `threadID`), then one message for each request.
 //
-//   T1. What takes long goes on at a low priority: a few endless requests must not take the processor from everything else of the process.
+//   T1. A request that takes longer than SLOW_AFTER_MS continues at a lower priority, so a few endless requests do not starve the rest of the
+//       process.
 
 import { constants, setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { type ProcessorTime, whenUsed } from './cpu-time.ts'
+import { type CpuClock, whenCpuTimeUsed } from './cpu-time.ts'
 
-// JavaScript only: the memory of a WebAssembly module is bounded inside the module (deploy/templates/build.ts). Of the thread's own values:
-// what it is asked and what it answers lie outside.
+// The limit covers the JavaScript heap only: WebAssembly modules have their own limit (deploy/templates/build.ts), and requests and replies are
+// stored outside of the heap.
 export const HEAP_LIMIT_MIB = 64
 
-/** Nearly all requests are answered in less. */
-const USUAL_MS = 1000
+/** Nearly all requests need less CPU time. */
+const SLOW_AFTER_MS = 1000
 
-/** On the clock: a request that has not used its time by then is nobody's mistake, but that of a machine that has no time for it. */
-const LONGEST_WAIT_MS = 60_000
+/** A limit by the wall clock: a request that has not used its CPU time by then runs on an overloaded machine, which is not the author's mistake. */
+const MAX_WALL_CLOCK_MS = 60_000
 
 export type ThreadEnd = 'timeout' | 'memory' | 'crash'
 
-/** Why a thread gave no answer. */
+/** The thread ended before it answered. */
 export class ThreadEnded extends Error {
   readonly reason: ThreadEnd
 
@@ -32,45 +33,45 @@ export class ThreadEnded extends Error {
 }
 
 export interface BoundedThread {
-  /** Its priority was lowered, for good: another thread should take its place when it has answered. */
+  /** The thread's priority was lowered for good: replace the thread after its answer. */
   readonly isSlow: boolean
   /**
-   * The answer to one request. The time limit counts from when the thread is up.
+   * Answers one request. The time limit counts from the moment when the thread is ready.
    *
-   * @throws ThreadEnded; the thread is then dead, or has to be stopped.
+   * @throws ThreadEnded; the thread has ended, or the caller has to stop it.
    */
   run(request: unknown, timeoutMs: number): Promise<unknown>
   stop(): Promise<void>
 }
 
-/** What a thread and a process differ in. */
-export interface Worksite {
+/** The operations in which a thread and a process differ. */
+export interface WorkerHandle {
   post(request: unknown, timeoutMs: number): void
-  readonly time: ProcessorTime
-  /** Somebody waits for it, so it keeps our process alive. */
-  hold(): void
-  release(): void
+  readonly time: CpuClock
+  /** A request is pending, so the worker keeps the process alive. */
+  ref(): void
+  unref(): void
   stop(): Promise<void>
 }
 
-/** To be called with what comes from the worksite. */
-export interface Arrivals {
+/** Called by the worker with its replies and its end. */
+export interface WorkerCallbacks {
   readonly message: (reply: unknown) => void
   readonly end: (reason: ThreadEnd) => void
 }
 
-type Waiter = { resolve: (reply: unknown) => void; reject: (error: unknown) => void }
+type PendingReply = { resolve: (reply: unknown) => void; reject: (error: unknown) => void }
 
-/** Starts a thread without environment and arguments; it does not keep the process alive while it has nothing to do. */
+/** Starts a thread with empty environment and arguments. An idle thread does not keep the process alive. */
 export function startThread(file: URL, workerData?: unknown, heapLimitMiB = HEAP_LIMIT_MIB): BoundedThread {
-  return boundedBy(({ message, end }) => {
+  return createBoundedThread(({ message, end }) => {
     const worker = new Worker(file, {
       workerData,
       env: {},
       argv: [],
-      // node:wasi announces on stderr that it is experimental.
+      // node:wasi prints on stderr that it is experimental.
       execArgv: ['--disable-warning=ExperimentalWarning'],
-      // Kept away from ours and not read, since a reader would keep the process alive; the engine's own prints are dropped before.
+      // Separate streams without a reader, because a reader would keep the process alive. The template engine drops its own prints before.
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: heapLimitMiB },
@@ -80,9 +81,9 @@ export function startThread(file: URL, workerData?: unknown, heapLimitMiB = HEAP
     worker.on('exit', () => end('crash'))
     return {
       post: (request) => worker.postMessage(request),
-      time: () => processorTime(worker),
-      hold: () => worker.ref(),
-      release: () => worker.unref(),
+      time: () => cpuTimeMs(worker),
+      ref: () => worker.ref(),
+      unref: () => worker.unref(),
       stop: async () => {
         await worker.terminate()
       },
@@ -90,21 +91,21 @@ export function startThread(file: URL, workerData?: unknown, heapLimitMiB = HEAP
   })
 }
 
-/** The same for every worksite: who waits, for how long, and at which priority. */
-export function boundedBy(start: (arrivals: Arrivals) => Worksite): BoundedThread {
-  let waiter: Waiter | undefined
-  const settle = (act: (waiting: Waiter) => void) => {
+/** The part that threads and processes share: pending request, time limits and priority. */
+export function createBoundedThread(start: (arrivals: WorkerCallbacks) => WorkerHandle): BoundedThread {
+  let waiter: PendingReply | undefined
+  const settle = (act: (waiting: PendingReply) => void) => {
     const waiting = waiter
     waiter = undefined
-    site.release()
+    site.unref()
     if (waiting !== undefined) act(waiting)
   }
   const nextReply = () =>
     new Promise<unknown>((resolve, reject) => {
       waiter = { resolve, reject }
-      site.hold()
+      site.ref()
     })
-  // Nothing arrives before this function has returned.
+  // The callbacks are never called before this function returns.
   const site = start({
     message: (reply) => settle(({ resolve }) => resolve(reply)),
     end: (reason) => settle(({ reject }) => reject(new ThreadEnded(reason))),
@@ -116,12 +117,12 @@ export function boundedBy(start: (arrivals: Arrivals) => Worksite): BoundedThrea
     try {
       if (threadID !== undefined) setPriority(threadID, constants.priority.PRIORITY_BELOW_NORMAL)
     } catch {
-      // It has just ended, or the system does not let us.
+      // The thread has just ended, or the system forbids it.
     }
   }
 
   const ready = nextReply() as Promise<{ threadID?: number }>
-  // Whoever runs first sees the failure; until then it must not count as unhandled.
+  // The first `run` reports the failure; until then it must not count as an unhandled rejection.
   ready.catch(() => undefined)
   return {
     get isSlow() {
@@ -142,43 +143,44 @@ function isHeapExhausted(error: unknown): boolean {
 }
 
 interface Limit {
-  readonly time: ProcessorTime
+  readonly time: CpuClock
   readonly timeoutMs: number
   readonly usualOver: () => void
 }
 
 async function withinTime(reply: Promise<unknown>, { time, timeoutMs, usualOver }: Limit): Promise<unknown> {
   const over = new AbortController()
-  void whenUsed(time, USUAL_MS, over.signal).then(usualOver, ignore)
+  void whenCpuTimeUsed(time, SLOW_AFTER_MS, over.signal).then(usualOver, ignore)
   try {
     return await Promise.race([
       reply,
-      // Where its time cannot be asked for it has ended, which its waiter is told.
-      whenUsed(time, timeoutMs, over.signal).then(
-        () => endBy('timeout'),
+      // If the CPU time cannot be read, the worker has ended, and `reply` rejects.
+      whenCpuTimeUsed(time, timeoutMs, over.signal).then(
+        () => throwThreadEnded('timeout'),
         () => reply,
       ),
-      whenUsed(clock, Math.max(LONGEST_WAIT_MS, 2 * timeoutMs), over.signal).then(() => endBy('crash')),
+      whenCpuTimeUsed(wallClock, Math.max(MAX_WALL_CLOCK_MS, 2 * timeoutMs), over.signal).then(() =>
+        throwThreadEnded('crash'),
+      ),
     ])
   } finally {
     over.abort()
-    // After a time-out the thread is stopped, which settles `reply` once more.
+    // After a time-out the caller stops the thread, which rejects `reply` a second time.
     reply.catch(ignore)
   }
 }
 
-/** In milliseconds. */
-async function processorTime(worker: Worker): Promise<number> {
+async function cpuTimeMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage()
   return (user + system) / 1000
 }
 
-/** Of what cannot be asked for the time of a processor. */
-export function clock(): Promise<number> {
+/** The wall clock, in milliseconds, for workers whose CPU time cannot be read. */
+export function wallClock(): Promise<number> {
   return Promise.resolve(performance.now())
 }
 
-function endBy(reason: ThreadEnd): never {
+function throwThreadEnded(reason: ThreadEnd): never {
   throw new ThreadEnded(reason)
 }
 

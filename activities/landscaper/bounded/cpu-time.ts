@@ -1,16 +1,17 @@
-// Waiting for work elsewhere no longer than it may use a processor. Time on the clock passes as well while a busy machine gives the work none.
+// Waits for work in another thread until it has used a given CPU time. On a busy machine wall-clock time passes while the work gets no CPU.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { readlinkSync } from 'node:fs'
 
-/** The time of a processor that the work has had, in milliseconds, since it began or any earlier moment. */
-export type ProcessorTime = () => Promise<number>
+/** Returns the CPU time of the work in milliseconds, counted from any fixed moment. */
+export type CpuClock = () => Promise<number>
 
-/** Resolves when the work has used `ms` more of a processor than now; never when the signal is aborted before. */
-export async function whenUsed(time: ProcessorTime, ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves when the work has used `ms` more CPU time than at the call. Never resolves if the signal is aborted before. */
+export async function whenCpuTimeUsed(time: CpuClock, ms: number, signal: AbortSignal): Promise<void> {
   const began = time()
   let left = ms
   while (left > 0) {
-    // In the time on the clock no more can be used.
+    // A thread cannot use more CPU time than the wall-clock time that passed.
     if (await isAborted(delay(Math.max(1, left), undefined, { signal }))) return await never()
     left = ms - ((await time()) - (await began))
   }
@@ -27,4 +28,17 @@ async function isAborted(wait: Promise<void>): Promise<boolean> {
 
 async function never(): Promise<never> {
   return await new Promise<never>(() => undefined)
+}
+
+/**
+ * The operating system's ID of the calling thread, by which its priority can be lowered; Node has no API for it. Undefined on systems other than
+ * Linux.
+ */
+export function threadID(): number | undefined {
+  try {
+    const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    return Number.isSafeInteger(id) && id > 0 ? id : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,24 +1,25 @@
-// The inside of a process that runs code made from what tenants wrote (bounded-process.ts). Files, processes, threads and the environment are
-// kept from it by the flags that it was started with. Node has none for the network and for signals to other processes, so after its imports it
-// seals itself:
+// The part of a child process (bounded-process.ts) that runs before code generated from tenants' input. Node's flags deny the process files,
+// processes, threads and the environment. Node has no flags for the network and for signals to other processes, so the process seals itself after its
+// imports:
 //
-//   S1. No module is found any more, also none of Node's own.
-//   S2. There are no globals but the language's: no `process`, no `fetch`, nothing that leads to them.
-//   S3. `process`, should somebody come by it, can neither end other processes nor hand out modules.
-//   S4. Each answer has a time limit of its own, a little later than that of whoever asks: so nobody's endless pattern goes on when nobody is left.
+//   S1. No module can be imported any more, including Node's built-in modules.
+//   S2. The globals of the language remain; all others are deleted, for example `process` and `fetch`.
+//   S3. A `process` object that code still reaches can neither end other processes nor load modules.
+//   S4. Each request has a time limit in the process itself, slightly later than the parent's limit, so an endless regular expression ends even when
+//       the parent has died.
 
 import { registerHooks } from 'node:module'
 import process from 'node:process'
 import { runInNewContext, Script } from 'node:vm'
 import type { SealedRequest } from './bounded-process.ts'
 
-/** Time for whoever asks to end us himself. */
+/** Time in which the parent may end the process first. */
 const GRACE_MS = 1000
 
-/** The one name that we add to the globals; calling it asks the same question again. */
-const ANSWER = 'answerTheQuestion'
+/** The only global that is added; calling it processes the current request. */
+const CALL_NAME = 'answerTheQuestion'
 
-/** Seals the process and answers requests, one at a time, for as long as its parent is there. `answer` returns a JSON value. */
+/** Seals the process and answers one request at a time until the parent disconnects. `answer` returns a JSON value. */
 export function serveSealed(answer: (text: string) => unknown): void {
   if (process.send === undefined)
     throw new Error('sealed process: found no channel, expected to be started by bounded-process.ts')
@@ -28,17 +29,17 @@ export function serveSealed(answer: (text: string) => unknown): void {
   }
   process.on('message', ({ text, timeoutMs }: SealedRequest) => {
     question = text
-    // Only code that is run so has a limit.
+    // Node limits the time only of code that runs in a script.
     script.runInThisContext({ timeout: Math.ceil(timeoutMs) + GRACE_MS })
     process.send?.(reply)
   })
   process.on('disconnect', () => process.exit())
-  // They are for those whom we work for, who end us when they have ended; systems send them to whole groups.
+  // Terminals send these signals to whole process groups; the parent handles them and ends this process when it ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
-  const script = new Script(`${ANSWER}()`)
+  const script = new Script(`${CALL_NAME}()`)
   seal()
-  Object.defineProperty(globalThis, ANSWER, { value: call })
-  // The parent may have gone before we listened.
+  Object.defineProperty(globalThis, CALL_NAME, { value: call })
+  // The parent may have disconnected before the handler was added.
   if (process.connected) process.send({ threadID: process.pid })
   else process.exit()
 }
@@ -48,7 +49,7 @@ function seal(): void {
     throw new Error('sealed process: modules are not to be found any more')
   }
   registerHooks({ resolve: refuse, load: refuse })
-  for (const name of POWERS) {
+  for (const name of REMOVED_FUNCTIONS) {
     Object.defineProperty(process, name, { value: undefined, configurable: false, writable: false })
   }
   const language = new Set<PropertyKey>(languageGlobals())
@@ -59,14 +60,14 @@ function seal(): void {
   }
 }
 
-const POWERS = [
+const REMOVED_FUNCTIONS = [
   ...['kill', '_kill', '_debugProcess', '_debugEnd', 'abort', 'execve', 'binding', '_linkedBinding', 'dlopen'],
   ...['getBuiltinModule', 'mainModule', 'chdir', 'setuid', 'setgid', 'seteuid', 'setegid', 'setgroups', 'initgroups'],
 ]
 
-/** As they are in a realm that Node has added nothing to. */
+/** The globals of a new realm, to which Node has added nothing. */
 function languageGlobals(): readonly string[] {
   const names = runInNewContext('Object.getOwnPropertyNames(globalThis)') as readonly string[]
-  // The console is Node's and leads to its streams; the other can make code, of which there is enough.
+  // The console belongs to Node and leads to its streams; WebAssembly can compile code.
   return names.filter((name) => name !== 'console' && name !== 'WebAssembly')
 }

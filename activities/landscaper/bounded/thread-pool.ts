@@ -1,43 +1,42 @@
-// Places for worker threads. A thread starts with the first work that needs its place and stays until work fails on it, or until its work
-// says that it is worn.
+// A pool of worker threads, shared fairly by namespaces. A thread starts with the first work in its slot. It stays until work fails on it, or until
+// the work asks for a new thread.
 //
-//   P1. Work waits while all places are taken. A place goes to the namespace that holds fewest, of equal ones to the one that has waited longest
-//       since its turn; within a namespace to the oldest.
-//   P2. Work that holds its place long does not hold up the rest: whoever has waited for a while gets a spare place. There are a few of
-//       them, each for one piece of work, so that somebody's endless template delays nobody else's.
-//   P3. No namespace holds all places: the last one is for somebody else.
-//   P4. Work that nobody wants any more leaves the line, or its place: its thread is stopped in the midst of it.
+//   P1. Work waits while all slots are taken. A free slot goes to the namespace that holds the fewest slots, among equal ones to the namespace that
+//       was served least recently; within a namespace to the oldest request.
+//   P2. When no slot has become free for SPARE_DELAY_MS, the next request gets a spare slot. A spare slot serves one request. So one tenant's endless
+//       template does not delay the others.
+//   P3. No namespace holds all slots: the last one is reserved for other namespaces.
+//   P4. Aborted work leaves the queue, or its thread is stopped.
 
 import type { BoundedThread } from './bounded-thread.ts'
-import { WaitingLine } from './waiting-line.ts'
 
 export interface ThreadPool {
   /**
-   * Does work on a free thread, which `start` makes where there is none yet; work beyond the number of places waits its turn.
+   * Does work on a free thread. `start` creates the thread if the slot has none.
    *
-   * @throws what the work throws; the thread is then replaced. The signal's reason when it is aborted.
+   * @throws errors of the work, after which the thread is replaced; the signal's reason when it is aborted.
    */
   use<T>(
     start: () => BoundedThread,
-    work: (thread: BoundedThread) => Promise<ThreadWork<T>>,
-    customer: Customer,
+    work: (thread: BoundedThread) => Promise<WorkResult<T>>,
+    tenant: Tenant,
   ): Promise<T>
-  /** Stops all threads; work in flight fails, later work is refused. */
+  /** Stops all threads; work in progress fails, later work is refused. */
   close(): Promise<void>
 }
 
-/** For whom work is done. */
-export interface Customer {
-  /** Whose data it is done on. */
+/** The tenant for whom work is done, and how long. */
+export interface Tenant {
+  /** The namespace of the data. */
   readonly namespace: string
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when the caller no longer waits for the result. */
   readonly signal?: AbortSignal | undefined
 }
 
-export interface ThreadWork<T> {
+export interface WorkResult<T> {
   readonly answer: T
-  /** The thread should not be used again. */
-  readonly worn: boolean
+  /** The thread must not be used again. */
+  readonly replaceThread: boolean
 }
 
 interface Slot {
@@ -45,74 +44,74 @@ interface Slot {
   readonly isSpare: boolean
 }
 
-export interface Places {
-  /** Places whose threads are kept. */
-  readonly kept: number
+export interface PoolSize {
+  /** Slots whose threads are kept. */
+  readonly permanent: number
   readonly spare: number
 }
 
-/** What takes longer than this is slow: nearly all work is done in less. */
-const PATIENCE_MS = 300
+/** Nearly all work takes less time. */
+const SPARE_DELAY_MS = 300
 
-/** `name` names the pool in the error after its close. */
-export function createThreadPool(name: string, { kept, spare }: Places): ThreadPool {
-  const free = Array.from({ length: kept }, (): Slot => ({ thread: undefined, isSpare: false }))
+/** @param name of the pool in the error after `close`. */
+export function createThreadPool(name: string, { permanent, spare }: PoolSize): ThreadPool {
+  const free = Array.from({ length: permanent }, (): Slot => ({ thread: undefined, isSpare: false }))
   const all = new Set(free)
-  const line = new WaitingLine<Slot>(Math.max(1, kept + spare - 1))
+  const queue = new FairQueue<Slot>(Math.max(1, permanent + spare - 1))
   let timer: NodeJS.Timeout | undefined
-  let [spares, closed] = [0, false]
+  let [spares, isClosed] = [0, false]
 
-  // Counts from the last time that a place came free or was added, not from the last that came to wait.
-  const watch = (isMoving = false) => {
-    const isNeeded = line.hasNext && spares < spare
-    if (isMoving || !isNeeded) clearTimeout(timer)
-    if (isMoving || !isNeeded) timer = undefined
-    if (isNeeded) timer ??= setTimeout(addSpare, PATIENCE_MS).unref()
+  // The timer starts when a slot was last freed or added, not when the last request arrived.
+  const scheduleSpare = (hasProgress = false) => {
+    const isNeeded = queue.hasNext && spares < spare
+    if (hasProgress || !isNeeded) clearTimeout(timer)
+    if (hasProgress || !isNeeded) timer = undefined
+    if (isNeeded) timer ??= setTimeout(addSpare, SPARE_DELAY_MS).unref()
   }
   const addSpare = () => {
-    if (line.hasNext) {
+    if (queue.hasNext) {
       const slot: Slot = { thread: undefined, isSpare: true }
       spares += 1
       all.add(slot)
-      line.give(slot)
+      queue.grant(slot)
     }
-    watch(true)
+    scheduleSpare(true)
   }
-  const serve = () => {
-    while (free.length > 0 && line.hasNext) line.give(free.pop() as Slot)
+  const grantFree = () => {
+    while (free.length > 0 && queue.hasNext) queue.grant(free.pop() as Slot)
   }
-  const acquire = async ({ namespace, signal }: Customer) => {
-    const place = line.enter(namespace, signal)
-    serve()
-    watch()
-    return await place
+  const acquire = async ({ namespace, signal }: Tenant) => {
+    const slot = queue.wait(namespace, signal)
+    grantFree()
+    scheduleSpare()
+    return await slot
   }
-  const release = async (slot: Slot, { namespace }: Customer) => {
-    line.giveBack(namespace)
+  const release = async (slot: Slot, { namespace }: Tenant) => {
+    queue.release(namespace)
     if (!slot.isSpare) free.push(slot)
-    else if (line.hasNext) line.give(slot)
+    else if (queue.hasNext) queue.grant(slot)
     else {
       await stopThread(slot)
       all.delete(slot)
       spares -= 1
     }
-    serve()
-    watch(true)
+    grantFree()
+    scheduleSpare(true)
   }
 
   return {
-    async use(start, work, customer) {
-      const slot = await acquire(customer)
+    async use(start, work, tenant) {
+      const slot = await acquire(tenant)
       try {
-        if (closed) throw new Error(`${name}: found closed, expected open`)
-        customer.signal?.throwIfAborted()
-        return await useSlot(slot, start, { work, signal: customer.signal })
+        if (isClosed) throw new Error(`${name}: found closed, expected open`)
+        tenant.signal?.throwIfAborted()
+        return await useSlot(slot, start, { work, signal: tenant.signal })
       } finally {
-        await release(slot, customer)
+        await release(slot, tenant)
       }
     },
     async close() {
-      closed = true
+      isClosed = true
       clearTimeout(timer)
       await Promise.all([...all].map((slot) => stopThread(slot)))
     },
@@ -120,22 +119,22 @@ export function createThreadPool(name: string, { kept, spare }: Places): ThreadP
 }
 
 interface Use<T> {
-  readonly work: (thread: BoundedThread) => Promise<ThreadWork<T>>
+  readonly work: (thread: BoundedThread) => Promise<WorkResult<T>>
   readonly signal: AbortSignal | undefined
 }
 
 async function useSlot<T>(slot: Slot, start: () => BoundedThread, { work, signal }: Use<T>): Promise<T> {
-  // No await before the thread is in its slot: `close` must find it.
+  // No await before the thread is stored in its slot: `close` must find it.
   slot.thread ??= start()
   const abort = () => void stopThread(slot)
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    const { answer, worn } = await work(slot.thread)
-    if (worn) await stopThread(slot)
+    const { answer, replaceThread } = await work(slot.thread)
+    if (replaceThread) await stopThread(slot)
     return answer
   } catch (error) {
     await stopThread(slot)
-    // Its thread did not die by itself.
+    // The thread was stopped by the signal; its error is only a consequence.
     signal?.throwIfAborted()
     throw error
   } finally {
@@ -147,4 +146,87 @@ async function stopThread(slot: Slot): Promise<void> {
   const thread = slot.thread
   slot.thread = undefined
   await thread?.stop()
+}
+
+interface Waiter<Item> {
+  readonly resolve: (slot: Item) => void
+}
+
+/** Hands out slots to waiting requests, fairly by namespace (P1, P3). */
+class FairQueue<Item> {
+  /** Requests by namespace; the namespace that was served least recently comes first. */
+  readonly #waiting = new Map<string, Set<Waiter<Item>>>()
+  readonly #held = new Map<string, number>()
+  readonly #maxPerNamespace: number
+
+  /** @param maxPerNamespace slots that one namespace may hold. */
+  constructor(maxPerNamespace: number) {
+    this.#maxPerNamespace = maxPerNamespace
+  }
+
+  /** Whether a waiting namespace may get another slot. */
+  get hasNext(): boolean {
+    return this.#next() !== undefined
+  }
+
+  /** Waits for a slot, which the caller has to release. Rejects with the signal's reason when the signal is aborted. */
+  async wait(namespace: string, signal: AbortSignal | undefined): Promise<Item> {
+    signal?.throwIfAborted()
+    return await new Promise<Item>((resolve, reject) => {
+      const abort = () => {
+        this.#remove(namespace, waiter)
+        reject(signal?.reason as Error)
+      }
+      const waiter: Waiter<Item> = {
+        resolve: (slot) => {
+          signal?.removeEventListener('abort', abort)
+          resolve(slot)
+        },
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      const others = this.#waiting.get(namespace)
+      if (others === undefined) this.#waiting.set(namespace, new Set([waiter]))
+      else others.add(waiter)
+    })
+  }
+
+  /** Grants a slot to the next request; `hasNext` must be true. */
+  grant(slot: Item): void {
+    const namespace = this.#next()
+    const [waiter] = (namespace === undefined ? undefined : this.#waiting.get(namespace)) ?? []
+    if (namespace === undefined || waiter === undefined) throw new Error('found nobody who waits, expected somebody')
+    this.#remove(namespace, waiter)
+    const others = this.#waiting.get(namespace)
+    if (others !== undefined) {
+      this.#waiting.delete(namespace)
+      this.#waiting.set(namespace, others)
+    }
+    this.#held.set(namespace, this.#heldIn(namespace) + 1)
+    waiter.resolve(slot)
+  }
+
+  release(namespace: string): void {
+    const held = this.#heldIn(namespace) - 1
+    if (held === 0) this.#held.delete(namespace)
+    else this.#held.set(namespace, held)
+  }
+
+  #next(): string | undefined {
+    let next: string | undefined
+    for (const namespace of this.#waiting.keys()) {
+      const held = this.#heldIn(namespace)
+      if (held < this.#maxPerNamespace && (next === undefined || held < this.#heldIn(next))) next = namespace
+    }
+    return next
+  }
+
+  #heldIn(namespace: string): number {
+    return this.#held.get(namespace) ?? 0
+  }
+
+  #remove(namespace: string, waiter: Waiter<Item>): void {
+    const waiting = this.#waiting.get(namespace)
+    waiting?.delete(waiter)
+    if (waiting?.size === 0) this.#waiting.delete(namespace)
+  }
 }

@@ -2,7 +2,7 @@
 
 import { createAddressRule } from '../deploy/target/address-rule.ts'
 import { MOST_BYTES } from '../render/blueprint-files.ts'
-import type { Customer } from '../bounded/thread-pool.ts'
+import type { Tenant } from '../bounded/thread-pool.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import { RegistryClient, titleOf, type RegistryObject } from './registry-client.ts'
 import { RegistryConnections } from './registry-connections.ts'
@@ -18,7 +18,7 @@ export interface RegistryReader {
 
 export interface Registries {
   /** @param lists the first that has a credential for a repository decides. */
-  of(customer: Customer, lists: readonly (readonly CredentialEntry[])[]): RegistryReader
+  of(tenant: Tenant, lists: readonly (readonly CredentialEntry[])[]): RegistryReader
   close(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -55,7 +55,7 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
   /** Hands the job ID down to items, which triggers their deployers. Source: spec/landscaper.md 2.8. An item that has the job ID is unchanged. */
   async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
     const now = deps.now().toISOString()
-    const { conditions, ...times } = jobStatus.handedDown(now)
+    const { conditions, ...times } = jobStatus.onHandDown(now)
     const fields = { jobIDGenerationTime: now, ...times }
     // Other programs' deployers would never remove the conditions.
     const fieldsOf = (type = '') => (isTypeBuiltIn(type) ? { ...fields, conditions } : fields)

@@ -13,7 +13,7 @@ import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/d
 import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
 import { nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'

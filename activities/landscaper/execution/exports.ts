@@ -3,7 +3,7 @@
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import { forNamespace } from '../customer.ts'
+import { forNamespace } from '../tenant-call.ts'
 import { reportFurtherDocuments } from '../further-documents.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { PARALLEL_READS, writeDataObjects } from '../data-objects.ts'

@@ -18,7 +18,7 @@ import { wantedTexts } from '../../kube/merge.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
-import type { DecodedItems } from '../bounded/packed-items.ts'
+import type { DecodedItems } from '../bounded/compressed-items.ts'
 import type { ClusterOf } from './cluster-names.ts'
 
 const GENERATED_NAME_LIMIT = 63

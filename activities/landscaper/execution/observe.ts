@@ -3,7 +3,7 @@
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type Family, type KnownVersions, newestKnown, readFamily } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'

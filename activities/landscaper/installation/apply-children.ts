@@ -9,7 +9,7 @@ import {
   installationKind,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import { forNamespace } from '../customer.ts'
+import { forNamespace } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { reportFurtherDocuments } from '../further-documents.ts'
 import { finalFailure } from '../../kube/errors.ts'

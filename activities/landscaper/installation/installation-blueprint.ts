@@ -10,7 +10,7 @@ import { credentialsOf } from '../components/context-credentials.ts'
 import { resolveComponents, resolveVerified } from '../components/resolve-components.ts'
 import { keysOf } from '../components/verification-keys.ts'
 import type { Verification, Verified } from '../components/verify-components.ts'
-import { customerIn } from '../customer.ts'
+import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { DEFAULT_CONTEXT as DEFAULT } from './context-wait.ts'
 import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
@@ -122,7 +122,7 @@ function registriesOf(deps: LandscaperDeps, namespace: string, context: Context 
     credentials ??= credentialsOf(deps, namespace, context)
     // What has failed may not fail the next time.
     credentials.catch(() => (credentials = undefined))
-    return registries.of(customerIn(namespace), await credentials)
+    return registries.of(tenantOf(namespace), await credentials)
   }
 }
 

@@ -2,7 +2,7 @@
 // them must lead to exactly one job: the first write claims it, the second is repeated until it is done.
 // Source: docs/architecture.md "A root's new job".
 
-import { type AskingTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { type NewJobTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import { beginActivities } from '../../run/begin-job.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { adoptActivities, isToBeAdopted } from './adopt.ts'
@@ -14,7 +14,7 @@ export interface StartInput {
   readonly subject: Subject
   readonly jobID: string
   /** As in the run's input: the job begins on it without a read. */
-  readonly asked?: AskingTarget | undefined
+  readonly asked?: NewJobTarget | undefined
 }
 
 export interface StartedInstallation extends InstallationObservation {
@@ -36,7 +36,7 @@ export const startActivities = (deps: LandscaperDeps) => {
   }
 
   /** The answer to the first write has the whole object, so that the look need not read it. */
-  async function beginUnread(input: StartInput, asked: AskingTarget): Promise<StartedInstallation> {
+  async function beginUnread(input: StartInput, asked: NewJobTarget): Promise<StartedInstallation> {
     const { by, subject, jobID } = input
     const begun = await act.beginJob({ ...input, target: asked })
     const seen = await act.observeInstallation({ by, subject, known: {} })

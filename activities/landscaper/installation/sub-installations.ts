@@ -54,7 +54,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     ...input
   }: SubsInput & { readonly ignoresSuccessors: boolean }): Promise<SubsResult> {
     const step = 'triggerSubInstallations'
-    const fields = jobStatus.handedDown(deps.now().toISOString())
+    const fields = jobStatus.onHandDown(deps.now().toISOString())
     const write = async (subInstallations: readonly ObservedSub[], writeOf: (sub: Child) => SubWrite) =>
       await send(deps, { ...input, subInstallations }, step, writeOf)
     const subs = input.subInstallations

@@ -18,7 +18,7 @@ import { isHandedDown, type PausableView } from '../../../workflows/landscaper/p
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'
 import { pausableView } from '../pauses.ts'

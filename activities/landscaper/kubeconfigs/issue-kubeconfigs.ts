@@ -6,7 +6,7 @@
 
 import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
 import type { KubeconfigAsk, IssuedKubeconfig, KubeconfigSource, TokenAsk } from '../render/wanted-kubeconfigs.ts'
-import type { Customer } from '../bounded/thread-pool.ts'
+import type { Tenant } from '../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
 import { requestShootAccess } from '../deploy/target/gardener.ts'
@@ -27,7 +27,7 @@ export interface IssuerDeps {
 }
 
 /** @param job whose templates ask. */
-export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Customer, job: string): KubeconfigSource {
+export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Tenant, job: string): KubeconfigSource {
   return {
     async issue({ key, ask }) {
       try {

@@ -14,7 +14,7 @@ import { TemplateError } from './template-error.ts'
 import { renderOn, startTemplateThread } from './template-thread.ts'
 import type { BoundedThread } from '../bounded/bounded-thread.ts'
 import { createDataReader, type TenantData } from '../bounded/tenant-data.ts'
-import { createThreadPool, type Customer } from '../bounded/thread-pool.ts'
+import { createThreadPool, type Tenant } from '../bounded/thread-pool.ts'
 import type { IssuedKubeconfigs, KubeconfigSource, WantedKubeconfig } from './wanted-kubeconfigs.ts'
 import { compileModule, type WasmModule } from './web-assembly.ts'
 import { orReadByGo } from './yaml-by-go.ts'
@@ -81,10 +81,10 @@ export interface TemplateEngine {
   readonly kubeconfigs?: KubeconfigSource
 }
 
-/** The engine of a process; what is not said to be for a customer is for one without a name. */
+/** The engine of a process; what is not said to be for a tenant is for one without a name. */
 export interface TemplateEngines extends TemplateEngine {
-  /** For one customer: namespaces share the threads, and what a signal ends goes on no longer. Both reject with the signal's reason. */
-  of(customer: Customer): TemplateEngine
+  /** For one tenant: namespaces share the threads, and what a signal ends goes on no longer. Both reject with the signal's reason. */
+  of(tenant: Tenant): TemplateEngine
   /** Stops all threads; renders in flight fail, later ones are refused. */
   close(): Promise<void>
 }
@@ -113,12 +113,12 @@ interface EngineAnswer {
 export function createTemplateEngine(options: TemplateEngineOptions = {}): TemplateEngines {
   const { timeoutMs = 10_000, schemaTimeoutMs = 5_000, threads = 2 } = options
   const { outputLimitBytes = 4 * MIB, requestLimitBytes = 16 * MIB } = options
-  const renderers = createThreadPool('template engine', { kept: threads, spare: SPARE_THREADS })
-  const checkers = createThreadPool('schema checker', { kept: 1, spare: SPARE_THREADS })
+  const renderers = createThreadPool('template engine', { permanent: threads, spare: SPARE_THREADS })
+  const checkers = createThreadPool('schema checker', { permanent: 1, spare: SPARE_THREADS })
 
   const reader = createDataReader()
 
-  const rendererFor = (customer: Customer): Pick<TemplateEngine, 'render'> => ({
+  const rendererFor = (tenant: Tenant): Pick<TemplateEngine, 'render'> => ({
     async render(request) {
       const text = requestText(request, outputLimitBytes)
       if (text.length > requestLimitBytes) throw tooLarge(request.name, 'the request', text.length, requestLimitBytes)
@@ -128,25 +128,25 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
         async (thread) => {
           const reply = await renderOn(thread, text, { name: request.name, timeoutMs })
           // WebAssembly memory never shrinks; an instance that has grown this far is replaced before it fails somebody else's template.
-          return { answer: reply.answer, worn: thread.isSlow || reply.memoryBytes > WORN_MEMORY_BYTES }
+          return { answer: reply.answer, replaceThread: thread.isSlow || reply.memoryBytes > WORN_MEMORY_BYTES }
         },
-        customer,
+        tenant,
       )
       return renderedOf(request, answer, outputLimitBytes)
     },
   })
 
-  const of = (customer: Customer): TemplateEngine => {
-    const renderer = rendererFor(customer)
+  const of = (tenant: Tenant): TemplateEngine => {
+    const renderer = rendererFor(tenant)
     return {
       ...renderer,
       async checkSchema(request) {
         const check = async (thread: BoundedThread) => {
-          return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: thread.isSlow }
+          return { answer: await checkOn(thread, request, schemaTimeoutMs), replaceThread: thread.isSlow }
         }
-        return await checkers.use(startSchemaProcess, check, customer)
+        return await checkers.use(startSchemaProcess, check, tenant)
       },
-      data: orReadByGo(reader.of(customer), renderer),
+      data: orReadByGo(reader.of(tenant), renderer),
     }
   }
 

@@ -3,7 +3,7 @@
 
 import { WASI } from 'node:wasi'
 import { parentPort, workerData } from 'node:worker_threads'
-import { threadID } from '../bounded/thread-id.ts'
+import { threadID } from '../bounded/cpu-time.ts'
 import { instantiate, type WasmMemory, type WasmModule } from './web-assembly.ts'
 
 export type ThreadReply =

@@ -6,7 +6,7 @@ import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { writeAll } from '../../kube/write.ts'
-import { dataOf } from '../customer.ts'
+import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'

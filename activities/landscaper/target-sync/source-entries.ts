@@ -7,7 +7,7 @@
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
 import { entriesOf } from '../../kube/secrets.ts'
-import { customerIn } from '../customer.ts'
+import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { listed } from '../deploy/target/answers.ts'
 import { shootResource } from '../deploy/target/gardener.ts'
@@ -127,7 +127,7 @@ async function namesLike(
   const binding = { expression, names: names.length === 0 ? [''] : names }
   const request = { engine: 'GoTemplate', name: field, template: MATCHING, files: {}, binding } as const
   try {
-    const { output } = await templates.of(customerIn(namespace)).render(request)
+    const { output } = await templates.of(tenantOf(namespace)).render(request)
     return output.split('\n').filter((name) => name !== '')
   } catch (error) {
     if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') throw error

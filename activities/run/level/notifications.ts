@@ -9,8 +9,8 @@ import {
   type EventInput,
   isObjectName,
   type LevelTarget,
-  type NoticeActivities,
-  NOTICE_RUN,
+  type NotificationActivities,
+  NOTIFICATION_RUN,
   type Subject,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -24,7 +24,7 @@ import { followedKind } from './kinds.ts'
 import { isCancellation, toFailure } from './own-calls.ts'
 
 const MAX_REMEMBERED = 10_000
-// Shorter than SILENCE_MS of workflows/kit/run/loop/notice.ts.
+// Shorter than SILENCE_MS of workflows/kit/run/loop/run-notification.ts.
 const HEARTBEAT_MS = 2500
 
 interface EventToNotify {
@@ -92,7 +92,7 @@ async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: S
 function idOf(hash: string, notifier: string, receiver: string): string {
   const isShort = receiver.length <= 64 && isObjectName(receiver)
   const place = isShort ? receiver : createHash('sha256').update(receiver).digest('hex').slice(0, 16)
-  return [NOTICE_RUN, hash, notifier, place].join('/')
+  return [NOTIFICATION_RUN, hash, notifier, place].join('/')
 }
 
 function remember(known: Set<string>, hash: string): void {
@@ -101,7 +101,7 @@ function remember(known: Set<string>, hash: string): void {
   known.add(hash)
 }
 
-export const noticeActivities = (deps: Deps): NoticeActivities => ({
+export const noticeActivities = (deps: Deps): NotificationActivities => ({
   /** Sends a notification. @throws the notifier's error; `UnknownNotifier` (retryable) if the worker's configuration has no such notifier. */
   async sendNotice(notice) {
     const { controller, notifier: name } = notice

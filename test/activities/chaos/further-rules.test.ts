@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openFurtherRules } from '../../../activities/chaos/further-rules.ts'
+import { openAsyncRules } from '../../../activities/chaos/further-rules.ts'
 import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/timing.ts'
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
 import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/cron.ts'
-import type { AdmissionRequest, FurtherRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
+import type { AdmissionRequest, AsyncRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import { configFile } from '../../support/chaos/config-file.ts'
 import { disrupting, DROP } from '../../workflows/chaos/disruption/spec-cases.ts'
 
@@ -51,8 +51,8 @@ const kube: ObjectReader = {
   },
 }
 
-function rulesBy(config?: object, nodeName?: string): FurtherRules {
-  return openFurtherRules({
+function rulesBy(config?: object, nodeName?: string): AsyncRules {
+  return openAsyncRules({
     kube,
     ...(nodeName !== undefined && { nodeName }),
     warn: () => undefined,
@@ -300,11 +300,11 @@ describe('the operators’ configuration', () => {
 
   it('keeps it from starting where metrics are to be sent and nobody says where', () => {
     const open = (flags: object, statsd: object) =>
-      openFurtherRules({
+      openAsyncRules({
         kube,
         warn: () => undefined,
         flags: { 'chaos-config': undefined, ...flags },
-        metrics: { source: { hear: () => undefined }, statsd },
+        metrics: { source: { addObserver: () => undefined }, statsd },
       })
     const sink = { 'metrics-sink': 'datadog' }
     expect(() => open(sink, {})).toThrow('controller.metricsSink): found neither STATSD_URL nor DD_AGENT_HOST')

@@ -6,7 +6,7 @@ import { groupKindText } from '../../../workflows/kit/index.ts'
 import type { Ground, Rights } from '../../../worker/api/ground.ts'
 import { judged, MOST_NAMESPACES } from '../../../worker/api/judged.ts'
 import { UNSEEN, UNSEEN_PLACE } from '../../../worker/api/unseen.ts'
-import { BEGIN, job, object } from '../cli/ask/build-node.ts'
+import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
 const GROUP = 'landscaper.gardener.cloud'
 const CANARY = 'canary'

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type QuestionName, questionsTo } from '../../../activities/journal/read/questions.ts'
 import { inputOf } from '../../../worker/api/input.ts'
 import { answerIn, answerText, isQuestion, WIRES } from '../../../worker/api/wire.ts'
-import { questionsOver } from '../../../worker/cli/ask/questions-over.ts'
-import { BEGIN, job, object } from '../cli/ask/build-node.ts'
+import { questionsOver } from '../../../worker/cli/query/open-journal.ts'
+import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
 const over = (name: QuestionName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
 

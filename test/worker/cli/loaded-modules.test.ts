@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { scratchFolder } from '../dev/scratch.ts'
 
 const CLI = fileURLToPath(new URL('../../../worker/cli.ts', import.meta.url))
-const TELLER = new URL('tell-modules.ts', import.meta.url).href
+const TELLER = new URL('print-loaded-modules.ts', import.meta.url).href
 const NOTHING = 'postgresql://pawl@127.0.0.1:1/nothing'
 const ROWS = ['-n', 'team-a', '--database-url', NOTHING]
 

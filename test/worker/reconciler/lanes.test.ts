@@ -13,9 +13,9 @@ import {
 } from '../../../worker/reconciler/task-queues.ts'
 import { type Controller, path } from '../../../workflows/kit/index.ts'
 
-const LANES = { at: path('spec.color'), all: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }
+const LANES = { path: path('spec.color'), names: ['example.com/blue', 'example.com/red', 'x/green'], flag: 'colors' }
 const controllers = [
-  { name: 'paint', lanes: LANES, hostedBy: ['room', 'house'] },
+  { name: 'paint', partitions: LANES, hostedBy: ['room', 'house'] },
   { name: 'room' },
   { name: 'house' },
   { name: 'garden' },
@@ -47,7 +47,7 @@ describe('the lanes that a flag gives to a worker', () => {
   })
 
   it('leave the others to other workers', () => {
-    const left = { controller: 'paint', at: LANES.at }
+    const left = { controller: 'paint', at: LANES.path }
     expect(leftLanes(shares('red'))).toEqual([{ ...left, lanes: ['example.com/blue', 'x/green'] }])
     expect(leftLanes(shares('red,blue,green'))).toEqual([])
   })

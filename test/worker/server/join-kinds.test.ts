@@ -14,7 +14,7 @@ const traits = (...all: readonly Readonly<Record<string, StateQuery>>[]) =>
   joinKinds(
     [],
     all.map((queries, at) => level(`shop${at}`, queries)),
-  ).find(({ kind }) => kind === 'Event')?.traits
+  ).find(({ kind }) => kind === 'Event')?.indexKeys
 const about = (field: string): StateQuery => ({ kind: 'v1/Event', many: true, fieldsFrom: { [field]: 'spec.names' } })
 const all: StateQuery = { kind: 'v1/Event', many: true }
 

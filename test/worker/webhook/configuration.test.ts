@@ -138,7 +138,7 @@ describe('an entry for rules about metadata', () => {
   it('stands beside that of the kind, and holds nothing up while nobody answers', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
-    const metadata = { asked: { finalizersGone: ['a/b'] }, validate: () => [] }
+    const metadata = { filter: { finalizersRemoved: ['a/b'] }, validate: () => [] }
     const { webhooks } = wantedConfiguration(names, [{ ...rules, metadata }], ASKED)
     expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([
       ['deployitems.validation.landscaper.gardener.cloud', 'Fail'],
@@ -179,7 +179,12 @@ describe('an entry for defaults', () => {
   it('is asked of what is new or changed, and is as strict as the rules while nobody answers', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
-    const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }
+    const label: Mutation = {
+      name: 'label',
+      filter: { spec: true },
+      whenUnavailable: 'failure-policy',
+      mutate: () => [],
+    }
     const [entry] = wantedMutation(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
     expect(entry).toMatchObject({
       name: 'deployitems.label.mutation.landscaper.gardener.cloud',

@@ -3,7 +3,7 @@ import pino from 'pino'
 import { once } from 'node:events'
 
 import { type FurtherOptions, openFurther, type OpenFurther } from '../../../worker/webhook/further.ts'
-import type { Admission, FurtherRules, FurtherRulesModule } from '../../../workflows/kit/index.ts'
+import type { Admission, AsyncRules, AsyncRulesModule } from '../../../workflows/kit/index.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -23,11 +23,11 @@ afterEach(async () => {
   await opened?.close()
 })
 
-const admission = (kind: Admission['kind'], module?: FurtherRulesModule): Admission => ({
+const admission = (kind: Admission['kind'], module?: AsyncRulesModule): Admission => ({
   kind,
   operations: ['CREATE'],
   validate: () => [],
-  ...(module && { further: () => Promise.resolve(module) }),
+  ...(module && { asyncRules: () => Promise.resolve(module) }),
 })
 
 async function open(
@@ -43,7 +43,7 @@ async function open(
 describe('the further rules of two kinds', () => {
   it('are opened once when they share a module, and told which kind is asked about', async () => {
     const seen: string[] = []
-    const rules: FurtherRules = {
+    const rules: AsyncRules = {
       validate: async ({ kind, namespace }) => {
         seen.push(`${namespace}/${kind.kind}`)
         return await Promise.resolve([PROBLEM])
@@ -55,7 +55,7 @@ describe('the further rules of two kinds', () => {
     }
     let opens = 0
     const module = {
-      openFurtherRules: () => {
+      openAsyncRules: () => {
         opens += 1
         return rules
       },
@@ -75,7 +75,7 @@ describe('the further rules of two kinds', () => {
     expect(await ask(none, ASKED)).toEqual(NOTHING)
   })
 
-  it.each<readonly [string, FurtherRules['validate']]>([
+  it.each<readonly [string, AsyncRules['validate']]>([
     ['fail', () => Promise.reject(new Error('a thread is gone'))],
     [
       'take too long',
@@ -85,7 +85,7 @@ describe('the further rules of two kinds', () => {
       },
     ],
   ])('let the object pass when they %s, and a line of the log tells without its content', async (_, validate) => {
-    const one = admission(executionKind, { openFurtherRules: () => ({ validate, close: () => Promise.resolve() }) })
+    const one = admission(executionKind, { openAsyncRules: () => ({ validate, close: () => Promise.resolve() }) })
     const lines: string[] = []
     const { ask } = await open([one], lines)
     expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual(NOTHING)
@@ -103,7 +103,7 @@ describe('the further rules of two kinds', () => {
       },
     }
     const one = admission(executionKind, {
-      openFurtherRules: ({ kube: reader, flags }) => ({
+      openAsyncRules: ({ kube: reader, flags }) => ({
         validate: async () => {
           const there = await reader.get<{ data: object }>('/maps/there', { query: { limit: '1' } })
           const found = JSON.stringify([there, (await reader.get('/maps/none')) === undefined, flags])
@@ -125,18 +125,18 @@ describe('the further rules of two kinds', () => {
   it('warn of what may be stored', async () => {
     const warnings = () => Promise.resolve(['it is large'])
     const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
-    const one = admission(executionKind, { openFurtherRules: () => rules })
+    const one = admission(executionKind, { openAsyncRules: () => rules })
     const { ask } = await open([one])
     expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 
   it('are asked about metadata apart, by those alone who have such rules', async () => {
-    const rules: FurtherRules = {
+    const rules: AsyncRules = {
       validate: () => Promise.reject(new Error('asked about what may be stored')),
       metadata: ({ kind, namespace }) => Promise.resolve([{ ...PROBLEM, found: `${namespace}/${kind.kind}` }]),
       close: () => Promise.resolve(),
     }
-    const [one, none] = [admission(executionKind, { openFurtherRules: () => rules }), admission(targetKind)]
+    const [one, none] = [admission(executionKind, { openAsyncRules: () => rules }), admission(targetKind)]
     const { ask } = await open([one, none])
     expect(await ask(one, ASKED, 'metadata')).toEqual({
       problems: [{ ...PROBLEM, found: 'n/Execution' }],
@@ -147,7 +147,7 @@ describe('the further rules of two kinds', () => {
 
   it('make mutations by the flags of their wing, and one that fails changes nothing', async () => {
     const one = admission(executionKind, {
-      openFurtherRules: ({ flags }) => ({
+      openAsyncRules: ({ flags }) => ({
         validate: () => Promise.resolve([]),
         mutate(mutation, { kind }) {
           if (mutation === 'broken') throw new Error('planted')

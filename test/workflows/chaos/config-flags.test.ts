@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { withFlags, optionsOf } from '../../../worker/cli/flags.ts'
+import { withFlags, optionsOf } from '../../../worker/cli/options.ts'
 import { readFlags } from '../../../worker/server/flags.ts'
 import { Command } from 'commander'
 import { CONFIG_FLAGS, withConfigFlags } from '../../../workflows/chaos/config-flags.ts'

@@ -3,12 +3,12 @@
 
 import type { ObjectList } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { kindNamed } from '../ask/object-name.ts'
-import { asking, type AskFlags } from '../ask/open-journal.ts'
-import { asPerson } from '../person.ts'
+import { kindNamed } from '../query/object-name.ts'
+import { asking, type AskFlags } from '../query/open-journal.ts'
+import { asPerson } from '../user.ts'
 import { readTree } from '../steer/live-tree.ts'
 import { readObject, steeredKinds, steeredNamed } from '../steer/open-object.ts'
-import { partsBelow } from '../steer/parts.ts'
+import { partsBelow } from '../steer/item-names.ts'
 
 const MOST_MS = 2000
 const MOST_NAMES = '500'

@@ -4,7 +4,7 @@ import type { KubeClient } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
 import { steeredKinds } from '../steer/open-object.ts'
-import { personName } from '../person.ts'
+import { personName } from '../user.ts'
 import { clockFinding, type Finding, type Right, rightsFinding } from './findings.ts'
 
 const AT_ONCE = 5

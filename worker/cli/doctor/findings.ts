@@ -1,10 +1,9 @@
 // What `pawl doctor` finds, as data and as text. Pure.
 
-import { tableText } from '../ask/table.ts'
-import { type Colour, duration, type Paint } from '../ask/texts.ts'
+import { tableText, type Colour, duration, type Paint } from '../query/format.ts'
 
 /** `bad`: something will not work. `warn`: something may be meant so. `skipped`: nobody said where it is. */
-export type Verdict = 'ok' | 'warn' | 'bad' | 'skipped'
+type Verdict = 'ok' | 'warn' | 'bad' | 'skipped'
 
 export interface Finding {
   readonly part: string
@@ -40,7 +39,7 @@ export function clockFinding(whose: string, aheadMs: number, unsureMs: number): 
   }
 }
 
-export interface SchemaFound {
+interface SchemaFound {
   readonly missing: readonly string[]
   readonly newer: readonly string[]
 }
@@ -71,7 +70,7 @@ export function rightsFinding(rights: readonly Right[], who: string, namespace: 
   return { part, verdict: 'warn', text: `${who} may not in namespace ${namespace}: ${told.join(', ')}` }
 }
 
-export interface KeptFound {
+interface KeptFound {
   /** When the oldest job that is kept ended. */
   readonly oldest: Date | null
   /** There are events of days that have no partition of their own. */

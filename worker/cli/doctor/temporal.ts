@@ -4,7 +4,7 @@ import { Connection } from '@temporalio/client'
 
 import { missingAttributes } from '../../migrate.ts'
 import { connectionOptions, type TemporalTarget } from '../../server/temporal.ts'
-import { duration } from '../ask/texts.ts'
+import { duration } from '../query/format.ts'
 import type { Finding } from './findings.ts'
 
 const MOST_MS = 10_000

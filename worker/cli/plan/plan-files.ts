@@ -3,17 +3,17 @@
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
 import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
-import { type ForeseenJob, writeJson } from '../../../workflows/kit/index.ts'
+import { type DryRunJob, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
-import { type AskFlags, failureText, journalURL } from '../ask/open-journal.ts'
-import { coloured, plain } from '../ask/texts.ts'
+import { type AskFlags, failureText, journalURL } from '../query/open-journal.ts'
+import { coloured, plain, isGood } from '../query/format.ts'
 import { namespaceOf } from '../kubeconfig.ts'
-import { openPerson } from '../person.ts'
-import { secretTexts } from './differences.ts'
+import { openPerson } from '../user.ts'
+import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
-import { expectedMs } from './durations.ts'
-import { rehearse } from './rehearsal.ts'
-import { drawnPlan, exitCodeOf, toldPlan } from './tell-plan.ts'
+import { rehearse } from './preview.ts'
+import { drawnPlan, exitCodeOf, toldPlan } from './plan-text.ts'
+import { jobsOf, objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
 
 export interface PlanFilesFlags extends AskFlags {
   readonly filename: readonly string[]
@@ -69,7 +69,7 @@ function parsed(text: string): unknown {
 /** Undefined: there is no journal, which is no mistake, or it does not answer, which is said. */
 async function durationsOf(
   flags: AskFlags,
-  jobs: readonly ForeseenJob[],
+  jobs: readonly DryRunJob[],
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const url = await journalURL(flags, readConfig()).catch(() => undefined)
   if (url === undefined) return undefined
@@ -93,6 +93,30 @@ async function durationsOf(
 
 const MOST_ASKED = 100
 
-function withSubs(job: ForeseenJob): readonly ForeseenJob[] {
+function withSubs(job: DryRunJob): readonly DryRunJob[] {
   return [job, ...job.jobs.flatMap(withSubs)]
+}
+
+// How long jobs took that ended well, by the journal: what the next one may take.
+
+const LATEST = 5
+
+/** The middle one of the latest that ended well, in milliseconds; undefined where there was none. */
+async function expectedMs(
+  journal: Journal,
+  of: { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string },
+): Promise<number | undefined> {
+  const [object] = await objectsNamed(journal, of)
+  if (object === undefined) return undefined
+  const jobs = await jobsOf(journal, object.uid)
+  return middle(
+    jobs
+      .filter(({ phase, finishedAt }) => isGood(phase ?? undefined) && finishedAt !== null)
+      .slice(0, LATEST)
+      .map(({ startedAt, finishedAt }) => (finishedAt?.getTime() ?? 0) - startedAt.getTime()),
+  )
+}
+
+export function middle(values: readonly number[]): number | undefined {
+  return [...values].sort((left, right) => left - right)[Math.floor((values.length - 1) / 2)]
 }

@@ -1,5 +1,7 @@
 // What a history says by itself, as JSON: whose it is, how it ends, and how much of it can be replayed. Pure.
 
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
+
 /** As `historyJson` gives it. */
 export type HistoryEvent = {
   readonly eventType?: string
@@ -34,7 +36,7 @@ export function signalsAfter(events: readonly HistoryEvent[]): number {
 }
 
 /** `COMPLETED`, `FAILED`, `TERMINATED`, or what else the last event of a run is. */
-export function lastEvent(events: readonly HistoryEvent[]): string {
+function lastEvent(events: readonly HistoryEvent[]): string {
   return (events.at(-1)?.eventType ?? '').replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '')
 }
 
@@ -53,4 +55,36 @@ function startedWith(events: readonly HistoryEvent[], attribute: string): string
     Readonly<Record<string, unknown>> | undefined
   const value = attributes?.[attribute]
   return typeof value === 'string' ? value : ''
+}
+
+// How a job ended, in the word of its status: what its last pass wrote, or what the run's row in the journal was closed with. Pure.
+
+const BY_HAND: Readonly<Record<string, string>> = {
+  TERMINATED: 'the run was terminated',
+  CANCELED: 'the run was canceled',
+  TIMED_OUT: 'the run timed out',
+}
+
+/** `Succeeded`, `Superseded`, `goes on`, or that the run was ended by others. */
+export function howEnded(entries: readonly ReplayEntry[], events: readonly HistoryEvent[]): string {
+  const byHand = BY_HAND[lastEvent(events)]
+  if (byHand !== undefined) return byHand
+  const end = entries.findLast((entry) => entry.told === 'ended')
+  if (end === undefined) return 'goes on'
+  if (end.isContinued === true) return 'goes on as a new run'
+  return end.failure === undefined ? String(end.result) : (lastResult(entries) ?? end.failure.type)
+}
+
+/** What a run that failed was closed with. */
+function lastResult(entries: readonly ReplayEntry[]): string | undefined {
+  const calls = entries.flatMap((entry) => (entry.told === 'call' ? [entry] : []))
+  for (const { name, input } of calls.toReversed()) {
+    const { outcome, change } = (input ?? {}) as {
+      readonly outcome?: unknown
+      readonly change?: { readonly phase?: unknown }
+    }
+    const said = name === 'endRun' || name === 'endLevel' ? outcome : name === 'settle' ? change?.phase : undefined
+    if (typeof said === 'string') return said
+  }
+  return undefined
 }

@@ -3,10 +3,8 @@
 //   P1. What is told before the first pass belongs to it; answers that come between two passes belong to the later one, which they woke.
 //   P2. Writes are rows of the journal: what is not there any more is not shown, and the pass says nothing of it.
 
-import type { Recorded, RecordedCall, RecordedFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
-import type { JobRows, RowOfWrite } from './job-rows.ts'
-import { seenIn, type SeenObject } from './seen.ts'
-import { tellWakes } from './woken.ts'
+import type { ReplayEntry, ReplayCall, ReplayFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
+import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
 
 export interface ReplayedPlan {
   readonly subject: Pick<Subject, 'kind' | 'namespace' | 'name'> | undefined
@@ -23,7 +21,7 @@ export interface ReplayedCall {
   /** It runs inside the workflow task. */
   readonly isLocal: boolean
   /** Undefined: nothing came in the history. */
-  readonly answer: 'done' | { readonly failure: RecordedFailure } | undefined
+  readonly answer: 'done' | { readonly failure: ReplayFailure } | undefined
   readonly saw: readonly SeenObject[]
 }
 
@@ -42,9 +40,9 @@ export interface ReplayedPass {
 }
 
 /** The entries of each pass, in their order. */
-export function entriesOfPasses(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
-  const passes: Recorded[][] = []
-  let next: Recorded[] = []
+export function entriesOfPasses(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
+  let next: ReplayEntry[] = []
   let isSettled = false
   for (const entry of entries) {
     if (entry.told === 'pass') {
@@ -67,18 +65,18 @@ const SETTLES: ReadonlySet<string> = new Set(['settle', 'settleLevel'])
 const ENDS: ReadonlySet<string> = new Set(['endRun', 'endLevel'])
 
 /** The answer to what settles a pass. */
-function isSettle(entry: Recorded, current: readonly Recorded[]): boolean {
+function isSettle(entry: ReplayEntry, current: readonly ReplayEntry[]): boolean {
   if (entry.told !== 'answer') return false
   return current.some((one) => one.told === 'call' && one.call === entry.call && SETTLES.has(one.name))
 }
 
-function isEnd(entry: Recorded): boolean {
+function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
 /** @param runID of the run; rows of other runs of its ID are not its own. */
 export function passesOf(
-  entries: readonly Recorded[],
+  entries: readonly ReplayEntry[],
   rows: JobRows | undefined,
   runID: string,
 ): readonly ReplayedPass[] {
@@ -101,9 +99,9 @@ export function passesOf(
   })
 }
 
-type Told<What extends Recorded['told']> = Extract<Recorded, { readonly told: What }>
+type Told<What extends ReplayEntry['told']> = Extract<ReplayEntry, { readonly told: What }>
 
-function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
+function plansOf(own: readonly ReplayEntry[]): readonly ReplayedPlan[] {
   const traces = new Map(own.flatMap((entry) => (entry.told === 'planned' ? [[entry.plan, entry.trace] as const] : [])))
   return own.flatMap((entry) =>
     entry.told === 'plan' ? [{ subject: entry.subject, phase: entry.phase, trace: traces.get(entry.plan) }] : [],
@@ -111,7 +109,7 @@ function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
 }
 
 function callOf(
-  { call, name, summary = name, action, isLocal, input }: RecordedCall,
+  { call, name, summary = name, action, isLocal, input }: ReplayCall,
   answers: ReadonlyMap<number, Told<'answer'>>,
 ): ReplayedCall {
   const answer = answers.get(call)
@@ -129,4 +127,140 @@ function callOf(
 function endOf({ result, failure, isContinued }: Told<'ended'>): string {
   if (isContinued === true) return 'goes on as a new run'
   return failure === undefined ? String(result) : `${failure.type}: ${failure.message}`
+}
+
+// Which objects an answer of an activity is about: names, versions and phases, wherever they stand in it. Nothing else of an answer is shown: what a
+// history may hold of objects is not for every screen. Pure.
+
+export interface SeenObject {
+  /** Undefined where the answer names none: that of the call is meant. */
+  readonly kind: string | undefined
+  readonly name: string
+  readonly version: string | undefined
+  readonly phase: string | undefined
+}
+
+const MOST_SEEN = 500
+
+/** @param about the object that the call is about, which answers do not name. */
+export function seenIn(answer: unknown, about: { readonly kind: string; readonly name: string } | undefined) {
+  const found: SeenObject[] = []
+  walk(answer, '', (value, key) => {
+    const seen = objectOf(value, key, about)
+    if (seen !== undefined && found.length < MOST_SEEN) found.push(seen)
+    return seen !== undefined && isKubernetes(value)
+  })
+  return found
+}
+
+type Cells = Readonly<Record<string, unknown>>
+
+/** @param visit says whether what is in a value is not looked at. */
+function walk(value: unknown, key: string, visit: (value: Cells, key: string) => boolean): void {
+  if (Array.isArray(value)) {
+    for (const one of value) walk(one, key, visit)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (visit(value as Cells, key)) return
+  for (const [name, one] of Object.entries(value)) walk(one, name, visit)
+}
+
+function objectOf(value: Cells, key: string, about: Parameters<typeof seenIn>[1]): SeenObject | undefined {
+  if (isKubernetes(value)) {
+    const { metadata, kind, status } = value as { metadata: Cells; kind?: unknown; status?: unknown }
+    const phase = (status as Cells | undefined)?.['phase']
+    return {
+      kind: text(kind),
+      name: text(metadata['name']) ?? '',
+      version: text(metadata['resourceVersion']),
+      phase: text(phase),
+    }
+  }
+  const version = text(value['version'])
+  if (version === undefined) return undefined
+  const isTarget = key === 'target'
+  const name = text(value['name']) ?? (isTarget ? about?.name : undefined)
+  const kind = isTarget ? about?.kind : wordOf(key)
+  return { kind, name: name ?? '', version, phase: text(value['phase']) }
+}
+
+function isKubernetes({ metadata }: Cells): boolean {
+  return typeof metadata === 'object' && metadata !== null && typeof (metadata as Cells)['resourceVersion'] === 'string'
+}
+
+/** Of the field that it stands in, where that says what it is: `deployItems` are of a kind `deployItem`. */
+function wordOf(key: string): string | undefined {
+  return /^(?:execution|(?:deployI|i)tems|installations?)$/i.test(key) ? key.replace(/s$/, '') : undefined
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+// What woke a pass, in words: what began the job, signals with the journal's events behind them, what the run itself had under way. Pure.
+
+interface Around {
+  readonly rows: JobRows | undefined
+  /** The pass before. */
+  readonly before: readonly ReplayEntry[] | undefined
+}
+
+/** @param own the entries of the pass, with what came before it. */
+function tellWakes(own: readonly ReplayEntry[], around: Around): readonly string[] {
+  const begin = own.findIndex((entry) => entry.told === 'pass')
+  const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
+    switch (entry.told) {
+      case 'began':
+        return [beginText(entry.input, around.rows)]
+      case 'signal':
+        return [signalText(entry.input, around.rows)]
+      case 'answer':
+        return ['what went on beside the passes has ended']
+      default:
+        return []
+    }
+  })
+  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...told])]
+  return all.length > 0 ? all : ['the pass before, which wants another one']
+}
+
+function beginText(input: unknown, rows: JobRows | undefined): string {
+  const { cause, asked } = (input ?? {}) as {
+    readonly cause?: unknown
+    readonly asked?: { readonly version?: unknown }
+  }
+  const event = rows?.events.find(({ version }) => String(version) === asked?.version)
+  const because = typeof cause === 'string' && cause !== '' ? `: ${cause}` : ''
+  return `the job begins${because}${event === undefined ? '' : `; ${eventText(event)}`}`
+}
+
+function signalText(input: unknown, rows: JobRows | undefined): string {
+  const { seq } = (input ?? {}) as { readonly seq?: unknown }
+  return typeof seq !== 'number' || seq <= 0 ? 'its own due time' : numberedText(seq, rows)
+}
+
+function numberedText(seq: number, rows: JobRows | undefined): string {
+  const event = rows?.events.find((one) => one.seq === seq)
+  return `event ${seq} of the journal${event === undefined ? '' : `: ${eventText(event)}`}`
+}
+
+function eventText({ object, type, version, phase, writer, at }: RowOfEvent): string {
+  const by = writer === undefined ? "somebody beside Pawl's runs" : `run ${writer}`
+  return `${object} ${type}, version ${version}${phase === undefined ? '' : `, phase ${phase}`}, by ${by}, seen ${at.toISOString()}`
+}
+
+/** What the settle of the pass before has heard. */
+function settleTexts(before: readonly ReplayEntry[], rows: JobRows | undefined): readonly string[] {
+  const answer = before.findLast((entry) => entry.told === 'answer')
+  const { woken, wokenBy, result } = (answer?.result ?? {}) as {
+    readonly woken?: unknown
+    readonly wokenBy?: readonly number[]
+    readonly result?: unknown
+  }
+  if (result === 'overtaken') return ['the object was edited while the pass before went on']
+  if (result === 'refused') return ['the server refused what the pass before came to']
+  if (woken !== true) return []
+  if (wokenBy === undefined) return ['something came while the pass before went on']
+  return wokenBy.map((seq) => `${numberedText(seq, rows)}, while the pass before went on`)
 }

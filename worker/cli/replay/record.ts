@@ -7,7 +7,7 @@
 import proto from '@temporalio/proto'
 import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker'
 
-import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
+import { REPLAY_QUEUE, type ReplayEntry, type ReplaySinks, type RunSinks } from '../../../workflows/kit/index.ts'
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
 import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -19,7 +19,7 @@ const { History } = proto.temporal.api.history.v1
 /** What one build does over a history. */
 export interface Recording {
   readonly workflowId: string
-  readonly entries: readonly Recorded[]
+  readonly entries: readonly ReplayEntry[]
   /** Why it could not be replayed to its end. */
   readonly error?: string | undefined
 }
@@ -37,7 +37,7 @@ export async function* recordRuns(
   runs: AsyncIterable<RecordedRun> | Iterable<RecordedRun>,
 ): AsyncGenerator<Recording> {
   quieten()
-  let entries: Recorded[] = []
+  let entries: ReplayEntry[] = []
   const options: ReplayWorkerOptions = {
     ...replayOptions({ code, payloadKeyPath }),
     replayName: REPLAY_QUEUE,
@@ -86,9 +86,9 @@ export function refuseSealed({ workflowId, events }: RecordedRun, payloadKeyPath
   )
 }
 
-function listening(heard: (entry: Recorded) => void): InjectedSinks<RecordingSinks & RunSinks> {
+function listening(heard: (entry: ReplayEntry) => void): InjectedSinks<ReplaySinks & RunSinks> {
   return {
-    replay: { told: { fn: (_info, entry) => heard(JSON.parse(entry) as Recorded), callDuringReplay: true } },
+    replay: { told: { fn: (_info, entry) => heard(JSON.parse(entry) as ReplayEntry), callDuringReplay: true } },
     // What a run tells its worker of a bug is in its recording, too.
     runs: { threw: { fn: () => undefined, callDuringReplay: true } },
   }

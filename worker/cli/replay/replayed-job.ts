@@ -1,9 +1,8 @@
 // A job replayed: its passes, and how its run stands at their end. Pure.
 
 import { UsageError } from '../../server/usage-error.ts'
-import { nameOf } from '../ask/texts.ts'
-import { runBefore, runIDOf, signalsAfter } from './history-events.ts'
-import { howEnded } from './how-ended.ts'
+import { nameOf } from '../query/format.ts'
+import { runBefore, runIDOf, signalsAfter, howEnded } from './history-events.ts'
 import type { LoadedJob } from './load.ts'
 import { passesOf, type ReplayedPass } from './passes.ts'
 import type { Recording } from './record.ts'

@@ -1,14 +1,15 @@
 // One job, replayed and shown: page by page on a terminal, else all pages or JSON.
 
+import { emitKeypressEvents, type Key } from 'node:readline'
+
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { coloured, plain } from '../ask/texts.ts'
+import { coloured, plain } from '../query/format.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { replayedJob, upTo } from './replayed-job.ts'
-import { stepThrough } from './stepper.ts'
-import { headText, passText } from './text.ts'
+import { headText, passText } from './job-text.ts'
 
-export interface ShowFlags extends CodeFlags {
+interface ShowFlags extends CodeFlags {
   readonly to?: string
   readonly output: 'text' | 'json'
 }
@@ -32,4 +33,80 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
       (index) => pages[index] ?? '',
     )
   else process.stdout.write(pages.join(''))
+}
+
+// Stepping through the passes of a job on a terminal: one page at a time, forwards and backwards.
+
+/** Where a key leads from a place in the list; undefined: the end of it all. */
+export interface Steps {
+  /** What stands before the next key: digits that were typed. */
+  readonly typed: string
+  readonly at: number
+}
+
+const KEYS = 'n next  p before  1-9 and enter: that pass  q quit'
+
+const ENTER: readonly string[] = ['return', 'enter']
+const MOVES = new Map<string, (at: number, last: number) => number>([
+  ...['n', 'j', 'right', 'down', 'space', ...ENTER].map((name) => [name, (at: number) => at + 1] as const),
+  ...['p', 'k', 'left', 'up'].map((name) => [name, (at: number) => at - 1] as const),
+  ...['g', 'home'].map((name) => [name, () => 0] as const),
+  ...['G', 'end'].map((name) => [name, (_: number, last: number) => last] as const),
+])
+const ENDS: readonly string[] = ['q', 'escape']
+/** Ctrl-C and Ctrl-D, which a terminal in raw mode hands over as they are. */
+const END_CODES: readonly string[] = ['\u0003', '\u0004']
+
+/** Pure. @param numbers of the passes, in their order. @returns undefined when it is over. */
+export function stepped({ at, typed }: Steps, key: Key, numbers: readonly number[]): Steps | undefined {
+  const { name = '', sequence = '' } = key
+  if (ENDS.includes(name) || END_CODES.includes(sequence)) return undefined
+  if (/^\d$/.test(sequence)) return { at, typed: `${typed}${sequence}` }
+  if (name === 'backspace') return { at, typed: typed.slice(0, -1) }
+  if (typed !== '' && ENTER.includes(name)) return { at: placeOf(Number(typed), numbers, at), typed: '' }
+  const last = numbers.length - 1
+  const moved = (MOVES.get(sequence) ?? MOVES.get(name))?.(at, last)
+  return moved === undefined ? { at, typed } : { at: Math.max(0, Math.min(last, moved)), typed: '' }
+}
+
+/** What is no pass leads nowhere. */
+function placeOf(pass: number, numbers: readonly number[], at: number): number {
+  const found = numbers.indexOf(pass)
+  return found < 0 ? at : found
+}
+
+/** Shows pages until somebody has seen enough. */
+async function stepThrough(numbers: readonly number[], page: (index: number) => string): Promise<void> {
+  const { stdin, stdout } = process
+  let steps: Steps = { at: 0, typed: '' }
+  const show = () => stdout.write(`${page(steps.at)}\n`)
+  const ask = () => stdout.write(`\r\x1b[K${KEYS} > ${steps.typed}`)
+  emitKeypressEvents(stdin)
+  stdin.setRawMode(true)
+  stdin.resume()
+  show()
+  ask()
+  try {
+    await new Promise<void>((done) => {
+      stdin.on('end', done)
+      stdin.on('keypress', (_text: string | undefined, key: Key) => {
+        const next = stepped(steps, key, numbers)
+        if (next === undefined) {
+          done()
+          return
+        }
+        const isMoved = next.at !== steps.at
+        steps = next
+        if (isMoved) {
+          stdout.write('\r\x1b[K')
+          show()
+        }
+        ask()
+      })
+    })
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+    stdout.write('\n')
+  }
 }

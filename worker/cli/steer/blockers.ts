@@ -2,10 +2,10 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
-import { errorText, isBad, nameOf, phaseIn, shown } from '../ask/texts.ts'
+import { errorText, isBad, nameOf, phaseIn, shown } from '../query/format.ts'
 import type { LiveNode } from './live-tree.ts'
 
-export interface HeldFinalizer {
+interface HeldFinalizer {
   readonly finalizer: string
   /** The manager of the field, as the API server has it; null: it does not say. */
   readonly setBy: string | null
@@ -14,7 +14,7 @@ export interface HeldFinalizer {
 }
 
 /** An object below which nothing is left, and which is still there. */
-export interface Blocker {
+interface Blocker {
   readonly object: string
   /** Null: it is not being deleted. */
   readonly since: string | null
@@ -68,7 +68,7 @@ function managerOf({ metadata }: KubeObject, finalizer: string): string | undefi
 
 /** As its status says. */
 function isPaused({ kind: { steering }, object }: LiveNode): boolean {
-  return steering.pause !== undefined && valueAt(object, steering.pause.told) !== undefined
+  return steering.pause !== undefined && valueAt(object, steering.pause.statusPath) !== undefined
 }
 
 function waitsIn(object: KubeObject): readonly string[] {
@@ -108,13 +108,13 @@ export function waysOut(root: LiveNode, blockers: readonly Blocker[], words: str
   const { steering } = root.kind
   const isFailed = isBad(phaseIn(root.object))
   const isLeft =
-    steering.leave !== undefined &&
-    Object.entries(steering.leave).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
+    steering.orphan !== undefined &&
+    Object.entries(steering.orphan).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
   return [
     'ways out, when what is wrong above is mended, or shall not be:',
     ...(isPaused(root) ? [`  pawl resume ${words}: lets it go on`] : []),
     ...(isFailed && steering.reconcile !== undefined ? [`  pawl reconcile ${words}: tries the deletion again`] : []),
-    ...(steering.leave === undefined || isLeft
+    ...(steering.orphan === undefined || isLeft
       ? []
       : [`  pawl delete ${words} --without-uninstall: lets it go, and what it deployed stays`]),
     `  pawl delete ${words} --force --reason TEXT: takes all finalizers off, also those of others; what was deployed stays, and nobody knows of it any more`,

@@ -8,9 +8,9 @@ import { groupKindOf, groupKindText, isSameGroupKind, type LevelTarget } from '.
 import type { NamedKind } from '../../plans/find-plans.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { nameOf } from '../ask/texts.ts'
-import { newestEvents } from '../live-events.ts'
-import { asPerson, personName } from '../person.ts'
+import { nameOf } from '../query/format.ts'
+import { newestEvents } from '../live-objects.ts'
+import { asPerson, personName } from '../user.ts'
 import { type SteerFlags, written } from './open-object.ts'
 
 interface Flags extends SteerFlags {

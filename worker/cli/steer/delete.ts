@@ -6,7 +6,7 @@ import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { groupKindText, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { isBad, nameOf, phaseIn } from '../ask/texts.ts'
+import { isBad, nameOf, phaseIn } from '../query/format.ts'
 import { blockerLines, blockersOf, waysOut } from './blockers.ts'
 import { deleteWithoutJobs } from './delete-without-jobs.ts'
 import { forceOff } from './force.ts'
@@ -103,7 +103,7 @@ async function askForDeletion(steered: Steered): Promise<void> {
 
 /** What was deployed stays; a deletion that has failed begins again. */
 async function leaveDeployed(steered: Steered): Promise<void> {
-  const { leave, reconcile = {} } = steered.kind.steering
+  const { orphan: leave, reconcile = {} } = steered.kind.steering
   if (leave === undefined)
     throw new UsageError(
       `--without-uninstall is for roots, found a ${steered.kind.kind}; expected that of which it is a part`,

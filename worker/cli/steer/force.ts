@@ -7,8 +7,8 @@
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isConflict, isNotFound } from '../../../activities/kube/kube-error.ts'
-import { nameOf } from '../ask/texts.ts'
-import { PERSON_AGENT } from '../person.ts'
+import { nameOf } from '../query/format.ts'
+import { PERSON_AGENT } from '../user.ts'
 import { type LiveNode, readTree, upwards } from './live-tree.ts'
 import { readObject, type Steered } from './open-object.ts'
 import { recordText, tellEvent } from './record.ts'
@@ -58,7 +58,7 @@ async function release(steered: Steered, { kind, object }: LiveNode): Promise<re
     const present = await readObject(kube, kind, namespace, name)
     const { finalizers = [], resourceVersion } = present?.metadata ?? {}
     if (present?.metadata.uid !== uid || finalizers.length === 0) return []
-    const annotations = { [kind.steering.record]: recordText(steered, 'force the deletion', new Date()) }
+    const annotations = { [kind.steering.auditAnnotation]: recordText(steered, 'force the deletion', new Date()) }
     try {
       await kube.request('PATCH', resourcePath(kind.api, namespace, name), {
         body: { metadata: { uid, resourceVersion, finalizers: null, annotations } }, // F3

@@ -16,10 +16,10 @@ import {
 import { findPlans, type NamedKind } from '../../plans/find-plans.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { askableKinds, objectNamed } from '../ask/object-name.ts'
-import { nameOf, shown } from '../ask/texts.ts'
-import { linesText, withActFlags, withReason } from '../act-flags.ts'
-import { asPerson, personName, type PersonFlags } from '../person.ts'
+import { askableKinds, objectNamed } from '../query/object-name.ts'
+import { nameOf, shown } from '../query/format.ts'
+import { linesText, withActFlags, withReason } from '../options.ts'
+import { asPerson, personName, type PersonFlags } from '../user.ts'
 import { yamlText } from '../yaml-text.ts'
 
 export type Steering = NonNullable<JobModeController['steering']>
@@ -107,7 +107,7 @@ async function doAll(
   }
 }
 
-export interface Told {
+interface Told {
   readonly steered: { readonly kind: Pick<SteeredKind, 'kind' | 'group'>; readonly name: string }
   readonly done: Done
 }

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { isBusy, nameOf } from '../ask/texts.ts'
+import { isBusy, nameOf } from '../query/format.ts'
 import { type Done, steer, type Steered, steeredKinds, type SteerFlags, withSteerFlags } from './open-object.ts'
 import { annotate, tryToTell } from './record.ts'
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
-import { PERSON_AGENT } from '../person.ts'
+import { PERSON_AGENT } from '../user.ts'
 import { readObject, type Steered } from './open-object.ts'
 
 /** What the annotation says. */
@@ -31,7 +31,7 @@ export async function annotate(
     const wanted = annotationsOf(object)
     if (wanted === undefined) return 'asked before'
     const { uid, resourceVersion } = object.metadata
-    const annotations = { ...wanted, [kind.steering.record]: recordText(steered, what, new Date()) }
+    const annotations = { ...wanted, [kind.steering.auditAnnotation]: recordText(steered, what, new Date()) }
     try {
       await kube.request('PATCH', resourcePath(kind.api, namespace, name), {
         body: { metadata: { uid, resourceVersion, annotations } },

@@ -16,10 +16,10 @@ export const disruptionCronAdmission: Admission = {
   metadata: USER_INFO_RULES,
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   mutations: [
     ...USER_INFO_MUTATIONS,
     dnsListMutation(['spec', 'disruptionTemplate']),
-    { name: TOLERANCE_MUTATION, asked: { spec: true }, whenAway: 'pass' },
+    { name: TOLERANCE_MUTATION, filter: { spec: true }, whenUnavailable: 'pass' },
   ],
 }

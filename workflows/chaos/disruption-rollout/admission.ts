@@ -29,7 +29,7 @@ export const disruptionRolloutAdmission: Admission = {
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
   metadata: USER_INFO_RULES,
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
   mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],

@@ -1,7 +1,7 @@
 // Checks one `decl`: its states, its actions, and that they know each other.
 
 import type { ActionDeclaration, Declaration, Name, StateDeclaration } from './ast.ts'
-import { jobQueryProblem } from '../run/job-query.ts'
+import { jobQueryProblem } from '../run/job/job-query.ts'
 import { resolveSelectors } from './check-selectors.ts'
 import { quote, type Report } from './diagnostic.ts'
 import type { KindLookup } from './kind-facts.ts'

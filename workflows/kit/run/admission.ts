@@ -8,9 +8,8 @@
 //   A4. A mutation refuses nothing, is asked of dry runs as well, and changes nothing of what it has changed already: it may be asked twice.
 
 import type { Kind } from '../kind/kind.ts'
-import type { MetricsSource, StatsdEnvironment } from './metrics.ts'
-import type { Signal } from './own-activities.ts'
-import type { FlagTable, FlagValues } from './wing.ts'
+import type { FlagTable, FlagValues, MetricsSource, StatsdEnvironment } from './wing.ts'
+import type { Signal } from './level/own-activities.ts'
 
 /** What is wrong with one field: all three for people. Values that may be secret are not quoted. */
 export interface Problem {
@@ -32,17 +31,20 @@ export interface AdmissionRequest {
 }
 
 /** A kind that is asked about; it may be one of others, such as `v1/Pod`, of which the schema names the fields beside metadata alone. */
-export type AskedKind = Pick<Kind, 'group' | 'version' | 'apiVersion' | 'kind' | 'plural' | 'schema' | 'description'> &
+export type AdmissionKind = Pick<
+  Kind,
+  'group' | 'version' | 'apiVersion' | 'kind' | 'plural' | 'schema' | 'description'
+> &
   Partial<Pick<Kind, 'withoutNamespace' | 'rules'>>
 
 /** The value that `<wing>/<kind>/admission.ts` exports. */
 export interface Admission {
-  readonly kind: AskedKind
+  readonly kind: AdmissionKind
   readonly operations: readonly AdmissionOperation[]
   /** Who asks takes as many as it tells of: where there may be very many, they are made as they are taken. */
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
   /** Loads the rules about what has to be read first; asked when `validate` has found nothing. The webhook alone makes the call. */
-  readonly further?: () => Promise<FurtherRulesModule>
+  readonly asyncRules?: () => Promise<AsyncRulesModule>
   /** About changes of metadata, also of what is being deleted. */
   readonly metadata?: MetadataRules
   /** What whoever writes is told of what may be stored, a short sentence each; asked where `validate` is, when nothing is wrong. */
@@ -56,26 +58,26 @@ export interface Admission {
 }
 
 /** An annotation, with whatever value or with this one alone. */
-export type AskedAnnotation = string | { readonly annotation: string; readonly value: string }
+export type AnnotationFilter = string | { readonly annotation: string; readonly value: string }
 
 /**
  * Which writes are asked about: those of which one of these is true, whatever else they change, and also those to what is being deleted. The API server
  * judges by the same, in CEL.
  */
-export interface AskedWrites {
+export interface WriteFilter {
   /** It is new, or changes in more than metadata and status, and is not being deleted. */
   readonly spec?: true
   /** One of these is there and was not, or with another value. */
-  readonly annotationsSet?: readonly AskedAnnotation[]
+  readonly annotationsSet?: readonly AnnotationFilter[]
   /** One of these was there and is not. */
-  readonly annotationsGone?: readonly AskedAnnotation[]
+  readonly annotationsRemoved?: readonly AnnotationFilter[]
   /** One of these was there and is not. */
-  readonly finalizersGone?: readonly string[]
+  readonly finalizersRemoved?: readonly string[]
 }
 
 /** Rules that `validate` does not have: what is wrong with a change of metadata, whatever else stands in the object. */
 export interface MetadataRules {
-  readonly asked: Omit<AskedWrites, 'spec'>
+  readonly filter: Omit<WriteFilter, 'spec'>
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
   /** What the writer reads when nothing is wrong, a short sentence each. */
   readonly warnings?: (request: AdmissionRequest) => Iterable<string>
@@ -85,9 +87,9 @@ export interface MetadataRules {
 export interface Mutation {
   /** Of its entry in the configuration, between the kind and the domain: a DNS label, unique in the kind. */
   readonly name: string
-  readonly asked: AskedWrites
+  readonly filter: WriteFilter
   /** What becomes of such writes while no webhook answers: they pass, or it is up to the operator, by one of these flags. */
-  readonly whenAway: 'pass' | 'failure-policy' | 'record-policy'
+  readonly whenUnavailable: 'pass' | 'failure-policy' | 'record-policy'
   /** Undefined: the kind's further rules say what changes, by the name, for they have the flags. */
   readonly mutate?: (request: AdmissionRequest) => readonly FieldChange[]
 }
@@ -100,11 +102,11 @@ export interface FieldChange {
 }
 
 /** What a module of such rules exports; kinds may share one, which is opened once. */
-export interface FurtherRulesModule {
-  openFurtherRules(context: FurtherContext): FurtherRules
+export interface AsyncRulesModule {
+  openAsyncRules(context: AsyncRulesContext): AsyncRules
 }
 
-export interface FurtherContext {
+export interface AsyncRulesContext {
   /** What the webhook's account may read: the `webhookRules` of the wing. */
   readonly kube: ObjectReader
   /** Those flags of the wing that the webhook has (`inWebhook`). */
@@ -134,20 +136,20 @@ export interface ReadOptions {
 }
 
 /** Bounded in time, memory and size, and off the event loop: what is looked into is anybody's. */
-export interface FurtherRules {
+export interface AsyncRules {
   /** @throws for what is wrong with itself; the object then passes. */
-  validate(request: FurtherRequest): Promise<readonly Problem[]>
+  validate(request: AsyncRequest): Promise<readonly Problem[]>
   /** As of an admission; asked when nothing is wrong. */
-  warnings?(request: FurtherRequest): Promise<readonly string[]>
+  warnings?(request: AsyncRequest): Promise<readonly string[]>
   /** About the writes that the kind's rules about metadata are asked of, when these have found nothing. @throws as `validate`. */
-  metadata?(request: FurtherRequest): Promise<readonly Problem[]>
+  metadata?(request: AsyncRequest): Promise<readonly Problem[]>
   /** Makes the mutations of a kind that have no `mutate` of their own. Reads nothing (A4). @throws as `validate`: nothing is changed. */
-  mutate?(mutation: string, request: AdmissionRequest & { readonly kind: AskedKind }): readonly FieldChange[]
+  mutate?(mutation: string, request: AdmissionRequest & { readonly kind: AdmissionKind }): readonly FieldChange[]
   close(): Promise<void>
 }
 
-export interface FurtherRequest extends AdmissionRequest {
-  readonly kind: AskedKind
+export interface AsyncRequest extends AdmissionRequest {
+  readonly kind: AdmissionKind
   readonly namespace: string
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: Signal

@@ -5,16 +5,16 @@ import type { Path } from '../kind/projection.ts'
 import type { Flow } from '../kind/flow.ts'
 import type { GroupKind } from '../kind/group-kind.ts'
 import type { OwnedFields } from '../kind/fields.ts'
-import type { WrittenKind } from './declared-writes.ts'
-import type { LevelController, LevelTarget } from './define-level.ts'
-import type { LevelSettings } from './level-settings.ts'
-import { levelKinds, levelRoutes } from './level-routes.ts'
-import type { Foresee } from './foresee.ts'
-import type { JobPlan } from './job.ts'
-import type { Lanes } from './lanes.ts'
-import type { JobStatus, StatusFields } from './job-status.ts'
+import type { WrittenKind } from './level/declared-writes.ts'
+import type { LevelController, LevelTarget } from './level/define-level.ts'
+import type { LevelSettings } from './level/level-settings.ts'
+import { levelKinds, levelRoutes } from './level/level-routes.ts'
+import type { DryRun } from './job/dry-run.ts'
+import type { JobPlan } from './job/job.ts'
+import type { Partitions } from './partitions.ts'
+import type { JobStatus, StatusFields } from './job/job-status.ts'
 import type { Step } from '../plan/step.ts'
-import type { StateQuery } from './query.ts'
+import type { StateQuery } from './level/query.ts'
 import type { ErrorReport } from './subject.ts'
 import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
@@ -25,30 +25,30 @@ export type Mode = 'job' | 'level'
  * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
  * mode.
  */
-export type WantedRun = WantedJob | NoJob
+export type RunRequest = JobRequest | NoRequest
 
-interface NoJob {
+interface NoRequest {
   /** Why. */
   readonly none: string
   /** What somebody who looks at the object has to know: a Warning event, once for each job that it has had. */
   readonly warning?: ErrorReport
 }
 
-interface WantedJob {
+interface JobRequest {
   readonly jobID: string | undefined
   readonly cause: string
   /** It is asked for from then on, in milliseconds since 1970; absent: now. Until then its wake waits in the journal. */
   readonly notBefore?: number
   /** What the first write of a new job says beside `JobStatus.begun`. */
-  readonly begun?: (now: string) => StatusFields
+  readonly onBegin?: (now: string) => StatusFields
   /** The run is for something else: no job begins in it. Its ID then only names the run. */
   readonly isJobless?: true
 }
 
 /** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */
-export interface TriggerMark {
+export interface JobTrigger {
   /** Where of the object's projection something stands. */
-  readonly at: Path
+  readonly path: Path
   /** Only while the object's generation is another one than `status.observedGeneration`. */
   readonly when?: 'edited'
   /** A text: not that something stands there asks for a job, but that this is not in the list there. */
@@ -84,20 +84,20 @@ interface Steering {
   /** The annotation whose value says why a part is left out. */
   readonly skip?: string
   /** Where a part says what it is called in what it is a part of; absent: nobody there calls it anything. */
-  readonly calledAt?: Path
+  readonly nameInParent?: Path
   /** Of a root: its deletion leaves what was deployed. */
-  readonly leave?: Annotations
+  readonly orphan?: Annotations
   /** The finalizer that goes with the job of a deletion. */
   readonly finalizer: string
   /** The annotation that says who asked for what, and why. */
-  readonly record: string
+  readonly auditAnnotation: string
 }
 
 interface Pausing {
   /** The annotation whose value is the reason. */
   readonly annotation: string
   /** Where the status says `by`, `since` and `reason`. */
-  readonly told: Path
+  readonly statusPath: Path
 }
 
 interface AnyController {
@@ -112,8 +112,8 @@ interface AnyController {
    * @param ownerGone the subject has no controlling owner that still exists.
    * @param ownerJob the job that its controlling owner has unfinished. One that is the subject's, too, is hosted there.
    */
-  readonly wantedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => WantedRun
-  readonly triggers: readonly TriggerMark[]
+  readonly requestedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => RunRequest
+  readonly triggers: readonly JobTrigger[]
 }
 
 /** A controller in mode job: the journal keeps of its subjects what their projection says. */
@@ -127,7 +127,7 @@ export interface JobModeController extends AnyController {
    */
   readonly hostedBy?: readonly string[]
   /** How workers may share out its subjects. Runs of `hostedBy` host subjects of the lanes that they serve; others are roots where these are served. */
-  readonly lanes?: Lanes
+  readonly partitions?: Partitions
   /** What its runs do: by phase, or, where actions write the status, in every pass. */
   readonly plan: JobPlan<never> | Step<never>
   /** What its passes read beside their target, as its document declares it (job-query.ts). */
@@ -139,7 +139,7 @@ export interface JobModeController extends AnyController {
   readonly siblings?: Siblings
   readonly steering?: Steering
   /** What a job of it would do. Absent: nobody can say. */
-  readonly foresee?: Foresee
+  readonly dryRun?: DryRun
 }
 
 export interface LevelModeController extends AnyController {
@@ -151,7 +151,7 @@ export interface LevelModeController extends AnyController {
   /** What it declares to write: beside its own namespace only there can an object be its target's by label. */
   readonly writes: readonly WrittenKind[]
   readonly hostedBy?: never
-  readonly lanes?: never
+  readonly partitions?: never
 }
 
 export type Controller = JobModeController | LevelModeController
@@ -167,18 +167,18 @@ export function levelMode(level: LevelController): LevelModeController {
     writes: level.writes,
     watches: levelKinds(level),
     routes: levelRoutes(level),
-    wantedRun: () => ({ jobID: '', cause: 'changed' }),
+    requestedRun: () => ({ jobID: '', cause: 'changed' }),
     triggers: [],
   }
 }
 
 /** What a subject asks for; undefined while that depends on an owner of which it is not known whether it is there. */
-export function wantedOf(
-  wantedRun: Controller['wantedRun'],
+export function requestedRunOf(
+  wantedRun: Controller['requestedRun'],
   subject: object,
   owner: 'present' | 'gone' | 'unknown',
   ownerJob?: string,
-): WantedRun | undefined {
+): RunRequest | undefined {
   const wanted = wantedRun(subject, owner === 'gone', ownerJob)
   if (owner !== 'unknown') return wanted
   // The owner may be gone, and it may host the subject.
@@ -186,6 +186,6 @@ export function wantedOf(
   return others.every((other) => isSame(wanted, other)) ? wanted : undefined
 }
 
-function isSame(left: WantedRun, right: WantedRun): boolean {
+function isSame(left: RunRequest, right: RunRequest): boolean {
   return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
 }

@@ -6,7 +6,7 @@
 //       at most.
 
 import { type Outcome, wishedMs } from '../plan/outcome.ts'
-import type { SettleInput } from './settle.ts'
+import type { SettleInput } from './job/settle.ts'
 
 /** A fault with this code says that the pass looked at an older object than the activity found; the next pass looks again at once. */
 export const CHANGED = 'Changed'

@@ -3,10 +3,9 @@
 
 import type { Flow } from '../kind/flow.ts'
 import { type GroupKind, groupKindText } from '../kind/group-kind.ts'
-import { jobIDProblem } from './job-id.ts'
-import { isIdle } from './subject.ts'
+import { isIdle, jobIDProblem } from './subject.ts'
 import { path, type Path, type Projection, textAt } from '../kind/projection.ts'
-import type { TraitSources } from './traits.ts'
+import type { IndexKeySources } from './level/index-keys.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
 export interface WatchedKind {
@@ -21,7 +20,7 @@ export interface WatchedKind {
   /** As in `KindDefinition`. */
   readonly flow?: (object: object) => Flow | undefined
   /** Projections have their traits (traits.ts). */
-  readonly traits?: TraitSources
+  readonly indexKeys?: IndexKeySources
   /** Only objects with these fields are followed, by which the API server can select (`StateQuery.followed`); absent: all. */
   readonly fields?: Readonly<Record<string, string>>
   /** Its objects are in no namespace. */
@@ -81,16 +80,16 @@ export function jobIDsOf(object: object): {
 }
 
 /** The job of an object that was running has made room for another, or for none: somebody who is not its owner took it away. */
-export function isJobTaken({ projection, previous }: RoutedEvent): boolean {
+export function isJobReplaced({ projection, previous }: RoutedEvent): boolean {
   const before = previous === undefined ? undefined : jobIDsOf(previous)
   return before !== undefined && !isIdle(before) && before.jobID !== jobIDsOf(projection).jobID
 }
 
 /** `status.jobID` has become a text that is no job ID: whoever wrote it is told, which the dispatcher does. */
-export function isJobIDRefused({ projection, previous }: RoutedEvent): boolean {
+export function isJobIDInvalid({ projection, previous }: RoutedEvent): boolean {
   const { jobID } = jobIDsOf(projection)
   return jobIDProblem(jobID) !== undefined && jobID !== (previous && jobIDsOf(previous).jobID)
 }
 
 /** The cause of a wake that is for that. */
-export const REFUSED_ID = 'status.jobID is not a job ID'
+export const INVALID_JOB_ID = 'status.jobID is not a job ID'

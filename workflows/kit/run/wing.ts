@@ -1,8 +1,9 @@
 // What a wing says of itself beside its kinds and controllers: the flags of the worker that are its own, and what its activities may do to
 // kinds that are not its own. Pure, so that the command line and `pawl gen` read it without the activities.
+// MERGED What a wing says of its metrics: their names, types and labels, so that they can be listed without the activities. Counted by activities
+// (activities/run/metrics.ts), served by the worker for Prometheus.
 
 import type { JsonValue } from '../kind/schema.ts'
-import type { MetricTable } from './metrics.ts'
 
 interface Described {
   /** What stands behind the flag in the help, such as `<ms>`; in brackets it may be missing, and is `true` then. */
@@ -72,7 +73,7 @@ export interface Wing {
   /** Of the worker. */
   readonly flags: FlagTable
   /** What passes are told (`LevelPass.settings`) where nobody has configured anything: roles for namespaces are made by it. */
-  readonly usualSettings?: JsonValue
+  readonly defaultSettings?: JsonValue
   /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
   readonly workerRules: readonly AccessRule[]
   /** What the bridge does beside following kinds; without it nothing. */
@@ -80,7 +81,7 @@ export interface Wing {
   /** What the further rules of its admissions read. */
   readonly webhookRules?: readonly AccessRule[]
   /** Kinds of objects in which the engine tells of itself; undefined: the wing has none. */
-  readonly tells?: WingTells
+  readonly statusReports?: StatusReports
   /**
    * Controllers that are there only where somebody wants them: by name, the flag that has to say yes. The bridge has these flags, too, for it follows what
    * such a controller looks at.
@@ -118,14 +119,14 @@ export interface ReviewCounters {
 }
 
 /** A kind, as it is addressed. */
-export interface TellingResource {
+export interface ReportResource {
   readonly apiVersion: string
   readonly kind: string
   readonly plural: string
 }
 
 /** What the engine says of itself. */
-export interface TellingHealth {
+export interface HealthReport {
   readonly state: 'Init' | 'Ok' | 'Failed'
   /** ISO 8601 */
   readonly at: string
@@ -133,7 +134,7 @@ export interface TellingHealth {
 }
 
 /** A defect that the engine met in itself. */
-export interface TellingProblem {
+export interface ProblemReport {
   /** The pod or machine. */
   readonly place: string
   /** ISO 8601 */
@@ -141,14 +142,51 @@ export interface TellingProblem {
   readonly description: string
 }
 
-export interface WingTells {
-  readonly health: TellingResource & {
-    fields(told: TellingHealth): object
+export interface StatusReports {
+  readonly health: ReportResource & {
+    fields(told: HealthReport): object
     /** Undefined: the object says nothing that could be read. */
-    read(object: object): Pick<TellingHealth, 'state' | 'at'> | undefined
+    read(object: object): Pick<HealthReport, 'state' | 'at'> | undefined
   }
-  readonly problems: TellingResource & {
+  readonly problems: ReportResource & {
     /** The fields of the object with one more in front of those that it has; the oldest go. */
-    with(object: object | undefined, problem: TellingProblem): object
+    with(object: object | undefined, problem: ProblemReport): object
   }
+}
+
+/** One metric, by the type that Prometheus knows. */
+export interface MetricDeclaration {
+  /** `histogram`: of seconds. */
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** One sentence for people, in one line. */
+  readonly help: string
+  /** Names of its labels; absent: it has none. Of their values there are few: a worker keeps each as long as it runs. */
+  readonly labels?: readonly string[]
+}
+
+/** By name, as Prometheus allows names. */
+export type MetricTable = Readonly<Record<string, MetricDeclaration>>
+
+export type MetricLabels = Readonly<Record<string, string>>
+
+/** Hears of each change when it is made, for those who are sent metrics in place of asking for them. Throws nothing. */
+export interface MetricsObserver {
+  /** @param labels also those that are only for who hears. */
+  counted(name: string, labels: MetricLabels, by: number): void
+  observed(name: string, labels: MetricLabels, seconds: number): void
+}
+
+/** What a process counts, to a wing that sends it on. */
+export interface MetricsSource {
+  addObserver(observer: MetricsObserver): void
+}
+
+/** Where metrics are sent by the protocol of StatsD, as the environment of a process says it. */
+export interface StatsdEnvironment {
+  /** `$STATSD_URL`. */
+  readonly url?: string
+  /** `$DD_AGENT_HOST`: the agent of this node. */
+  readonly agentHost?: string
+  /** `$DD_DOGSTATSD_PORT`, beside it. */
+  readonly agentPort?: string
 }

@@ -1,7 +1,7 @@
 // The activities of a controller's own as a test has them: functions that answer at once.
 
-import type { OwnActivities } from '../run/own-activities.ts'
-import { tellSecrets } from '../run/secret-values.ts'
+import type { OwnActivities } from '../run/level/own-activities.ts'
+import { renderSecretRefs } from '../run/level/secret-values.ts'
 import type { FakedCalls, FakedFaults } from './pass-course.ts'
 import { faultsOf, FakedFailure } from './faked-faults.ts'
 
@@ -27,7 +27,7 @@ export function fakeCalls(
 
 function callOf(name: string, calls: FakedCalls, fails: FakedFaults['call']): Call {
   return async (given) => {
-    const input = tellSecrets(given)
+    const input = renderSecretRefs(given)
     const fault = faultsOf(fails, { name, input })
     if (fault !== undefined) throw new FakedFailure(fault)
     const answer = Object.hasOwn(calls, name) ? (calls[name] as Call | undefined) : undefined

@@ -1,17 +1,21 @@
 // The objects that a test's pass finds and writes: those of its states, and what it has applied. Not an API server: nothing is defaulted,
 // refused or finished. A state that is read again shows what the pass wrote.
 
-import type { JsonObject } from '../run/level.ts'
-import type { ObservedObject, Ownership, WantedObject } from '../run/level-acts.ts'
-import { MADE_FOR, madeFor, OWNER_UID } from '../run/marks.ts'
-import type { LevelController } from '../run/define-level.ts'
+import type { JsonObject, ObservedObject, Ownership, WantedObject } from '../run/level/level-pass.ts'
+import { isChildOf, OWNER_ANNOTATION, ownerAnnotation, OWNER_UID_LABEL, ownerReferenceOf } from '../run/owners.ts'
+import type { LevelController } from '../run/level/define-level.ts'
 import type { ObjectMeta } from '../kind/kind.ts'
 import { groupKindOf } from '../kind/group-kind.ts'
-import { isChildOf, ownerReferenceOf } from '../run/owners.ts'
 import { metadataOf } from './stored-objects.ts'
 import type { JsonValue } from '../kind/schema.ts'
 import { isThere, mergedFields } from './written-fields.ts'
-import { type Ground, type Narrowed, type Selection, selectionsOf, type StateQuery } from '../run/query.ts'
+import {
+  type TemplateValues,
+  type Narrowed,
+  type Selection,
+  selectionsOf,
+  type StateQuery,
+} from '../run/level/query.ts'
 
 export interface FakeCluster {
   /** The states, those that were not given empty. */
@@ -123,10 +127,10 @@ function made(object: WantedObject, target: JsonObject, owner: Ownership): JsonO
   const { metadata: wanted, ...fields } = mergedFields({}, { ...object }) as unknown as {
     readonly metadata: Partial<ObjectMeta>
   }
-  const annotations = { ...wanted.annotations, [MADE_FOR]: markOf(target) }
+  const annotations = { ...wanted.annotations, [OWNER_ANNOTATION]: markOf(target) }
   const whose = {
     target: { ownerReferences: [{ apiVersion, kind, name, uid, controller: true }] },
-    label: { annotations, labels: { ...wanted.labels, [OWNER_UID]: uid } },
+    label: { annotations, labels: { ...wanted.labels, [OWNER_UID_LABEL]: uid } },
     none: { annotations },
   }[owner]
   const whole = metadataOf({ namespace, ...wanted, ...whose })
@@ -140,17 +144,17 @@ function whoseIs({ metadata }: JsonObject, target: JsonObject): 'ours' | 'nobody
     return isChildOf({ metadata }, { ...groupKindOf(target), ...target.metadata })
       ? 'ours'
       : { owner: `${owner.kind} ${owner.name}` }
-  const marked = labels[OWNER_UID]
-  if (marked !== undefined && marked !== target.metadata.uid) return { owner: annotations[MADE_FOR] ?? marked }
-  return annotations[MADE_FOR] === markOf(target) ? 'ours' : 'nobody'
+  const marked = labels[OWNER_UID_LABEL]
+  if (marked !== undefined && marked !== target.metadata.uid) return { owner: annotations[OWNER_ANNOTATION] ?? marked }
+  return annotations[OWNER_ANNOTATION] === markOf(target) ? 'ours' : 'nobody'
 }
 
 function markOf({ apiVersion, kind, metadata }: JsonObject): string {
-  return madeFor({ apiVersion, kind, namespace: metadata.namespace, name: metadata.name })
+  return ownerAnnotation({ apiVersion, kind, namespace: metadata.namespace, name: metadata.name })
 }
 
 /** Whether a query would find what the pass has made. By fields other than the name nobody can tell, so it does not. */
-function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, ground: Ground): boolean {
+function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, ground: TemplateValues): boolean {
   if (query.kind !== `${apiVersion}/${kind}`) return false
   return selectionsOf(query, ground.target, ground.settings).some(
     ({ namespace, name, labelSelector, fieldSelector }) => {

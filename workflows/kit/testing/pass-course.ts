@@ -2,7 +2,7 @@
 
 import type { Fault, Outcome } from '../plan/outcome.ts'
 import type { JsonValue } from '../kind/schema.ts'
-import type { ObjectPatch, ObservedObject, WantedObject } from '../run/level-acts.ts'
+import type { ObjectPatch, ObservedObject, WantedObject } from '../run/level/level-pass.ts'
 import type { TracedStep } from '../plan/trace.ts'
 import type { Unstored } from './stored-objects.ts'
 

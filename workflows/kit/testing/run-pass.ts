@@ -1,23 +1,23 @@
 // One pass of a controller in level mode without servers, for unit tests: what was observed is given, what is written is kept, and faults are
 // made as a test wants them. It does what a run does (run/loop/run-level.ts) around the author's steps: finalizer, deletion, status, Warning.
 
-import type { AnyLevelPass, LevelController } from '../run/define-level.ts'
+import type { AnyLevelPass, LevelController } from '../run/level/define-level.ts'
 import { CHANGED, nextPass } from '../run/next-pass.ts'
 import { canonicalJson } from '../kind/projection.ts'
 import type { JsonValue } from '../kind/schema.ts'
-import type { JsonObject } from '../run/level.ts'
+import type { JsonObject } from '../run/level/level-pass.ts'
 import { done, isDone, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 import { nop, runStep, type Step, type StepHooks } from '../plan/step.ts'
 import { recordSteps } from '../plan/trace.ts'
-import { statusNews, withNews } from '../run/status-draft.ts'
+import { statusPatch, applyStatusPatch } from '../run/level/status-patch.ts'
 import { fakeCluster } from './fake-cluster.ts'
 import { fakeCalls } from './fake-calls.ts'
-import { faultsOf, FakedFailure, testRuntime } from './faked-faults.ts'
-import type { ActionLog } from '../run/own-activities.ts'
+import { FakedFailure, faultsOf, testRuntime } from './faked-faults.ts'
+import type { ActionLog } from '../run/level/own-activities.ts'
 import { testActs, throwIf } from './test-acts.ts'
 import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
 import { metadataOf, namespaceOf, type Unstored } from './stored-objects.ts'
-import { writesFor } from '../run/write-places.ts'
+import { writesFor } from '../run/level/declared-writes.ts'
 
 /**
  * Runs one pass.
@@ -128,8 +128,8 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     save: async () => {
       await Promise.resolve()
       throwIf(fails.status)
-      const news = statusNews(draft, target['status'])
-      if (news !== undefined) target = { ...target, status: withNews(target['status'], news) }
+      const news = statusPatch(draft, target['status'])
+      if (news !== undefined) target = { ...target, status: applyStatusPatch(target['status'], news) }
     },
   }
   const recorder = recordSteps(step)
@@ -139,10 +139,10 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     testRuntime,
     both(recorder.hooks, step === controller.onGone ? undefined : controller.hooks),
   )
-  const last = statusNews(draft, target['status'])
+  const last = statusPatch(draft, target['status'])
   const isLost = last !== undefined && fails.status !== undefined
   const whole = isLost ? joinOutcomes(outcome, { ...done, faults: [fails.status] }) : outcome
-  if (last !== undefined && !isLost) target = { ...target, status: withNews(target['status'], last) }
+  if (last !== undefined && !isLost) target = { ...target, status: applyStatusPatch(target['status'], last) }
   return {
     outcome: whole,
     target,

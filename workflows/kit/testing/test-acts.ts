@@ -1,23 +1,23 @@
 // What the actions of a test's pass do: to objects in memory, by the rules of the activities (activities/run/level/), or to a fault that the
 // test has made.
 
-import { type LevelController, resourceOf } from '../run/define-level.ts'
-import { fittingAnnotations } from '../run/event-annotations.ts'
-import type { JsonObject } from '../run/level.ts'
+import { type LevelController, resourceOf } from '../run/level/define-level.ts'
+import { fitAnnotations } from '../run/byte-limits.ts'
 import type {
   ApplyOptions,
   CreateOptions,
+  JsonObject,
   LevelActs,
   ObjectPatch,
   ObservedObject,
   WantedObject,
-} from '../run/level-acts.ts'
+} from '../run/level/level-pass.ts'
 import { CHANGED } from '../run/next-pass.ts'
-import { tellSecrets } from '../run/secret-values.ts'
-import { writeVerdict } from '../run/write-places.ts'
+import { renderSecretRefs } from '../run/level/secret-values.ts'
+import { checkWritePlace } from '../run/level/declared-writes.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { FakeCluster, Named } from './fake-cluster.ts'
-import { faultsOf, FakedFailure } from './faked-faults.ts'
+import { FakedFailure, faultsOf } from './faked-faults.ts'
 import type { FakedFaults, GivenPass, TestEvent, TestWrite } from './pass-course.ts'
 import { namespaceOf } from './stored-objects.ts'
 
@@ -34,7 +34,7 @@ export interface Acting {
 export function testActs(controller: LevelController, acting: Acting): LevelActs {
   const { cluster, fails, writes, events } = acting
   const made = (given: object, { owner }: CreateOptions) => {
-    const object = tellSecrets(given as WantedObject)
+    const object = renderSecretRefs(given as WantedObject)
     const place = placeOf(controller, acting.target, object)
     return { object, owner: owner ?? (place === 'elsewhere' ? ('label' as const) : ('target' as const)) }
   }
@@ -61,7 +61,7 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
         placeOf(controller, acting.target, object)
         throwIf(faultsOf(fails.patch, object))
         refuseChanged(cluster, object, fenced)
-        const told = tellSecrets(patch)
+        const told = renderSecretRefs(patch)
         if (cluster.apply(patched(object, told), 'none')) writes.push({ verb: 'patch', object, patch: told })
       }),
     remove: (object) =>
@@ -81,7 +81,7 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
       }),
     event: ({ about, annotations: given, ...event }) =>
       promised(() => {
-        const annotations = fittingAnnotations(given)
+        const annotations = fitAnnotations(given)
         const whom = about && { about: `${about.kind} ${about.metadata.name}` }
         events.push({ ...event, ...whom, ...(annotations && { annotations }) })
       }),
@@ -95,7 +95,11 @@ function placeOf(controller: LevelController, target: JsonObject, object: Named)
   const resource = resourceFor(controller, object)
   const namespace = resource.withoutNamespace === true ? '' : (metadata.namespace ?? home)
   if (isTarget(object, target) && namespace === home) return 'here'
-  const verdict = writeVerdict(controller.writes, { kind: `${apiVersion}/${kind}`, namespace, home })
+  const verdict = checkWritePlace(controller.writes, {
+    kind: `${apiVersion}/${kind}`,
+    namespace,
+    targetNamespace: home,
+  })
   const [what, where] = [`${kind} ${metadata.name}`, `\`writes\` of controller ${controller.name}`]
   if (verdict === 'undeclared') throw final('UndeclaredWrite', `${what} is written; expected its kind in ${where}`)
   if (verdict === 'elsewhere')

@@ -19,7 +19,7 @@ export async function deployItems<State extends DeployState>(
 ): Promise<Outcome> {
   const quick = items.filter(({ type }) => QUICK_TYPES.has(type))
   const outcome = quick.length === 0 ? done : await answerItems(pass, quick, isHosted)
-  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.tracks.has(uid))
+  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.background.has(uid))
   if (fresh.length > 0) await sendItems(pass, fresh, isHosted)
   return outcome
 }
@@ -42,7 +42,7 @@ async function sendItems<State extends DeployState>(
     const result = byUid.get(item.uid)
     if (result !== undefined) pass.state = withItem(pass.state, item.uid, result.item)
     if (result?.isWaiting !== false)
-      pass.tracks.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
+      pass.background.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
   }
 }
 

@@ -1,7 +1,7 @@
 // Adds the finalizer before the deployment, and to an item without owner when Pawl first sees it, so that its deletion waits for a job.
 
 import { FINALIZER } from '../contract.ts'
-import { done, GONE, GUARDED, type Outcome, stop } from '../../kit/index.ts'
+import { done, GONE, FINALIZER_ADDED, type Outcome, stop } from '../../kit/index.ts'
 import { type ItemPass, itemState } from './pass.ts'
 
 export async function guardItem(pass: ItemPass): Promise<Outcome> {
@@ -14,5 +14,5 @@ export async function guardItem(pass: ItemPass): Promise<Outcome> {
     return stop(GONE)
   }
   pass.state = itemState({ ...state.target, version: guarded.version, finalizers: guarded.finalizers })
-  return state.target.jobID === jobID ? done : stop(GUARDED)
+  return state.target.jobID === jobID ? done : stop(FINALIZER_ADDED)
 }

@@ -2,7 +2,7 @@
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { By, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
+import type { By, ShownJob, StepPass, Subject, BackgroundActivities } from '../../kit/index.ts'
 import type { DeployItemObservation } from './controller.gen.ts'
 import { isTypeServed } from './served-types.ts'
 
@@ -17,7 +17,7 @@ export interface DeployPass<State extends DeployState> {
   readonly subject: Subject
   readonly jobID: string
   readonly act: DeployActivities
-  readonly tracks: Tracks<State>
+  readonly background: BackgroundActivities<State>
   state: State
 }
 

@@ -7,18 +7,18 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDProblem,
   jobIDsOf,
   label,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../../kit/index.ts'
 import { deletionRun } from '../delete-by-hand.ts'
 import { executionKind } from '../execution/kind.ts'
@@ -45,8 +45,8 @@ function fromDeployItem(event: RoutedEvent): Routing {
   if (isDeleting(projection)) return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isFirstSeen(projection)) return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
   if (isRetry(projection)) return { routes: [{ ...subject, mode: 'start', cause: RETRY }] }
-  if (isJobIDRefused(event) && isOfBuiltInType(projection))
-    return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isJobIDInvalid(event) && isOfBuiltInType(projection))
+    return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (isOfBuiltInType(projection) && setsUnknownOperation(event, OPERATIONS.deployItem))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
@@ -57,12 +57,12 @@ function fromExecution(event: RoutedEvent): Routing {
   const { type, uid, namespace, name } = event
   const items = { controller: 'deploy', uid: '', dependentsOf: uid, namespace, name, mode: 'start' as const }
   if (type === 'DELETED') return { routes: [{ ...items, cause: 'execution gone' }] }
-  if (isJobTaken(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
+  if (isJobReplaced(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
   return { ignored: 'deploy items wait for the end of their execution only' }
 }
 
 /** The run that an item without host needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
-export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
+export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) {
     if (!isOfBuiltInType(subject)) return { none: FOREIGN }

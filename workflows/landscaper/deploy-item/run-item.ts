@@ -4,7 +4,7 @@
 // Source: docs/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { Change } from '../../kit/index.ts'
+import type { StateChange } from '../../kit/index.ts'
 import type { DeployPass, DeployState } from './pass.ts'
 
 export interface ItemProgress {
@@ -18,7 +18,7 @@ export async function runItem<State extends DeployState>(
   pass: Pick<DeployPass<State>, 'by' | 'subject' | 'jobID' | 'act'>,
   { uid, item, name, uninstalls }: DeployItemView,
   { isSent, isHosted }: ItemProgress,
-): Promise<Change<State>> {
+): Promise<StateChange<State>> {
   const { by, subject, jobID } = pass
   const act = pass.act.forItem(item)
   const input = { by, jobID, uid, namespace: subject.namespace, name, isHosted }

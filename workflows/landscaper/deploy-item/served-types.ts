@@ -1,10 +1,10 @@
 // The types of items that a run handles. Other types are foreign to the run: another program or another worker deploys them.
 
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
-import type { Serving } from '../../kit/index.ts'
+import type { HandledPartitions } from '../../kit/index.ts'
 
 /** Whether the run handles the type: it is built in, and the run's input names it. Without names the run handles all built-in types. */
-export function isTypeServed(type: string, { serves }: Serving): boolean {
+export function isTypeServed(type: string, { serves }: HandledPartitions): boolean {
   return BUILT_IN_TYPES.has(type) && serves?.includes(type) !== false
 }
 

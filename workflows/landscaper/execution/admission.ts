@@ -16,7 +16,7 @@ export const executionAdmission: Admission = {
     const spec = fieldsOf(fieldsOf(object)['spec'])
     return listProblems(listOf(spec['deployItems']), 'spec.deployItems')
   },
-  further: () => import('../../../activities/landscaper/further-rules.ts'),
+  asyncRules: () => import('../../../activities/landscaper/further-rules.ts'),
   metadata: operationRules(OPERATIONS.execution),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

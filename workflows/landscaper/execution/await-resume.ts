@@ -10,7 +10,7 @@ const FIRST: readonly string[] = ['Init', 'InitDelete']
 
 export function awaitResume(pass: ExecutionPass): Outcome {
   tellPause(pass)
-  const { state, jobID, draft, tracks } = pass
+  const { state, jobID, draft, background: tracks } = pass
   const hasBegun = state.deployItems.some((item) => item.jobID === jobID || tracks.has(item.uid))
   return isHeldBack(pass) && FIRST.includes(draft.phase ?? '') && !hasBegun ? stop(heldBackText(pass)) : done
 }

@@ -11,7 +11,7 @@
 //   B4. A run without a job also writes the pause, or its end, into the status of an idle Execution (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { done, FINALIZER_ADDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { guardExecution } from './guard-execution.ts'
 import { isUntold } from '../pause.ts'
 import type { ExecutionPass } from './pass.ts'
@@ -43,13 +43,13 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
 async function guard(pass: ExecutionPass): Promise<Outcome> {
   if (pass.state.target.finalizers.includes(FINALIZER)) return stop(SUPERSEDED)
   const guarded = await guardExecution(pass)
-  return guarded.stopped === undefined ? stop(GUARDED) : guarded
+  return guarded.stopped === undefined ? stop(FINALIZER_ADDED) : guarded
 }
 
 /** B4 */
 async function tell({ by, subject, act }: ExecutionPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
-  return stop(GUARDED)
+  return stop(FINALIZER_ADDED)
 }
 
 /** B1, for a hosted Execution. */

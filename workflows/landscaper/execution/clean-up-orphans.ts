@@ -85,6 +85,6 @@ async function deleteUnwanted(pass: ExecutionPass): Promise<Outcome> {
   return await absorbAll(pass, 'deleteDeployItems', unwanted)
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
+function classesOf({ state, jobID, background: tracks }: ExecutionPass) {
   return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
 }

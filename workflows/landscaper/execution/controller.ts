@@ -23,10 +23,10 @@ export const executionController: JobModeController = {
   routes: executionRoutes,
   queries: executionQueries,
   status: jobStatus,
-  wantedRun: executionRun,
+  requestedRun: executionRun,
   plan: executionPlan,
   triggers: [UNGUARDED, ...PAUSE_MARKS],
   fields: executionFields,
-  foresee: foreseeExecution,
+  dryRun: foreseeExecution,
   steering: STEERED_EXECUTION,
 }

@@ -5,7 +5,7 @@
 // the rest, so failed items come first and succeeded items last, and no message is repeated.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { quoted } from '../../kit/index.ts'
+import { inlineCode } from '../../kit/index.ts'
 import { executionKind } from './kind.ts'
 import type { ExecutionPass } from './pass.ts'
 
@@ -16,7 +16,7 @@ const LONGEST_ERROR = 120
 // Below this duration, start and end were part of the same write.
 const AT_ONCE_MS = 50
 
-export function executionDetails({ subject, state, draft, jobID, tracks }: ExecutionPass): string {
+export function executionDetails({ subject, state, draft, jobID, background: tracks }: ExecutionPass): string {
   const { deployItems } = state
   const isBig = deployItems.length > MOST_ITEMS
   const finished = deployItems.filter((item) => isFinished(item, jobID)).length
@@ -28,7 +28,7 @@ export function executionDetails({ subject, state, draft, jobID, tracks }: Execu
   const hidden = notable.length - shown.length
   // The Execution's error repeats the errors of its items.
   const isTold = shown.some((item) => isFinished(item, jobID) && item.error !== undefined)
-  const error = draft.lastError === undefined || isTold ? '' : `: ${quoted(draft.lastError.message, LONGEST_ERROR)}`
+  const error = draft.lastError === undefined || isTold ? '' : `: ${inlineCode(draft.lastError.message, LONGEST_ERROR)}`
   return [
     `- **Execution ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}${done}${error}`,
     ...(isBig ? countedLines(deployItems, jobID) : []),
@@ -72,7 +72,7 @@ function stateOf(item: DeployItemView, setting: Setting): string {
 function endOf({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
   const took = tookMs === undefined ? '' : tookMs < AT_ONCE_MS ? ' at once' : ` after ${seconds(tookMs)}`
-  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, LONGEST_ERROR)}`}`
+  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, LONGEST_ERROR)}`}`
 }
 
 function workOn(item: DeployItemView, { jobID, isHere }: Setting): string {

@@ -5,7 +5,7 @@
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { ExecutionView } from '../../../activities/landscaper/execution/views.ts'
-import { type Foreseeing, type ForeseenItem, type ForeseenJob, runPhases } from '../../kit/index.ts'
+import { type DryRunRequest, type DryRunItem, type DryRunJob, dryRunPhases } from '../../kit/index.ts'
 import { observeExecution } from './observe-execution.ts'
 import type { ExecutionActivities, ExecutionPass, ExecutionState } from './pass.ts'
 import { executionPlan } from './plan.ts'
@@ -13,7 +13,7 @@ import { executionPlan } from './plan.ts'
 type Found = ExecutionState & { readonly target: ExecutionView | ChildExecution }
 
 /** @param act the activities of an Execution's passes; their writes must not be persisted. */
-export async function foreseeExecution(act: ExecutionActivities, asked: Foreseeing): Promise<ForeseenJob> {
+export async function foreseeExecution(act: ExecutionActivities, asked: DryRunRequest): Promise<DryRunJob> {
   const input = { subject: asked.subject, jobID: asked.jobID, cause: 'plan' }
   const found = await observeExecution(act, input, asked.by, () => undefined)
   if (found === undefined) throw new Error(`execution ${asked.subject.namespace}/${asked.subject.name} is not there`)
@@ -23,9 +23,9 @@ export async function foreseeExecution(act: ExecutionActivities, asked: Foreseei
 /** Previews a job of an Execution that was observed already. */
 export async function foreseeItems(
   act: ExecutionActivities,
-  { subject, jobID, by, runtime }: Foreseeing,
+  { subject, jobID, by, runtime }: DryRunRequest,
   found: Found,
-): Promise<{ readonly job: ForeseenJob; readonly state: ExecutionState }> {
+): Promise<{ readonly job: DryRunJob; readonly state: ExecutionState }> {
   const begun: DeployItemView[] = []
   const pass: ExecutionPass = {
     subject,
@@ -42,11 +42,11 @@ export async function foreseeItems(
       },
     },
     draft: { phase: 'Init', observedGeneration: found.target.generation, lastError: undefined, ...NOTHING_SAID },
-    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    background: { has: () => false, start: () => undefined, retain: () => undefined },
     wake: () => undefined,
     hosted: [],
   }
-  const ran = await runPhases(executionPlan, pass, {
+  const ran = await dryRunPhases(executionPlan, pass, {
     runtime,
     from: 'Init',
     until: 'Completing',
@@ -96,7 +96,7 @@ function rehearsed(
 }
 
 /** `begun` is in topological order: the level of an item is one above the highest level of its dependencies. */
-function inLevels(begun: readonly DeployItemView[]): readonly ForeseenItem[] {
+function inLevels(begun: readonly DeployItemView[]): readonly DryRunItem[] {
   const levels = new Map<string, number>()
   return begun.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
     const uninstalls = isAway || deleting

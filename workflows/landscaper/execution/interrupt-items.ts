@@ -27,7 +27,7 @@ export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
 }
 
 /** Stops the background activities of items that another process has finished. */
-export function letGo({ state, jobID, tracks }: ExecutionPass): Outcome {
+export function letGo({ state, jobID, background: tracks }: ExecutionPass): Outcome {
   tracks.retain(new Set(state.deployItems.filter((item) => item.jobIDFinished !== jobID).map(({ uid }) => uid)))
   return done
 }

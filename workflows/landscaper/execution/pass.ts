@@ -77,7 +77,7 @@ export function leftOf(asked: readonly DeployItemView[], { left }: BatchResult):
 }
 
 /** Whether this job runs on the item: the item has the job ID, or a background activity is about to write it. */
-export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+export function isAtWork({ jobID, background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
 }
 
@@ -95,7 +95,7 @@ export function heldBackText({ state: { target } }: ExecutionPass): string {
  * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is
  * waited for.
  */
-export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+export function isToBeReleased({ jobID, background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
   return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }

@@ -71,7 +71,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
     },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
-  first: jobStatus.first,
+  first: jobStatus.firstPhase,
   failed: (phase) => (phase === 'InitDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
   report: reportOf({ codes: { CyclicDependencies: ['ERR_CYCLIC_DEPENDENCIES'] } }),
 }

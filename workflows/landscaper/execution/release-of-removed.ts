@@ -38,6 +38,6 @@ export async function releaseOfRemoved(
   return { outcome: waits ? outcome : done, isHeld }
 }
 
-function isConcerned({ tracks }: ExecutionPass, item: DeployItemView): boolean {
+function isConcerned({ background: tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.cluster !== undefined && item.deleting && isIdle(item) && !tracks.has(item.uid)
 }

@@ -6,17 +6,17 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type RoutedEvent,
   type Routing,
   valueAt,
-  type WantedRun,
+  type RunRequest,
   writeJson,
 } from '../../kit/index.ts'
 import { deletionRun } from '../delete-by-hand.ts'
@@ -50,7 +50,7 @@ function fromExecution(event: RoutedEvent): Routing {
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
   const tells = runThatTells(event.projection)
   if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
-  if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isJobIDInvalid(event)) return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (setsUnknownOperation(event, OPERATIONS.execution))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
@@ -89,7 +89,7 @@ function decisiveChange(event: RoutedEvent): { readonly cause: string } | { read
   const isChanged = (at: (typeof DECISIVE)[number]) =>
     writeJson(valueAt(projection, at)) !== writeJson(previous && valueAt(previous, at))
   if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
-  if (isJobTaken(event)) return { cause: 'has another job' }
+  if (isJobReplaced(event)) return { cause: 'has another job' }
   if (isChanged(SKIP)) return { cause: 'is left out, or not any more' }
   if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
     return { none: 'deploy item is unfinished' }
@@ -114,7 +114,7 @@ function fromInstallation(event: RoutedEvent): Routing {
 }
 
 /** The run that an Execution's state needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
-export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
+export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
@@ -125,7 +125,7 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
 
 const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION) } as const
 
-function idleRun(subject: object, ownerGone: boolean): WantedRun {
+function idleRun(subject: object, ownerGone: boolean): RunRequest {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined)
     return unknownOperationRun(subject, OPERATIONS.execution) ?? { none: 'execution is idle' }
   return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : HELD_BACK

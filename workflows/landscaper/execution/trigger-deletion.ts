@@ -85,7 +85,7 @@ function notDeleted(failed: readonly DeployItemView[]): Outcome {
   return fail('DeployItemsNotDeleted', found, codesOf(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
+function classesOf({ state, jobID, background: tracks }: ExecutionPass) {
   return classifyForDeletion(state.deployItems, jobID, (uid) => tracks.has(uid))
 }
 

@@ -69,6 +69,6 @@ function failedItems(names: readonly string[], failed: readonly DeployItemView[]
   return fail('DeployItemsFailed', found, codesOf(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
+function classesOf({ state, jobID, background: tracks }: ExecutionPass) {
   return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
 }

@@ -32,7 +32,7 @@ export const installationAdmission: Admission = {
       ...cronProblems(fieldsOf(fields['automaticReconcile'])),
     ]
   },
-  further: () => import('../../../activities/landscaper/further-rules.ts'),
+  asyncRules: () => import('../../../activities/landscaper/further-rules.ts'),
   metadata: operationRules(OPERATIONS.installation),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

@@ -30,7 +30,7 @@ export type Automatic =
       readonly cause: string
       /** Milliseconds since 1970. */
       readonly notBefore: number
-      readonly begun: (now: string) => { readonly automaticReconcileStatus: object }
+      readonly onBegin: (now: string) => { readonly automaticReconcileStatus: object }
     }
   | { readonly none: string }
 
@@ -48,7 +48,7 @@ export function automaticReconcile(object: object): Automatic | undefined {
   return {
     cause: onFailed ? 'automatic reconcile after a failure' : 'automatic reconcile',
     notBefore,
-    begun: (now) => ({
+    onBegin: (now) => ({
       automaticReconcileStatus: { generation, onFailed, lastReconcileTime: now, numberOfReconciles },
     }),
   }
@@ -87,10 +87,10 @@ function countedOf(
 }
 
 /** The status fields of the first write of a requested job (R3). */
-export function countAnew(object: object): { readonly begun?: () => { readonly automaticReconcileStatus: null } } {
+export function countAnew(object: object): { readonly onBegin?: () => { readonly automaticReconcileStatus: null } } {
   const isRetry = textAt(object, annotation(RECONCILE_REASON_ANNOTATION)) === RETRY
   if (isRetry || valueAt(object, COUNTED) === undefined) return {}
-  return { begun: () => ({ automaticReconcileStatus: null }) }
+  return { onBegin: () => ({ automaticReconcileStatus: null }) }
 }
 
 /** In milliseconds since 1970; a text describes the defect. */

@@ -7,7 +7,7 @@
 //   B2. A run without a job writes the pause of an idle Installation, or its end, into the status (pause.ts, Q2).
 
 import { FINALIZER } from '../contract.ts'
-import { BEGIN_OPERATION, done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { BEGIN_OPERATION, done, FINALIZER_ADDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import { isUntold } from '../pause.ts'
 import type { InstallationPass } from './pass.ts'
 
@@ -18,7 +18,7 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
   if (!isOurs && isIdle(pass.state.target) && isUntold(pass.state.target)) return await tell(pass)
   if (!isOurs && !(hasLeft && isIdle(pass.state.target))) return stop(SUPERSEDED)
   const end = hasLeft ? await askLeft(pass) : undefined
-  return end !== undefined || !isOurs ? stop(end ?? GUARDED) : await beginOwn(pass)
+  return end !== undefined || !isOurs ? stop(end ?? FINALIZER_ADDED) : await beginOwn(pass)
 }
 
 /** The run has the job. */
@@ -34,7 +34,7 @@ async function beginOwn(pass: InstallationPass): Promise<Outcome> {
 /** B2 */
 async function tell({ by, subject, act }: InstallationPass): Promise<Outcome> {
   await act.tellPause({ by, subject })
-  return stop(GUARDED)
+  return stop(FINALIZER_ADDED)
 }
 
 /** Triggers the dependents that Landscaper left, before any other step of the job. @returns the reason to end the run; undefined to continue. */

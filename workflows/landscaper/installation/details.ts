@@ -1,6 +1,6 @@
 // Formats the Installation's details for Temporal's UI; its Execution and items follow below (execution/details.ts).
 
-import { quotedLines } from '../../kit/index.ts'
+import { codeBlock } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { shownWait } from './told-waits.ts'
 
@@ -18,7 +18,7 @@ export function installationDetails(pass: InstallationPass): string {
     `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,
     ...(lastError === undefined
       ? []
-      : ['', `Error (${lastError.reason}):${quotedLines(lastError.message, LONGEST_ERROR)}`]),
+      : ['', `Error (${lastError.reason}):${codeBlock(lastError.message, LONGEST_ERROR)}`]),
     ...(wait === undefined ? [] : ['', `It is ${wait}.`]),
     ...(execution === undefined ? ['', 'It has no Execution.'] : []),
   ].join('\n')

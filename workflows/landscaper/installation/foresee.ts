@@ -5,7 +5,7 @@
 // missing.
 
 import type { Activities } from '../../../activities/index.ts'
-import { done, type Foreseeing, type ForeseenJob, runPhases, type Subject } from '../../kit/index.ts'
+import { done, type DryRunRequest, type DryRunJob, dryRunPhases, type Subject } from '../../kit/index.ts'
 import { foreseeItems } from '../execution/foresee.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionActivities } from '../execution/pass.ts'
@@ -21,12 +21,12 @@ export interface Pretending {
 type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & Pretending
 
 /** @param act the activities of an Installation's passes and of its Execution's; their writes must not be persisted. */
-export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<ForeseenJob> {
+export async function foreseeInstallation(act: Act, asked: DryRunRequest): Promise<DryRunJob> {
   const { subject, jobID, by, runtime } = asked
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
   if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
   const { target, execution, changed: deployItems, subInstallations } = found
-  const told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] } = { jobs: [] }
+  const told: { execution?: DryRunJob; readonly jobs: DryRunJob[] } = { jobs: [] }
   const pass: InstallationPass = {
     subject,
     jobID,
@@ -47,14 +47,14 @@ export async function foreseeInstallation(act: Act, asked: Foreseeing): Promise<
       marks: [],
       fields: {},
     },
-    tracks: { has: () => false, start: () => undefined, retain: () => undefined },
+    background: { has: () => false, start: () => undefined, retain: () => undefined },
     wake: () => undefined,
     hosted: [],
   }
   const enters = (phase: string) => {
     pass.state = { ...pass.state, target: { ...pass.state.target, phase } }
   }
-  const ran = await runPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
+  const ran = await dryRunPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
   const inner = told.execution?.end === 'fails' ? told.execution : ran
   return {
     subject,
@@ -69,8 +69,8 @@ type Rehearsed = Pick<InstallationActivities, 'runExecution' | 'triggerSubInstal
 
 function rehearsed(
   act: Act,
-  asked: Foreseeing,
-  told: { execution?: ForeseenJob; readonly jobs: ForeseenJob[] },
+  asked: DryRunRequest,
+  told: { execution?: DryRunJob; readonly jobs: DryRunJob[] },
 ): Rehearsed {
   const { jobID, subject } = asked
   return {
@@ -102,7 +102,7 @@ function rehearsed(
       )
       for (const one of left.values()) await act.pretendStatus(one, { jobID, phase: 'Init' })
       // Sub-installations that wait for siblings are appended last.
-      const waiting = new Map<string, ForeseenJob>()
+      const waiting = new Map<string, DryRunJob>()
       for (let hasEnded = true; hasEnded;) {
         hasEnded = false
         for (const [uid, one] of left) {

@@ -88,7 +88,7 @@ export const installationPlan: JobPlan<InstallationPass> = {
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
   ending: step.triggerDependents,
-  first: jobStatus.first,
+  first: jobStatus.firstPhase,
   failed: (phase) =>
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   // Source: spec/landscaper.md 2.3 "Progressing".

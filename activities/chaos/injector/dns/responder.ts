@@ -44,13 +44,13 @@ export async function startResponder(settings: ResponderSettings): Promise<Respo
     const answer = answerTo(settings.records, question, { turn: turn++, below: (bound) => randomInt(bound) })
     switch (answer.does) {
       case 'answer':
-        return encodeAnswer(message, question, 'NOERROR', answer.records)
+        return encodeAnswer(question, 'NOERROR', answer.records)
       case 'refuse':
-        return encodeAnswer(message, question, answer.code, [])
+        return encodeAnswer(question, answer.code, [])
       case 'drop':
         return undefined
       case 'forward':
-        return (await forward(message, settings.upstreams, protocol)) ?? encodeAnswer(message, question, 'SERVFAIL', [])
+        return (await forward(message, settings.upstreams, protocol)) ?? encodeAnswer(question, 'SERVFAIL', [])
     }
   }
   const udp = settings.udpPort === undefined ? undefined : await listenUdp(settings.udpPort, reply)

@@ -11,7 +11,7 @@ import { CostlyPathError, toQueryText } from './json-path-text.ts'
 export interface JsonPath {
   /** The path as written by the user. */
   readonly text: string
-  /** The cost of an evaluation, in units of bounded/effort.ts: `perLook` for any object, `perNode` for each of its nodes. */
+  /** The estimated cost of an evaluation (bounded/cost-estimate.ts): `perLook` for any object, `perNode` for each of its nodes. */
   readonly cost: { readonly perLook: number; readonly perNode: number }
   /** All values of the path, in order; none if a step is missing. @throws JsonPathError for an object that is nested too deeply */
   valuesIn(object: unknown): readonly unknown[]

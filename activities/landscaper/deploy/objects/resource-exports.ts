@@ -5,8 +5,8 @@
 //   X2. Values are unchanged: data of Secrets stay base64.
 //   X3. Each object is read once and evaluated once, for any number of exports.
 
-import type { FoundValues } from '../../bounded/data-answers.ts'
-import { isLarger } from '../../bounded/size.ts'
+import type { PathResult } from '../../bounded/path-values.ts'
+import { isLarger } from '../../bounded/cost-estimate.ts'
 import type { DeployStep, ItemWork } from '../run/deployer.ts'
 import { configurationProblem } from '../run/deploy-errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
@@ -138,7 +138,7 @@ async function lookUp(
   return found
 }
 
-function valueOf(found: FoundValues | undefined, where: string, pathText: string): Found {
+function valueOf(found: PathResult | undefined, where: string, pathText: string): Found {
   if (found === undefined || 'problem' in found) return { missing: `${where}: ${pathText} is ${found?.problem ?? ''}` }
   const { values } = found
   if (values.length === 0) return { missing: `${where}: ${pathText} is not there` }

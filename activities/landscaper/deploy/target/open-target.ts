@@ -13,7 +13,7 @@ import { isFinal, isNamespaceTerminating, isNotFound, KubeError } from '../../..
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../../kube/stored.ts'
 import type { TenantData } from '../../bounded/tenant-data.ts'
-import type { Customer } from '../../bounded/thread-pool.ts'
+import type { Tenant } from '../../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
 import { DeployError } from '../run/deployer.ts'
 import { describe } from '../objects/readiness/field-reader.ts'
@@ -38,7 +38,7 @@ export const KUBERNETES_TARGET_TYPE = 'landscaper.gardener.cloud/kubernetes-clus
 
 export interface TargetDeps {
   /** Parsers for Targets and their Secrets, with the tenant's limits. */
-  readonly data: (customer: Customer) => TenantData
+  readonly data: (tenant: Tenant) => TenantData
   /** The engine's own cluster, which has the Targets, their Secrets and ServiceAccounts. */
   readonly kube: KubeClient
   readonly now: () => Date

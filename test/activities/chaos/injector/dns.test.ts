@@ -38,7 +38,7 @@ beforeEach(async () => {
     if (question === undefined) return
     asked.push(question.name)
     const answer = [{ type: 'A' as const, value: '198.51.100.7', ttl: 1 }]
-    upstream.send(encodeAnswer(message, question, 'NOERROR', question.type === 'A' ? answer : []), port, address)
+    upstream.send(encodeAnswer(question, 'NOERROR', question.type === 'A' ? answer : []), port, address)
   })
   upstream.bind(0, '127.0.0.1')
   await once(upstream, 'listening')

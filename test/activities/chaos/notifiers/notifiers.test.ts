@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openNotifiers } from '../../../../activities/chaos/notifiers/open.ts'
 import type { NotifiedEvent } from '../../../../activities/run/notifier.ts'
 import { readNotifierConfig } from '../../../../workflows/chaos/notifier-config.ts'
-import type { ActivityError, Notice } from '../../../../workflows/kit/index.ts'
+import type { ActivityError, Notification } from '../../../../workflows/kit/index.ts'
 import { Receiver } from '../../../support/chaos/receiver.ts'
 
 let receiver: Receiver
@@ -52,7 +52,7 @@ async function tell(notifiers: object, told = event()): Promise<readonly Activit
   for (const notifier of open(notifiers))
     for (const { name, payload } of notifier.receivers(told)) {
       const about = { id: `id/${name}`, controller: 'disruption', notifier: notifier.name, receiver: name, subject }
-      const notice: Notice = { ...about, apiVersion: '', reason: '', payload, tries: { attempts: 1, retryMs: 1 } }
+      const notice: Notification = { ...about, apiVersion: '', reason: '', payload, tries: { attempts: 1, retryMs: 1 } }
       await notifier.send(notice, new AbortController().signal).catch((error: unknown) => {
         failures.push(error as ActivityError)
       })

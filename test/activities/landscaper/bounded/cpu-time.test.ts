@@ -1,13 +1,13 @@
 // What is measured of work elsewhere is what it used, not how long it took.
 
 import { describe, expect, it } from 'vitest'
-import { whenUsed } from '../../../../activities/landscaper/bounded/cpu-time.ts'
+import { whenCpuTimeUsed } from '../../../../activities/landscaper/bounded/cpu-time.ts'
 
 describe('a limit of processor time', () => {
   it('is not reached by work that gets no processor, however often it is looked at', async () => {
     const [before, now] = [100, 100]
     let [looks, used] = [0, before]
-    const reached = whenUsed(
+    const reached = whenCpuTimeUsed(
       () => {
         looks++
         if (looks > 20) used = now + 5
@@ -25,7 +25,7 @@ describe('a limit of processor time', () => {
     let looks = 0
     const time = () => Promise.resolve(looks++)
     let isReached = false
-    void whenUsed(time, 1, over.signal).then(() => {
+    void whenCpuTimeUsed(time, 1, over.signal).then(() => {
       isReached = true
     })
     over.abort()

@@ -3,7 +3,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../../activities/landscaper/bounded/tenant-data.ts'
-import { MOST_EFFORT, yamlEffort } from '../../../../activities/landscaper/bounded/effort.ts'
+import { MAX_INLINE_COST, yamlCost } from '../../../../activities/landscaper/bounded/cost-estimate.ts'
 import { compileJsonPath } from '../../../../activities/landscaper/deploy/objects/json-path.ts'
 import type { Requirement } from '../../../../activities/landscaper/deploy/objects/readiness/requirement.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
@@ -94,8 +94,8 @@ describe('what is read in a thread', () => {
 
   it('is the same as it would be on the loop', async () => {
     const text = odd + padding
-    expect(yamlEffort(text)).toBeGreaterThan(MOST_EFFORT)
-    expect(yamlEffort(odd)).toBeLessThanOrEqual(MOST_EFFORT)
+    expect(yamlCost(text)).toBeGreaterThan(MAX_INLINE_COST)
+    expect(yamlCost(odd)).toBeLessThanOrEqual(MAX_INLINE_COST)
     expect(await data.yaml(text)).toEqual(parseYaml(text).value)
     expect(await data.yaml(odd)).toEqual(parseYaml(odd).value)
   })

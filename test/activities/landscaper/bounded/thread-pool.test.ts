@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { BoundedThread } from '../../../../activities/landscaper/bounded/bounded-thread.ts'
 import { createThreadPool } from '../../../../activities/landscaper/bounded/thread-pool.ts'
 
-describe('a pool whose kept place is held for long', () => {
+describe('a pool whose permanent place is held for long', () => {
   it('lends spare places, one after the other, as many as it has, and takes them back', async () => {
     const stage = stageOf(1, 2)
     const [first, second, third, fourth] = [stage.hold(), stage.hold(), stage.hold(), stage.hold()]
@@ -92,8 +92,8 @@ describe('work that nobody waits for any more', () => {
 })
 
 /** A pool and threads that do nothing but count. */
-function stageOf(kept: number, spare: number) {
-  const pool = createThreadPool('test', { kept, spare })
+function stageOf(permanent: number, spare: number) {
+  const pool = createThreadPool('test', { permanent, spare })
   let [begun, running, asked] = [0, 0, 0]
   const served: string[] = []
   const start = (): BoundedThread => {
@@ -113,7 +113,7 @@ function stageOf(kept: number, spare: number) {
       begun++
       served.push(namespace)
       await held
-      return { answer: undefined, worn: false }
+      return { answer: undefined, replaceThread: false }
     }
     const done = pool.use(start, work, { namespace, signal })
     return { done, end }

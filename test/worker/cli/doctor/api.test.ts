@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { OpenApi } from '../../../../worker/cli/api-place.ts'
-import { apiFindings } from '../../../../worker/cli/doctor/api.ts'
+import { apiFindings } from '../../../../worker/cli/doctor/journal.ts'
 import { PAWL_VERSION } from '../../../../worker/server/version.ts'
 
 const PLACE = { namespace: 'pawl', name: 'pawl-api' }

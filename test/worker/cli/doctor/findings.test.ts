@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { plain } from '../../../../worker/cli/ask/texts.ts'
+import { plain } from '../../../../worker/cli/query/format.ts'
 import {
   clockFinding,
   exitCodeOf,

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 
-import type { Recorded } from '../../../../workflows/kit/index.ts'
-import { replayable, runIDOf, signalsAfter } from '../../../../worker/cli/replay/history-events.ts'
-import { howEnded } from '../../../../worker/cli/replay/how-ended.ts'
+import type { ReplayEntry } from '../../../../workflows/kit/index.ts'
+import { replayable, runIDOf, signalsAfter, howEnded } from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
-import { passesOf } from '../../../../worker/cli/replay/passes.ts'
-import { seenIn } from '../../../../worker/cli/replay/seen.ts'
+import { passesOf, seenIn } from '../../../../worker/cli/replay/passes.ts'
 
 const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
 const EVENT = {
@@ -169,8 +167,8 @@ describe('what is shown of an answer', () => {
   })
 })
 
-function course(): readonly Recorded[] {
-  const entries: readonly Omit<Recorded, 'atMs'>[] = [
+function course(): readonly ReplayEntry[] {
+  const entries: readonly Omit<ReplayEntry, 'atMs'>[] = [
     { told: 'began', workflow: 'widget', input: { subject: SUBJECT, jobID: 'j', cause: 'first seen' } },
     { told: 'pass', pass: 1, isOutside: true },
     {
@@ -195,8 +193,8 @@ function course(): readonly Recorded[] {
     { told: 'call', call: 6, name: 'applyWidget', isLocal: true, input: {} },
     { told: 'answer', call: 6, failure: { type: 'Forbidden', message: 'no' } },
     { told: 'ended', result: 'Done' },
-  ] as readonly Omit<Recorded, 'atMs'>[]
-  return entries.map((entry, index) => ({ atMs: index, ...entry }) as Recorded)
+  ] as readonly Omit<ReplayEntry, 'atMs'>[]
+  return entries.map((entry, index) => ({ atMs: index, ...entry }) as ReplayEntry)
 }
 
 function settled(call: number): readonly object[] {

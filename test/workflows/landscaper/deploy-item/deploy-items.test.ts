@@ -182,7 +182,7 @@ function passOver(items: readonly DeployItemView[], answer: (input: AnswerInput)
     by: { workflowID: `execution/n/exec/uid-exec/${JOB}`, runID: 'run', pass: 1 },
     act,
     state: { deployItems: items },
-    tracks,
+    background: tracks,
   }
   return { pass, inputs, tracks, calls, hosted }
 }

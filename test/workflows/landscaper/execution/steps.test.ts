@@ -12,7 +12,7 @@ import { deleteDeployItems } from '../../../../workflows/landscaper/execution/de
 import { guardExecution } from '../../../../workflows/landscaper/execution/guard-execution.ts'
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
 import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
-import { again, done, fail, GONE, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
+import { again, done, fail, GONE, FINALIZER_ADDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
@@ -214,7 +214,7 @@ describe('the job of an execution', () => {
       if (guarded) asked.push(finalizers)
       return Promise.resolve({ ...pass.state.target, version: '11' })
     }
-    expect(await beginExecution({ ...pass, act: { ...pass.act, guardSubject } })).toEqual(stop(GUARDED))
+    expect(await beginExecution({ ...pass, act: { ...pass.act, guardSubject } })).toEqual(stop(FINALIZER_ADDED))
     expect(asked).toEqual([['theirs']])
     const gone = { ...pass.act, guardSubject: () => Promise.resolve(undefined) }
     expect(await beginExecution({ ...pass, act: gone })).toEqual(stop(GONE))

@@ -187,7 +187,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
     state: { target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false, ...state },
-    tracks: new HeldTracks<InstallationState>(),
+    background: new HeldTracks<InstallationState>(),
     wake: () => undefined,
     hosted: [],
     draft: {

@@ -5,7 +5,7 @@ import { awaitSuccessors } from '../../../../workflows/landscaper/installation/a
 import { installationPlan } from '../../../../workflows/landscaper/installation/plan.ts'
 import { triggerDependents } from '../../../../workflows/landscaper/installation/trigger-dependents.ts'
 import { done, fail, retryLater, stop } from '../../../../workflows/kit/index.ts'
-import { runPhases } from '../../../../workflows/kit/run/phases.ts'
+import { runPhases } from '../../../../workflows/kit/run/job/phases.ts'
 import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { type Given, installationPass } from './installation-pass.ts'
 

@@ -141,8 +141,8 @@ function groupsOf(text: string): readonly string[] {
 export function dnsListMutation(template: readonly string[]): Mutation {
   return {
     name: 'dns-list',
-    asked: { spec: true },
-    whenAway: 'pass',
+    filter: { spec: true },
+    whenUnavailable: 'pass',
     mutate: ({ object }) => dnsListChange(object, template),
   }
 }

@@ -4,6 +4,7 @@
 //   D1. What has expired is the scope: a call that ran out of its time cancels it, and with it everything else in it.
 //   D2. A call that is made when the time is over is not sent.
 //   D3. A call holds its task with all its tries for no longer than one try may take; then it has failed, and the pass comes again.
+// MERGED The time of a run, in the sandbox: that of its history, the same in every replay. It goes on when something has come, and not between.
 
 import {
   ActivityFailure,
@@ -12,8 +13,7 @@ import {
   CancelledFailure,
   TimeoutFailure,
 } from '@temporalio/workflow'
-import { CUT_OFF } from '../level-activities.ts'
-import { runTime } from './run-time.ts'
+import { DEADLINE_EXCEEDED } from '../level/level-activities.ts'
 
 interface Deadline {
   readonly at: number
@@ -23,7 +23,7 @@ interface Deadline {
 const DEADLINES = new WeakMap<CancellationScope, number>()
 
 /** A scope that is cancelled after `ms`. */
-export function scopeFor(ms: number): CancellationScope {
+export function scopeWithDeadline(ms: number): CancellationScope {
   const scope = new CancellationScope({ timeout: ms, cancellable: true })
   DEADLINES.set(scope, runTime().getTime() + ms)
   return scope
@@ -36,7 +36,7 @@ export interface TimeLeft {
 
 /** Makes a call within the time that its step has left, and with all its tries within `mostMs`. */
 export function withinDeadline<T>(mostMs: number, call: (left: TimeLeft) => Promise<T>): Promise<T> {
-  const deadline = soonest()
+  const deadline = earliestDeadline()
   const leftMs = deadline === undefined ? Infinity : deadline.at - runTime().getTime()
   // D3
   if (deadline === undefined || leftMs > mostMs) return call({ scheduleToCloseTimeout: mostMs })
@@ -56,7 +56,7 @@ async function callUntil<T>({ scope }: Deadline, leftMs: number, call: (left: Ti
   }
 }
 
-function soonest(): Deadline | undefined {
+function earliestDeadline(): Deadline | undefined {
   let found: Deadline | undefined
   for (
     let scope: CancellationScope | undefined = CancellationScope.current();
@@ -73,5 +73,15 @@ function soonest(): Deadline | undefined {
 function hasExpired(error: unknown): boolean {
   const cause = error instanceof ActivityFailure ? error.cause : error
   if (cause instanceof TimeoutFailure) return cause.timeoutType === 'SCHEDULE_TO_CLOSE'
-  return cause instanceof ApplicationFailure && cause.type === CUT_OFF
+  return cause instanceof ApplicationFailure && cause.type === DEADLINE_EXCEEDED
+}
+
+/* eslint-disable no-restricted-globals -- Elsewhere in workflows it would be the clock. */
+export function runTime(): Date {
+  return new Date()
+}
+
+/** @param ms since 1970. */
+export function timeAt(ms: number): Date {
+  return new Date(ms)
 }

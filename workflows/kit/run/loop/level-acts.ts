@@ -2,28 +2,31 @@
 //
 //   P1. What a Secret holds is neither read into the history nor taken from an action.
 //   P2. Nothing is written where the controller does not declare it (write-places.ts).
+// MERGED Events that go along with the next call of their pass, or with its end: a call of their own costs as much as a write.
+//
+//   A1. They are told before what they go along with is done, in their order.
+//   A2. None is left over: what no call took is told when the pass is settled, or the run ends.
 
-import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../define-level.ts'
-import { fittingAnnotations } from '../event-annotations.ts'
-import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level-acts.ts'
-import type { LevelActivities } from '../level-activities.ts'
+import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../level/define-level.ts'
+import { fitAnnotations } from '../byte-limits.ts'
+import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level/level-pass.ts'
+import type { LevelActivities, LevelEvent } from '../level/level-activities.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
-import { type SecretGap, takeSecrets } from '../secret-values.ts'
-import { LEVEL_TOLD } from '../summaries.ts'
-import { writeVerdict } from '../write-places.ts'
-import type { Along } from './along.ts'
+import { type SecretGap, takeSecrets } from '../level/secret-values.ts'
+import { LEVEL_SUMMARIES } from '../temporal-ui.ts'
+import { checkWritePlace } from '../level/declared-writes.ts'
 import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
 
 /** Whose pass it is. */
-export interface Acting {
+export interface ActorRef {
   readonly by: By
   readonly subject: Subject
   readonly target: SentTarget
 }
 
-export function actsOf(controller: LevelController, acting: Acting, along: Along): LevelActs {
-  const activities = shortActivities<LevelActivities>(LEVEL_TOLD)
+export function actsOf(controller: LevelController, acting: ActorRef, along: PiggybackedEvents): LevelActs {
+  const activities = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const { subject } = acting
   const base = () => ({ ...acting, ...along.take() })
   const known = ({ apiVersion, kind, metadata }: ObservedObject): ObservedObject => {
@@ -33,7 +36,7 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
   const wanted = (object: WantedObject, { owner }: CreateOptions) => {
     const { value, gaps } = takeSecrets(object)
     refuseSecrets(value, gaps)
-    const place = placeOf(controller, subject, object)
+    const place = checkedPlace(controller, subject, object)
     return { ...base(), ...place, object: value, ...(owner && { owner }), ...(gaps.length > 0 && { gaps }) }
   }
   return {
@@ -48,7 +51,7 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
       return await activities.createLevel(wanted(given as WantedObject, options))
     },
     async patch(object, patch, { fenced = false } = {}) {
-      const { resource } = placeOf(controller, subject, object)
+      const { resource } = checkedPlace(controller, subject, object)
       const { value, gaps } = takeSecrets(patch)
       refuseSecrets({ ...value, ...known(object) }, gaps)
       const how = { fenced, ...(gaps.length > 0 && { gaps }) }
@@ -66,12 +69,12 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
     },
     async event({ about, annotations: given, ...event }) {
       const { eventSource: source, settings } = controller
-      const annotations = fittingAnnotations(given)
+      const annotations = fitAnnotations(given)
       const told = {
         event: { ...event, ...(about && { about: known(about) }), ...(annotations && { annotations }) },
         ...(source !== undefined && { source }),
       }
-      if (settings?.events === 'along') along.note(told)
+      if (settings?.events === 'along') along.add(told)
       else await activities.eventLevel({ ...base(), ...told })
     },
   }
@@ -87,7 +90,7 @@ interface Place {
 }
 
 /** P2. @throws `UnknownKind`, `UndeclaredWrite`, `OtherNamespace` (final). */
-function placeOf(controller: LevelController, subject: Subject, object: Named): Place {
+function checkedPlace(controller: LevelController, subject: Subject, object: Named): Place {
   const { target, writes } = controller
   const resource = resourceFor(controller, object)
   const kind = `${object.apiVersion}/${object.kind}`
@@ -95,7 +98,7 @@ function placeOf(controller: LevelController, subject: Subject, object: Named): 
   const namespace = resource.withoutNamespace === true ? '' : (object.metadata.namespace ?? home)
   const isTarget = kind === `${target.apiVersion}/${target.kind}` && object.metadata.name === subject.name
   if (isTarget && namespace === home) return { resource }
-  const verdict = writeVerdict(writes, { kind, namespace, home })
+  const verdict = checkWritePlace(writes, { kind, namespace, targetNamespace: home })
   const what = `${object.kind} ${placeText({ namespace, name: object.metadata.name })}`
   if (verdict === 'undeclared')
     throw finalFailure(
@@ -114,7 +117,7 @@ function placeOf(controller: LevelController, subject: Subject, object: Named): 
 function observedPlace(controller: LevelController, subject: Subject, object: ObservedObject): Place {
   return controller.writes.length === 0
     ? { resource: resourceFor(controller, object) }
-    : placeOf(controller, subject, object)
+    : checkedPlace(controller, subject, object)
 }
 
 function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Named, 'apiVersion' | 'kind'>) {
@@ -147,4 +150,25 @@ function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, ga
   if (found.length === 0) return
   const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected stringData of secretRef alone: else it would stay in the run's history`
   throw finalFailure('SecretContent', message)
+}
+
+/** What waits for the next call of a run. */
+export interface PiggybackedEvents {
+  readonly add: (told: LevelEvent) => void
+  /** As a call's input has it. */
+  readonly take: () => { readonly told?: readonly LevelEvent[] }
+}
+
+export function createPiggybackedEvents(): PiggybackedEvents {
+  let noted: readonly LevelEvent[] = []
+  return {
+    add: (told) => {
+      noted = [...noted, told]
+    },
+    take: () => {
+      const told = noted
+      noted = []
+      return told.length === 0 ? {} : { told }
+    },
+  }
 }

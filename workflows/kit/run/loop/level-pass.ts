@@ -4,42 +4,45 @@
 //   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
 //   P3. A lazy state is there after `refresh`; who asks for it before has a bug.
 
-import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../define-level.ts'
-import type { Latest } from '../latest.ts'
+import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../level/define-level.ts'
+import type { LatestTime } from '../level/latest-time.ts'
 import type { By, Subject } from '../subject.ts'
-import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
-import type { JsonObject } from '../level.ts'
+import type { LevelActivities, LevelQuery, Observed } from '../level/level-activities.ts'
+import type { JsonObject } from '../level/level-pass.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
-import type { StateQuery } from '../query.ts'
-import { LEVEL_TOLD } from '../summaries.ts'
-import { statusNews, withNews } from '../status-draft.ts'
-import { writesFor } from '../write-places.ts'
+import type { StateQuery } from '../level/query.ts'
+import { LEVEL_SUMMARIES } from '../temporal-ui.ts'
+import { statusPatch, applyStatusPatch } from '../level/status-patch.ts'
+import { writesFor } from '../level/declared-writes.ts'
 import type { Step } from '../../plan/step.ts'
-import type { Along } from './along.ts'
-import { actsOf } from './level-acts.ts'
+import { actsOf, type PiggybackedEvents } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
-import { runTime, timeAt } from './run-time.ts'
+import { runTime, timeAt } from './deadlines.ts'
 import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
-export interface Seen {
+export interface ObservedPass {
   readonly subject: Subject
   readonly by: By
   readonly observed: Observed
-  readonly along: Along
-  readonly latest: Latest
+  readonly along: PiggybackedEvents
+  readonly latest: LatestTime
 }
 
 /** Runs the author's steps, then writes what they said about the status. */
-export async function runSteps(controller: LevelController, step: Step<AnyLevelPass>, seen: Seen): Promise<Outcome> {
+export async function runLevelSteps(
+  controller: LevelController,
+  step: Step<AnyLevelPass>,
+  seen: ObservedPass,
+): Promise<Outcome> {
   const pass = passOf(controller, seen)
   const outcome = await runOnTemporal(step, pass, controller.hooks)
   const written = await attempt(() => pass.save())
   return 'outcome' in written ? joinOutcomes(outcome, written.outcome) : outcome
 }
 
-function passOf(controller: LevelController, { subject, by, observed, along, latest }: Seen): AnyLevelPass {
-  const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
+function passOf(controller: LevelController, { subject, by, observed, along, latest }: ObservedPass): AnyLevelPass {
+  const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const acting = { by, subject, target: sentTarget(controller.target) }
   const base = () => ({ ...acting, ...along.take() })
   const queries = queriesOf(controller)
@@ -65,13 +68,13 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
     },
     async save() {
       if (observed.isGone === true) return
-      const news = statusNews(status, current['status'])
+      const news = statusPatch(status, current['status'])
       if (news === undefined) return
       const version = current.metadata.resourceVersion
       const written = await writeLevelStatus({ ...base(), version, ...news })
       // P1
       const metadata = { ...current.metadata, resourceVersion: written ?? version }
-      current = { ...current, metadata, status: withNews(current['status'], news) }
+      current = { ...current, metadata, status: applyStatusPatch(current['status'], news) }
     },
     async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined

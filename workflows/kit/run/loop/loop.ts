@@ -22,14 +22,14 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
-import { fitting } from '../found.ts'
-import type { JobInput } from '../job.ts'
+import { fitting } from '../byte-limits.ts'
+import type { JobInput } from '../job/job.ts'
 import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
-import type { RunFailure } from '../run-failure.ts'
-import type { RunSinks } from '../thrown.ts'
-import { witness } from './witness.ts'
+import type { RunFailure } from '../job/run-result.ts'
+import type { RunSinks } from '../sinks.ts'
+import { witness } from './replay-listener.ts'
 
 /** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
@@ -54,24 +54,24 @@ export interface Settled {
 }
 
 /** What differs between the runs of jobs and of controllers in level mode. */
-export interface Course<Report extends PassReport> {
+export interface LoopStrategy<Report extends PassReport> {
   /** Where passes take turns: false when the next one may not begin; then the run is woken when it may. */
-  mayBegin?(by: By): Promise<boolean>
+  acquirePermit?(by: By): Promise<boolean>
   runPass(by: By): Promise<Report>
   /** Tells the world and the journal what the pass came to. */
   settle(by: By, report: Report, next: NextPass): Promise<Settled>
   /** Closes the run's row in the journal. @param firstRunID of the first run of this ID that goes on in this one. */
   close(by: By, result: RunResult, firstRunID: string): Promise<void>
   /** Ends in spite of a wake: the journal wakes the subject of a closed row anew. Otherwise a run ends only when no wake is there. */
-  readonly endsWoken: boolean
+  readonly endsWithPendingWake: boolean
   /** Why a run that ended so is one that failed (L4); undefined: it completes. */
   failure?(result: RunResult): RunFailure | undefined
   /** Names and uids by which people find the run, beside its subject's. */
-  found?(): readonly string[]
+  searchAttributes?(): readonly string[]
   /** Before the run gives way to the next one of its ID. */
-  leave?(): void
+  beforeContinueAsNew?(): void
   /** What that is told, beside what this one was. */
-  carried?(): Pick<JobInput, 'latest'>
+  carriedInput?(): Pick<JobInput, 'latest'>
 }
 
 /** The level that the loop waits for: one or ten wakes lead to one pass. */
@@ -81,7 +81,7 @@ export interface Wakes {
   readonly isDue: () => void
   readonly isWoken: () => boolean
   /** @returns whether anything from outside was among it. */
-  readonly take: () => boolean
+  readonly takeWake: () => boolean
 }
 
 /** Woken from the start: a run begins with a pass. */
@@ -97,7 +97,7 @@ export function createWakes(): Wakes {
       woken = true
     },
     isWoken: () => woken,
-    take: () => {
+    takeWake: () => {
       const taken = isOutside
       woken = false
       isOutside = false
@@ -110,12 +110,12 @@ export function createWakes(): Wakes {
 export async function loop<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
-  course: Course<Report>,
+  course: LoopStrategy<Report>,
 ): Promise<RunResult> {
   try {
     return await runPasses(input, wakes, course)
   } catch (error) {
-    tellBug(input, error)
+    reportBug(input, error)
     throw error
   }
 }
@@ -123,7 +123,7 @@ export async function loop<Report extends PassReport>(
 const { runs } = proxySinks<RunSinks>()
 
 /** L4 */
-function tellBug({ subject, jobID }: JobInput, error: unknown): void {
+function reportBug({ subject, jobID }: JobInput, error: unknown): void {
   if (error instanceof TemporalFailure || error instanceof ContinueAsNew) return
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
   runs.threw({ subject, jobID, isReplaying: workflowInfo().unsafe.isReplaying, name, message, stack })
@@ -132,13 +132,13 @@ function tellBug({ subject, jobID }: JobInput, error: unknown): void {
 async function runPasses<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
-  course: Course<Report>,
+  course: LoopStrategy<Report>,
 ): Promise<RunResult> {
-  const mayEnd = () => course.endsWoken || !wakes.isWoken()
+  const mayEnd = () => course.endsWithPendingWake || !wakes.isWoken()
   let attempts = 0
   const tellOnce = once(() => {
     if (wakes.isWoken()) return false
-    tellFound(course.found?.() ?? [])
+    upsertRunAttributes(course.searchAttributes?.() ?? [])
     return true
   })
   setHandler(wakeSignal, ({ seq }) => {
@@ -148,7 +148,7 @@ async function runPasses<Report extends PassReport>(
   for (let pass = 1; ; pass++) {
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
-    const isOutside = await nextTurn(by, wakes, course)
+    const isOutside = await waitForPass(by, wakes, course)
     const report = await course.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
     const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
@@ -156,32 +156,39 @@ async function runPasses<Report extends PassReport>(
       if (!isClosed) await course.close(by, result, firstExecutionRunId)
       // Looked at again: what came while the row was closed has been signalled (L2).
       if (mayEnd()) {
-        tellFound(course.found?.() ?? [], result)
-        return completed(result, course.failure?.(result))
+        upsertRunAttributes(course.searchAttributes?.() ?? [], result)
+        return completeOrFail(result, course.failure?.(result))
       }
     }
     if (result === undefined) tellOnce()
     // Also when a wake is pending: the new run begins with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
-      course.leave?.()
-      await continueAsNew<(input: JobInput) => Promise<RunResult>>(goingOn(input, course))
+      course.beforeContinueAsNew?.()
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(nextInput(input, course))
     }
   }
 }
 
 /** Waits for a wake, and where passes take turns for that of this one. @returns whether anything from outside asked for it. */
-async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, 'mayBegin'>): Promise<boolean> {
+async function waitForPass(
+  by: By,
+  wakes: Wakes,
+  course: Pick<LoopStrategy<PassReport>, 'acquirePermit'>,
+): Promise<boolean> {
   let isOutside = false
   do {
     await condition(wakes.isWoken)
-    isOutside = wakes.take() || isOutside
-  } while (course.mayBegin !== undefined && !(await course.mayBegin(by)))
+    isOutside = wakes.takeWake() || isOutside
+  } while (course.acquirePermit !== undefined && !(await course.acquirePermit(by)))
   witness()?.passBegins(by, isOutside)
   return isOutside
 }
 
 /** The job has begun. */
-function goingOn(input: JobInput, { carried }: Pick<Course<PassReport>, 'carried'>): JobInput {
+function nextInput(
+  input: JobInput,
+  { carriedInput: carried }: Pick<LoopStrategy<PassReport>, 'carriedInput'>,
+): JobInput {
   const { asked, ...others } = input
   return { ...(asked === undefined ? input : others), ...carried?.() }
 }
@@ -195,7 +202,7 @@ function once(act: () => boolean): () => void {
 }
 
 /** @throws what Temporal shows as a Failed run (L4). */
-function completed(result: RunResult, failure: RunFailure | undefined): RunResult {
+function completeOrFail(result: RunResult, failure: RunFailure | undefined): RunResult {
   if (failure === undefined) return result
   const { reason: type, message } = failure
   const ended = ApplicationFailure.create({ type, message, nonRetryable: true, category: 'BENIGN' })
@@ -208,7 +215,7 @@ const OUTCOME = { name: 'PawlOutcome', type: 'KEYWORD' } as const
 const TREE = { name: 'PawlTree', type: 'KEYWORD_LIST' } as const
 
 /** What people find the run by: what it hosts, and how it ended, once it has. */
-function tellFound(names: readonly string[], outcome?: string): void {
+function upsertRunAttributes(names: readonly string[], outcome?: string): void {
   const tree = fitting(names)
   const attributes = [
     ...(outcome === undefined ? [] : [{ key: OUTCOME, value: outcome }]),

@@ -5,10 +5,10 @@
 //   C2. A call whose scope is cancelled (`timeout`) is not waited for. The activity is told with its next heartbeat.
 
 import { writeJson } from '../../kind/exact-json.ts'
-import { byteLength } from '../cut-bytes.ts'
-import type { LevelController } from '../define-level.ts'
-import { MOST_CALL_BYTES, type OwnActivities, ownActivityName, type OwnCallInput } from '../own-activities.ts'
-import { takeSecrets } from '../secret-values.ts'
+import { byteLength } from '../byte-limits.ts'
+import type { LevelController } from '../level/define-level.ts'
+import { MOST_CALL_BYTES, type OwnActivities, ownActivityName, type OwnCallInput } from '../level/own-activities.ts'
+import { takeSecrets } from '../level/secret-values.ts'
 import type { Subject } from '../subject.ts'
 import type { Fault } from '../../plan/outcome.ts'
 import { finalFailure, longActivities, retryableFailure, temporalRuntime } from './temporal.ts'
@@ -46,7 +46,7 @@ function callOf(controller: string, subject: Subject, { options }: OwnActivities
     attempts,
     retryMs,
     factor: 2,
-    tell: () => `call ${name}`,
+    summary: () => `call ${name}`,
     longestRetryMs: Math.max(retryMs, LONGEST_RETRY_MS),
   })
   return async (given) => {

@@ -14,33 +14,33 @@ import {
   type WorkflowInterceptors,
   type WorkflowOutboundCallsInterceptor,
 } from '@temporalio/workflow'
-import { type Recorded, type RecordedFailure, type RecordingSinks, REPLAY_QUEUE } from '../recorded.ts'
+import { type ReplayEntry, type ReplayFailure, type ReplaySinks, REPLAY_QUEUE } from '../sinks.ts'
 import type { Subject } from '../subject.ts'
 import type { Step, StepHooks } from '../../plan/step.ts'
 import { recordSteps, saidBy } from '../../plan/trace.ts'
-import { runTime } from './run-time.ts'
+import { runTime } from './deadlines.ts'
 import { currentAction } from './temporal.ts'
-import { type PlanWitness, type Witness, witnessed } from './witness.ts'
+import { type PlanListener, type ReplayListener, withReplayListener } from './replay-listener.ts'
 
-type Entry = Recorded extends infer Each ? (Each extends unknown ? Omit<Each, 'atMs'> : never) : never
-type Tell = (entry: Entry) => void
+type Entry = ReplayEntry extends infer Each ? (Each extends unknown ? Omit<Each, 'atMs'> : never) : never
+type Emit = (entry: Entry) => void
 
 /** Called by the SDK for each run. */
 export function interceptors(): WorkflowInterceptors {
   // R1
   if (!workflowInfo().taskQueue.startsWith(REPLAY_QUEUE)) return {}
-  const { replay } = proxySinks<RecordingSinks>()
+  const { replay } = proxySinks<ReplaySinks>()
   // R2
-  const tell: Tell = (entry) => replay.told(writeJson({ atMs: runTime().getTime(), ...entry }))
+  const tell: Emit = (entry) => replay.told(writeJson({ atMs: runTime().getTime(), ...entry }))
   return { inbound: [inbound(tell)], outbound: [outbound(tell)] }
 }
 
-function inbound(tell: Tell): WorkflowInboundCallsInterceptor {
+function inbound(tell: Emit): WorkflowInboundCallsInterceptor {
   return {
     async execute(input, next) {
       tell({ told: 'began', workflow: workflowInfo().workflowType, input: input.args[0] })
       try {
-        const result = await witnessed(witnessOf(tell), async () => await next(input))
+        const result = await withReplayListener(listenerOf(tell), async () => await next(input))
         tell({ told: 'ended', result })
         return result
       } catch (error) {
@@ -56,7 +56,7 @@ function inbound(tell: Tell): WorkflowInboundCallsInterceptor {
   }
 }
 
-function outbound(tell: Tell): WorkflowOutboundCallsInterceptor {
+function outbound(tell: Emit): WorkflowOutboundCallsInterceptor {
   let calls = 0
   const telling = async (
     called: { readonly name: string; readonly isLocal: boolean; readonly summary: string | undefined },
@@ -93,19 +93,19 @@ function outbound(tell: Tell): WorkflowOutboundCallsInterceptor {
   }
 }
 
-function witnessOf(tell: Tell): Witness {
+function listenerOf(tell: Emit): ReplayListener {
   let plans = 0
   return {
     passBegins: ({ pass }, isOutside) => tell({ told: 'pass', pass, isOutside }),
     planBegins(plan, pass) {
       const id = ++plans
       tell({ told: 'plan', plan: id, ...placeOf(pass) })
-      return planWitness(tell, id, plan)
+      return planListener(tell, id, plan)
     },
   }
 }
 
-function planWitness<Pass>(tell: Tell, id: number, plan: Step<Pass>): PlanWitness {
+function planListener<Pass>(tell: Emit, id: number, plan: Step<Pass>): PlanListener {
   const steps = recordSteps(plan)
   const hooks: Required<StepHooks> = {
     before(step, pass) {
@@ -138,7 +138,7 @@ function isSubject(value: unknown): value is Subject {
 }
 
 /** Failures of activities are told by their cause: the rest of it says only that an activity failed. */
-function failureOf(error: unknown): RecordedFailure {
+function failureOf(error: unknown): ReplayFailure {
   const { cause } = error as { readonly cause?: unknown }
   const {
     name = '',

@@ -23,12 +23,12 @@ import {
 import { type FaultCondition, type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
-import { CUT_OFF, SHORT_TRIES } from '../level-activities.ts'
-import type { ActionLog } from '../own-activities.ts'
-import { alongOf, summaryLine, summaryOf, type Told } from '../summaries.ts'
-import type { StartedWork } from '../tracks.ts'
-import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
-import { witnessedPlan } from './witness.ts'
+import { DEADLINE_EXCEEDED, SHORT_TRIES } from '../level/level-activities.ts'
+import type { ActionLog } from '../level/own-activities.ts'
+import { piggybackedEventsText, summaryLine, summaryOf, type Summaries } from '../temporal-ui.ts'
+import type { StartedWork } from '../job/background-activities.ts'
+import { scopeWithDeadline, type TimeLeft, withinDeadline } from './deadlines.ts'
+import { runListenedPlan } from './replay-listener.ts'
 
 const ACTION = new AsyncLocalStorage<string>()
 
@@ -45,7 +45,7 @@ export const temporalRuntime: Runtime = {
 
   async withTimeout(ms, body) {
     try {
-      return await scopeFor(ms).run(body)
+      return await scopeWithDeadline(ms).run(body)
     } catch (error) {
       const expired = isCancellation(error) && !CancellationScope.current().consideredCancelled
       if (expired) return 'expired'
@@ -64,7 +64,8 @@ export const temporalRuntime: Runtime = {
 
 function fault(cause: unknown): Outcome | undefined {
   // As the time-out that the server would tell of; that of a step is no failure (deadlines.ts).
-  if (cause instanceof ApplicationFailure && cause.type === CUT_OFF) return oneFault('Timeout', cause.message, true)
+  if (cause instanceof ApplicationFailure && cause.type === DEADLINE_EXCEEDED)
+    return oneFault('Timeout', cause.message, true)
   if (cause instanceof ApplicationFailure) {
     const condition = conditionIn(cause.details)
     const retryable = cause.nonRetryable !== true || isLater(cause.details)
@@ -105,7 +106,7 @@ export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | 
 /** Runs one step of a plan; failures of the world are its outcome, too. */
 export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: StepHooks<Pass>): Promise<Outcome> {
   const ran = await attempt(() =>
-    witnessedPlan(step, { pass, hooks }, (all) => runStep(step, pass, temporalRuntime, all)),
+    runListenedPlan(step, { pass, hooks }, (all) => runStep(step, pass, temporalRuntime, all)),
   )
   return 'outcome' in ran ? ran.outcome : ran.value
 }
@@ -136,7 +137,7 @@ interface WithOptions {
 }
 
 /** The calls of a proxy of the SDK, each with a summary. */
-function tellingCalls<A extends object>(
+function callsWithSummaries<A extends object>(
   calls: Readonly<Record<string, WithOptions>>,
   tell: (name: string, args: unknown[]) => string,
 ): AsyncFunctions<A> {
@@ -149,12 +150,13 @@ function tellingCalls<A extends object>(
   return told as unknown as AsyncFunctions<A>
 }
 
-function tellBy<A extends object>(told: Told<A>): (name: string, args: unknown[]) => string {
+function summarize<A extends object>(told: Summaries<A>): (name: string, args: unknown[]) => string {
   const by = new Map<string, unknown>(Object.entries(told))
   return (name, args) => {
     const tell = by.get(name)
     try {
-      if (typeof tell === 'function') return `${String(Reflect.apply(tell, undefined, args))}${alongOf(args[0])}`
+      if (typeof tell === 'function')
+        return `${String(Reflect.apply(tell, undefined, args))}${piggybackedEventsText(args[0])}`
     } catch {
       // An object of a user's code may lack what its type promises. A line for people fails no run; the activity says what is wrong.
     }
@@ -168,7 +170,7 @@ function tellBy<A extends object>(told: Told<A>): (name: string, args: unknown[]
  *
  * @param told what Temporal's UI shows beside each call.
  */
-export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunctions<A> {
+export function shortActivities<A extends object>(told: Summaries<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: SHORT_MS,
     retry: {
@@ -178,7 +180,7 @@ export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunc
       maximumAttempts: SHORT_TRIES,
     },
   })
-  return tellingCalls(boundedCalls(calls), tellBy(told))
+  return callsWithSummaries(boundedCalls(calls), summarize(told))
 }
 
 const SHORT_MS = 30_000
@@ -196,12 +198,12 @@ function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof call
 }
 
 /** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
-export function insistentActivities<A extends object>(told: Told<A> = {}): AsyncFunctions<A> {
+export function endlesslyRetriedActivities<A extends object>(told: Summaries<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: '30 seconds',
     retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
   })
-  return tellingCalls(calls, tellBy(told))
+  return callsWithSummaries(calls, summarize(told))
 }
 
 export interface LongActivityOptions {
@@ -217,14 +219,23 @@ export interface LongActivityOptions {
   /** Default without end. */
   readonly attempts?: number
   /** What the calls are about, for Temporal's UI; default what their inputs say. */
-  readonly summary?: string
+  readonly about?: string
   /** The whole line of a call there. */
-  readonly tell?: (name: string) => string
+  readonly summary?: (name: string) => string
 }
 
 /** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
 export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
-  const { startToCloseMs, heartbeatMs, retryMs = 1000, factor = 1, longestRetryMs, attempts, summary, tell } = options
+  const {
+    startToCloseMs,
+    heartbeatMs,
+    retryMs = 1000,
+    factor = 1,
+    longestRetryMs,
+    attempts,
+    about: summary,
+    summary: tell,
+  } = options
   const calls = proxyActivities<Calls>({
     startToCloseTimeout: startToCloseMs,
     ...(heartbeatMs !== undefined && { heartbeatTimeout: heartbeatMs }),
@@ -235,7 +246,7 @@ export function longActivities<A extends object>(options: LongActivityOptions): 
       ...(attempts !== undefined && { maximumAttempts: attempts }),
     },
   })
-  return tellingCalls(calls, (name, [input]) => tell?.(name) ?? summaryOf(name, input, summary))
+  return callsWithSummaries(calls, (name, [input]) => tell?.(name) ?? summaryOf(name, input, summary))
 }
 
 /** Lines with these fields, and the name of the action that writes them. Nothing is written in a replay. */

@@ -1,0 +1,71 @@
+// What is done on tenants' data for an activity ends with it.
+
+import { asyncLocalStorage, type Context } from '@temporalio/activity'
+import { afterAll, expect, describe, it } from 'vitest'
+import type { LandscaperDeps } from '../../../activities/landscaper/deps.ts'
+import { forNamespace } from '../../../activities/landscaper/tenant-call.ts'
+import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
+
+const ENDLESS = '{{ range until 60000 }}{{ range until 60000 }}{{ end }}{{ end }}'
+const LONG_MS = 600_000
+// A try that went on would hold its place, and this test, for as long as this.
+const templates = createTemplateEngine({ threads: 1, timeoutMs: LONG_MS, schemaTimeoutMs: LONG_MS })
+afterAll(() => templates.close())
+
+const request = (template: string) => ({ engine: 'GoTemplate', name: 'one', template, files: {}, binding: {} }) as const
+const ofNamespace = () =>
+  forNamespace({ landscaper: { templates } } as unknown as LandscaperDeps, 'n', { subject: { uid: 'u' }, jobID: 'j' })
+    .landscaper.templates
+
+/** As in an activity of Temporal. */
+function inActivity<T>(startToCloseTimeoutMs: number, cancelled: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const context = { cancellationSignal: cancelled, info: { startToCloseTimeoutMs } } as unknown as Context
+  return asyncLocalStorage.run(context, work)
+}
+
+/** Places of the one namespace: all but one. */
+const PLACES = 3
+
+describe('a render', () => {
+  it('ends when its activity is cancelled, also when it waits, and the places are free again', async () => {
+    const activity = new AbortController()
+    const renders = Array.from({ length: PLACES + 2 }, () =>
+      inActivity(LONG_MS, activity.signal, () => ofNamespace().render(request(ENDLESS))).catch(
+        (error: unknown) => error,
+      ),
+    )
+    setImmediate(() => activity.abort('cancelled'))
+    expect(new Set(await Promise.all(renders))).toEqual(new Set(['cancelled']))
+    const all = Array.from({ length: PLACES }, () => ofNamespace().render(request('done')))
+    expect((await Promise.all(all)).map(({ output }) => output)).toEqual(['done', 'done', 'done'])
+  })
+
+  it('ends when the time of its activity is over, whether or not Temporal says so', async () => {
+    const never = new AbortController().signal
+    const render = inActivity(500, never, () => ofNamespace().render(request(ENDLESS)))
+    await expect(render).rejects.toMatchObject({ name: 'TimeoutError' })
+    expect((await ofNamespace().render(request('done'))).output).toBe('done')
+  })
+
+  it('goes on outside of an activity', async () => {
+    expect((await ofNamespace().render(request('done'))).output).toBe('done')
+  })
+})
+
+describe('a check against a schema', () => {
+  it('ends when its activity is cancelled', async () => {
+    const activity = new AbortController()
+    const endless = {
+      what: 'a',
+      schema: { pattern: '^(a+)+$' },
+      value: `${'a'.repeat(60)}b`,
+      localTypes: {},
+      files: {},
+    }
+    const check = inActivity(LONG_MS, activity.signal, () => ofNamespace().checkSchema(endless))
+    setTimeout(() => activity.abort('cancelled'), 500)
+    await expect(check).rejects.toBe('cancelled')
+    const report = await ofNamespace().checkSchema({ ...endless, value: 'aaa' })
+    expect(report).toEqual({ problems: [], wanted: [] })
+  })
+})

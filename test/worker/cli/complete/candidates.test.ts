@@ -1,0 +1,72 @@
+import { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+
+import { SCRIPTS, SHELLS } from '../../../../worker/cli/completion.ts'
+import { offered, shapeOf, wishOf } from '../../../../worker/cli/complete/candidates.ts'
+import { getCommand } from '../../../../worker/cli/query/get.ts'
+import { whyCommand } from '../../../../worker/cli/query/why.ts'
+import { retryCommand } from '../../../../worker/cli/steer/items.ts'
+
+const KINDS = ['di', 'exec', 'inst']
+const why = (...words: readonly string[]) => wishOf(shapeOf(whyCommand()), words, KINDS)
+
+describe('the end of a command line', () => {
+  it.each([
+    [[''], ['di/', 'exec/', 'inst/']],
+    [['in'], ['inst/']],
+    [['--o'], ['--output']],
+    [
+      ['-o', ''],
+      ['text', 'json'],
+    ],
+    [['--output', 'j'], ['json']],
+    [['--output=j'], ['--output=json']],
+    [['--output='], ['--output=text', '--output=json']],
+    [['--namespace='], []],
+    [['-n', ''], []],
+    [['inst/shop', ''], []],
+    [['-n', 'team-a', 'e'], ['exec/']],
+  ])('%j may be %j', (words, expected) => {
+    expect(why(...words).words).toEqual(expected)
+  })
+
+  it.each([
+    [['inst/'], { kind: 'inst', before: 'inst/' }],
+    [['inst/sh'], { kind: 'inst', before: 'inst/' }],
+    [['inst', ''], { kind: 'inst', before: '' }],
+    [['inst', 'shop', ''], undefined],
+  ])('%j may be an object: %j', (words, expected) => {
+    expect(why(...words).objects).toEqual(expected)
+  })
+
+  it.each([
+    [['inst/shop', ''], { of: ['inst/shop'], command: 'retry', but: [] }],
+    [['inst', 'shop', 'd'], { of: ['inst', 'shop'], command: 'retry', but: [] }],
+    [['-n', 'x', 'inst/shop', 'db', 'w'], { of: ['inst/shop'], command: 'retry', but: ['db'] }],
+    [['inst', ''], undefined],
+    [['inst/'], undefined],
+  ])('%j may be an item of an object: %j', (words, expected) => {
+    expect(wishOf(shapeOf(retryCommand()), words, KINDS).items).toEqual(expected)
+    expect(why(...words).items).toBeUndefined()
+  })
+
+  it('knows the flags before it, by their long names', () => {
+    expect(why('-n', 'team-a', '--cluster=c', 'inst/').flags).toEqual({ '--namespace': 'team-a', '--cluster': 'c' })
+  })
+
+  it('is a kind alone where no object is meant, and a command where there are some', () => {
+    expect(wishOf(shapeOf(getCommand()), [''], KINDS).words).toEqual(KINDS)
+    const group = new Command('dev').addCommand(new Command('stop')).addCommand(new Command('status'))
+    expect(wishOf(shapeOf(group), ['sto'], KINDS).words).toEqual(['stop'])
+  })
+
+  it('is never what a shell would expand', () => {
+    expect(offered(['b', 'a', 'b', '$(x)', 'a b', '*', 'x;y', 'inst/shop'])).toEqual(['a', 'b', 'inst/shop'])
+  })
+})
+
+describe('the scripts', () => {
+  it.each(SHELLS)('of %s ask pawl itself', (shell) => {
+    expect(SCRIPTS[shell]).toContain('pawl __complete -- ')
+  })
+})

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+
+import { handWriteAt } from '../../../worker/cli/live-objects.ts'
+
+const at = new Date('2026-02-03T04:05:06.700Z')
+const entry = (manager: string, time: string, fieldsV1: Record<string, Record<string, unknown>> = {}) => ({
+  manager,
+  time,
+  fieldsV1,
+})
+
+describe('who beside Pawl has written an object', () => {
+  it('is the field manager whose last write was journaled then, with what it holds', () => {
+    const fields = { 'f:metadata': { 'f:annotations': {} }, 'f:spec': { '.': {}, 'f:blueprint': {}, 'f:imports': {} } }
+    const managedFields = [
+      entry('pawl-installation', '2026-02-03T04:05:06Z'),
+      entry('kubectl-create', '2026-02-02T01:00:00Z'),
+      entry('kubectl-edit', '2026-02-03T04:05:06Z', fields),
+    ]
+    expect(handWriteAt({ managedFields }, at)).toEqual({
+      manager: 'kubectl-edit',
+      fields: ['metadata.annotations', 'spec.blueprint', 'spec.imports'],
+    })
+  })
+
+  it.each([
+    ['has written again since', '2026-02-03T05:00:00Z'],
+    ['wrote long before', '2026-02-03T04:04:00Z'],
+    ['says no time', ''],
+  ])('is not known where it %s', (_, time) => {
+    expect(handWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
+  })
+
+  it('is not known of objects without managed fields', () => {
+    expect(handWriteAt({}, at)).toBeUndefined()
+  })
+})

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+import { changesOf, masked, secretTexts } from '../../../../worker/cli/plan/object-changes.ts'
+
+const PASSWORD = 'correct horse'
+const secret = { kind: 'Secret', metadata: { name: 's' }, data: { password: Buffer.from(PASSWORD).toString('base64') } }
+const showing = {
+  incidental: ['status', 'metadata.labels.example.org/job'],
+  concealed: { Vault: ['spec.key'] },
+  secrets: secretTexts([secret], parse),
+}
+const object = (spec: unknown, metadata: object = {}, kind = 'Thing') => ({
+  kind,
+  spec,
+  metadata: { name: 'a', ...metadata },
+})
+
+describe('what a write would change', () => {
+  it('is each field with its values, and none of the bookkeeping', () => {
+    const before = object({ size: 1, list: ['a'] }, { resourceVersion: '1', labels: { 'example.org/job': 'x' } })
+    const after = object({ size: 2, list: ['a', 'b'] }, { resourceVersion: '2', labels: { 'example.org/job': 'y' } })
+    expect(changesOf({ before, after }, showing)).toEqual([
+      { field: 'spec.size', before: '1', after: '2' },
+      { field: 'spec.list[1]', before: undefined, after: '"b"' },
+    ])
+    expect(changesOf({ before, after: { ...before, status: { phase: 'Failed' } } }, showing)).toEqual([])
+  })
+
+  it('shows no value of a Secret, wherever it stands', () => {
+    const manifest = { kind: 'Secret', stringData: { other: 'rendered otherwise' } }
+    const after = object({ text: `login: ${PASSWORD}`, encoded: Buffer.from(PASSWORD).toString('base64'), manifest })
+    const shown = JSON.stringify(changesOf({ before: undefined, after }, showing))
+    expect(shown).not.toMatch(/correct horse|rendered otherwise|Y29ycmVjd/)
+    expect(shown).toContain('login: ***')
+    const stored = JSON.stringify(changesOf({ before: undefined, after: secret }, { ...showing, secrets: [] }))
+    expect(stored).not.toContain(secret.data.password)
+    expect(
+      JSON.stringify(changesOf({ before: undefined, after: object({ key: 'k' }, {}, 'Vault') }, showing)),
+    ).toContain('***')
+  })
+
+  it('shows nothing of what stands in a value that is YAML, and short values only where they are not the whole', () => {
+    const data = { conf: Buffer.from('token: "abcd-efgh"\npin: 42\n').toString('base64') }
+    const secrets = secretTexts([{ metadata: { name: 's' }, data }], parse)
+    expect(masked('the abcd-efgh', { secrets })).toBe('the ***')
+    expect(masked('"42"', { secrets })).toBe('***')
+    expect(masked('version 1.42', { secrets })).toBe('version 1.42')
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+
+import { plain } from '../../../../worker/cli/query/format.ts'
+import { drawnPlan, exitCodeOf, toldPlan } from '../../../../worker/cli/plan/plan-text.ts'
+import { middle } from '../../../../worker/cli/plan/plan-files.ts'
+
+const subject = { group: 'example.org', kind: 'Root', uid: 'u', namespace: 'n', name: 'shop' }
+const object = (name: string, spec: object = {}, metadata: object = {}) => ({
+  kind: 'Item',
+  spec,
+  metadata: { name, namespace: 'n', ...metadata },
+})
+const item = (name: string, level: number, uninstalls = false) => ({
+  name: `shop-${name}`,
+  item: name,
+  type: 'mock',
+  level,
+  uninstalls,
+})
+const NOTHING = { applied: [], writes: [], jobs: [], works: [], secrets: [], incidental: [], concealed: {} }
+
+describe('a plan that was rehearsed', () => {
+  it('tells the order of items, what becomes of each, and how long it may take', () => {
+    const items = [item('db', 1), item('web', 2), item('old', 1, true)]
+    const writes = [{ before: undefined, after: object('shop-db', { size: 1 }) }]
+    const works = [{ name: 'shop-web', namespace: 'n', problem: 'no such image', writes: [] }]
+    const plan = toldPlan(
+      { ...NOTHING, writes, works, jobs: [{ subject, end: 'succeeds', items, jobs: [] }] },
+      [],
+      new Map([['n/shop', 61_000]]),
+    )
+    expect(drawnPlan(plan, { paint: plain, hasJournal: true })).toBe(
+      [
+        'Root n/shop (about 1m1s)',
+        '  1 + db mock',
+        '    - old mock',
+        '  2 = web mock fails: no such image',
+        '',
+        '+ Item n/shop-db',
+        '    + kind: "Item"',
+        '    + spec.size: 1',
+        '    + metadata.name: "shop-db"',
+        '    + metadata.namespace: "n"',
+        '',
+        'Objects: 1 new, 0 changed, 0 unchanged, 0 deleted',
+        '',
+      ].join('\n'),
+    )
+    expect(exitCodeOf(plan)).toBe(1)
+  })
+
+  it('says by its exit code whether something would change', () => {
+    const same = { before: object('a'), after: object('a') }
+    const leaving = { before: object('a'), after: object('a', {}, { deletionTimestamp: 'now' }) }
+    const codeOf = (
+      writes: readonly { readonly before: ReturnType<typeof object>; readonly after: ReturnType<typeof object> }[],
+    ) => exitCodeOf(toldPlan({ ...NOTHING, writes }, [], new Map()))
+    expect([codeOf([]), codeOf([same]), codeOf([leaving])]).toEqual([0, 0, 3])
+  })
+})
+
+describe('how long a job may take', () => {
+  it('is the middle of the latest that ended well', () => {
+    expect([middle([5, 1, 9]), middle([4, 2]), middle([])]).toEqual([5, 2, undefined])
+  })
+})

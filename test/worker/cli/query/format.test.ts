@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest'
+
+import { changesBetween } from '../../../../worker/cli/query/versions.ts'
+import { hasLabels, labelsOf } from '../../../../worker/cli/query/get.ts'
+import { timeOf } from '../../../../worker/cli/query/history.ts'
+import { namespaceIn } from '../../../../worker/cli/kubeconfig.ts'
+import { askableKinds, objectNamed } from '../../../../worker/cli/query/object-name.ts'
+import { tableText, coloured, duration, errorText, plain, shown } from '../../../../worker/cli/query/format.ts'
+
+describe('a duration', () => {
+  it.each([
+    [-5, '0ms'],
+    [0, '0ms'],
+    [999, '999ms'],
+    [1_000, '1.0s'],
+    [9_999, '9.9s'],
+    [59_999, '59s'],
+    [60_000, '1m'],
+    [185_000, '3m5s'],
+    [3_600_000, '1h'],
+    [7_980_000, '2h13m'],
+    [90_000_000, '1d1h'],
+  ])('of %d ms is %s', (ms, text) => {
+    expect(duration(ms)).toBe(text)
+  })
+})
+
+describe('what others have written', () => {
+  it('is shown without what a terminal would obey, and cut', () => {
+    expect(shown('a\x1b[31mb\nc\u202ed')).toBe('a [31mb c d')
+    expect(shown('x'.repeat(20), 5)).toBe('xxxxx...')
+  })
+
+  it.each([
+    [null, undefined],
+    [{}, undefined],
+    [{ message: 'no such image' }, 'no such image'],
+    [{ reason: 'Apply', message: 'no such\nimage' }, 'Apply: no such image'],
+    [{ message: 7 }, undefined],
+  ])('as the error %j says %s', (error, text) => {
+    expect(errorText(error)).toBe(text)
+  })
+})
+
+describe('changes', () => {
+  it('are a line for each field, without what only names the object', () => {
+    const before = { metadata: { name: 'a', annotations: { 'x.y/z': 'on' } }, status: { phase: 'Init', jobID: '1' } }
+    const after = { metadata: { name: 'a', generation: 2 }, status: { phase: 'Progressing', jobID: '1' } }
+    expect(changesBetween(before, after)).toEqual([
+      'metadata.annotations."x.y/z": on -> (gone)',
+      'metadata.generation: 2',
+      'status.phase: Init -> Progressing',
+    ])
+    expect(changesBetween(undefined, before)).toContain('status.jobID: 1')
+    expect(changesBetween(before, before)).toEqual([])
+  })
+})
+
+describe('a table', () => {
+  it('has columns as wide as their widest cell, whatever their colour', () => {
+    const rows = [
+      ['a', { text: 'Failed', colour: 'red' }, 'x'],
+      ['longer', { text: 'Ok', colour: 'green' }, ''],
+    ] as const
+    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, plain)).toBe(
+      'NAME     PHASE    WHY\na        Failed   x\nlonger   Ok\n',
+    )
+    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, coloured)).toContain('\x1b[31mFailed\x1b[0m   x')
+  })
+})
+
+describe('an object', () => {
+  const installation = { group: 'landscaper.gardener.cloud', kind: 'Installation' }
+  const names = { apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural: 'installations', singular: 'installation' }
+  const kinds = askableKinds(
+    [{ ...installation, ...names, shortNames: ['inst'] }],
+    [installation, { group: 'example.com', kind: 'Widget' }, { group: 'other.com', kind: 'Widget' }],
+  )
+
+  it.each([
+    [['inst/shop'], 'Installation', 'shop'],
+    [['Installation', 'shop'], 'Installation', 'shop'],
+    [['installations.landscaper.gardener.cloud/shop'], 'Installation', 'shop'],
+    [['widget.other.com/one'], 'Widget', 'one'],
+  ])('is meant by %j', (words, kind, name) => {
+    expect(objectNamed(words, kinds)).toMatchObject({ kind: { kind }, name })
+  })
+
+  it.each([
+    [['shop'], "found 'shop', expected an object such as inst/shop or inst shop"],
+    [['inst/'], 'expected an object'],
+    [['a', 'b', 'c'], 'expected an object'],
+    [['pod/x'], "no kind is called 'pod', expected one of Installation, Widget"],
+    [['widget/x'], "'widget' is the name of 2 kinds, expected one of Widget.example.com, Widget.other.com"],
+  ])('is not meant by %j', (words, message) => {
+    expect(() => objectNamed(words, kinds)).toThrow(message)
+  })
+})
+
+describe('the namespace', () => {
+  const file = {
+    'current-context': 'b',
+    contexts: [{ name: 'a', context: { namespace: 'team-a' } }, { name: 'b', context: {} }, { name: 'c' }],
+  }
+
+  it.each([
+    [[], undefined, 'default'],
+    [[null, 'x', {}], undefined, 'default'],
+    [[file], undefined, 'default'],
+    [[file], 'a', 'team-a'],
+    [[{ 'current-context': 'a' }, file], undefined, 'team-a'],
+  ])('in %j with --context %s is %s', (files, context, namespace) => {
+    expect(namespaceIn(files, context)).toBe(namespace)
+  })
+
+  it('of a context that is not there is refused', () => {
+    expect(() => namespaceIn([file], 'd')).toThrow("no context is called 'd', expected one of a, b, c")
+  })
+})
+
+describe('flags', () => {
+  const now = new Date('2026-02-03T04:05:06Z')
+
+  it.each([
+    ['15m', '2026-02-03T03:50:06.000Z'],
+    ['-1h', '2026-02-03T03:05:06.000Z'],
+    ['2026-02-01T00:00:00Z', '2026-02-01T00:00:00.000Z'],
+  ])('--at %s is %s', (text, at) => {
+    expect(timeOf(text, now).toISOString()).toBe(at)
+  })
+
+  it('that say no time and no labels are refused', () => {
+    expect(() => timeOf('yesterday', now)).toThrow("--at is 'yesterday', expected a time such as")
+    expect(() => labelsOf('a=b,c')).toThrow("--selector has 'c', expected label=value")
+  })
+
+  it('select objects by the labels that the journal keeps', () => {
+    const object = { projection: { metadata: { labels: { a: 'b', c: '' } } } }
+    expect(hasLabels(object, labelsOf('a=b,c='))).toBe(true)
+    expect(hasLabels(object, labelsOf('a==c'))).toBe(false)
+    expect(hasLabels(object, labelsOf(undefined))).toBe(true)
+  })
+})

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+import { journalURL } from '../../../../worker/cli/query/open-journal.ts'
+import { identify } from '../../../../worker/dev/process-identity.ts'
+import { type PartState, writeState } from '../../../../worker/dev/state.ts'
+import { readConfig } from '../../../../worker/server/config.ts'
+import { scratchFolder } from '../../dev/scratch.ts'
+
+const PAWL = fileURLToPath(new URL('../../../../worker/pawl.js', import.meta.url))
+const self = identify(process.pid)!
+const config = { ...readConfig(), databaseUrl: 'postgresql://from.example/variable' }
+const given = { cluster: 'local', databaseUrl: 'postgresql://from.example/flag' }
+
+async function devFolder(part: Partial<PartState>): Promise<string> {
+  const dataDir = await scratchFolder()
+  await mkdir(join(dataDir, 'postgresql'))
+  await writeFile(join(dataDir, 'postgresql', 'password'), 'secret\n')
+  const address = 'postgresql://127.0.0.1:5433/pawl'
+  await writeState({
+    dataDir,
+    supervisor: self,
+    startedAt: '2026-01-01T00:00:00.000Z',
+    ephemeral: false,
+    kubeconfig: 'k',
+    kubectl: 'k',
+    temporalUi: null,
+    parts: [{ name: 'postgresql', process: self, address, logFile: null, ...part }],
+  })
+  return dataDir
+}
+
+describe('the journal', () => {
+  it('is that of the flag, else of a data folder that is named, else of the variable, else of pawl dev', async () => {
+    const dataDir = await devFolder({})
+    const ofDev = 'postgresql://pawl:secret@127.0.0.1:5433/pawl'
+    expect(await journalURL({ ...given, dataDir }, config)).toBe(given.databaseUrl)
+    expect(await journalURL({ cluster: 'local', dataDir }, config)).toBe(ofDev)
+    expect(await journalURL({ cluster: 'local' }, { ...config, dataDir })).toBe(config.databaseUrl)
+    expect(await journalURL({ cluster: 'local' }, { ...config, dataDir, databaseUrl: undefined })).toBe(ofDev)
+  })
+
+  it('is asked for by name where none is found', async () => {
+    const nothing = await scratchFolder()
+    await expect(journalURL({ cluster: 'local', dataDir: nothing }, config)).rejects.toThrow(
+      `no journal: no pawl dev runs for ${nothing}; expected a pawl dev that runs, by the $KUBECONFIG`,
+    )
+    const ofOthers = await devFolder({ process: null })
+    await expect(journalURL({ cluster: 'local', dataDir: ofOthers }, config)).rejects.toThrow('PostgreSQL of your own')
+  })
+})
+
+describe('the commands that ask', () => {
+  it.each([
+    [
+      ['get', '--data-dir', '/nonexistent/pawl'],
+      2,
+      'no journal: no pawl dev runs for /nonexistent/pawl; expected a pawl dev that runs, by',
+    ],
+    [['get', '-o', 'xml'], 2, "found 'xml', expected one of table, wide, json, yaml, name"],
+    [
+      ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],
+      2,
+      "--kubeconfig is '/nonexistent/config', found no file there (ENOENT), expected a kubeconfig",
+    ],
+    [['why'], 2, "missing required argument 'object'"],
+    [['get', '--database-url', 'postgresql://u:geheim@127.0.0.1:1/j'], 1, 'the journal at 127.0.0.1:1 does not answer'],
+  ])('end %j with exit code %d', (args, code, message) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8' })
+    expect({ status, stdout }).toEqual({ status: code, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).not.toContain('geheim')
+  })
+})

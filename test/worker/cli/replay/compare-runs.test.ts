@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest'
+
+import type { ReplayEntry, Subject } from '../../../../workflows/kit/index.ts'
+import { changedFields, compare } from '../../../../worker/cli/replay/compare-runs.ts'
+import { madeBy } from '../../../../worker/cli/replay/compare-builds.ts'
+import type { Recording } from '../../../../worker/cli/replay/record.ts'
+
+describe('two builds over one history', () => {
+  it('are the same when they decide and call the same', () => {
+    expect(
+      compare(
+        ran(pass(1, observe(), step('send'), settle('Done'))),
+        ran(pass(1, observe(), step('send'), settle('Done'))),
+      ),
+    ).toEqual({ workflowId: 'w', verdict: 'same', differences: [] })
+  })
+
+  it('differ in a decision that leads to no other call', () => {
+    const { verdict, differences } = compare(
+      ran(pass(1, step('send'), step('wait'), settle('Done'))),
+      ran(pass(1, step('send', 'stops: waits'), settle('Done'))),
+    )
+    expect(verdict).toBe('differs')
+    expect(differences).toEqual([
+      {
+        pass: 1,
+        kind: 'decision',
+        name: 'send',
+        object: 'Widget default/one',
+        how: 'other',
+        changes: [{ field: 'said', from: 'done', to: 'stops: waits' }],
+      },
+      { pass: 1, kind: 'decision', name: 'wait', object: 'Widget default/one', how: 'less', changes: [] },
+    ])
+  })
+
+  it('differ in what is asked to be written, field by field', () => {
+    const { differences } = compare(ran(pass(1, settle('Done'))), ran(pass(1, settle('Failed'))))
+    expect(differences).toEqual([
+      {
+        pass: 1,
+        kind: 'write',
+        name: 'settle',
+        object: 'Widget default/one',
+        how: 'other',
+        changes: [{ field: 'change.phase', from: 'Done', to: 'Failed' }],
+      },
+    ])
+  })
+
+  it('are compared pass by pass: one that one of them alone has is told as a whole', () => {
+    const { differences } = compare(
+      ran([...pass(1, observe(), settle('Wait')), ...pass(2, observe(), settle('Done'))]),
+      ran(pass(1, observe(), settle('Wait'))),
+    )
+    expect(differences.map(({ pass: of, name, how }) => [of, name, how])).toEqual([
+      [2, 'plan of phase -', 'less'],
+      [2, 'observeWidget', 'less'],
+      [2, 'settle', 'less'],
+    ])
+  })
+
+  it('find each other again behind a step that only one of them takes', () => {
+    const { differences } = compare(
+      ran(pass(1, step('a'), step('b'), step('c'))),
+      ran(pass(1, step('x'), step('b'), step('c'))),
+    )
+    expect(differences.map(({ name, how }) => [name, how])).toEqual([
+      ['x', 'more'],
+      ['a', 'less'],
+    ])
+  })
+
+  it('part at the first call that was not made then; what came after it heard the wrong answers', () => {
+    const { verdict, differences, error } = compare(
+      ran(pass(1, observe(), step('begin'), call('guardWidget'), step('guard'), settle('Done'))),
+      ran(pass(1, observe(), observe(), call('endRun'), step('none')), 'another marker'),
+    )
+    expect({ verdict, error }).toEqual({ verdict: 'parts', error: 'another marker' })
+    expect(differences.map(({ name, kind, how }) => [name, kind, how])).toEqual([
+      ['observeWidget', 'look', 'more'],
+      ['guardWidget', 'write', 'less'],
+    ])
+  })
+
+  it('part where the other one throws, before what this one calls next', () => {
+    const { differences } = compare(
+      ran(pass(1, observe(), step('begin'), call('guardWidget'), settle('Done'))),
+      ran(pass(1, observe(), step('begin', 'threw TypeError: x is not there')), 'x is not there'),
+    )
+    expect(differences.map(({ name, how }) => [name, how])).toEqual([
+      ['begin', 'other'],
+      ['guardWidget', 'less'],
+    ])
+  })
+
+  it('cannot be compared where this build itself comes to something else', () => {
+    expect(compare(ran(pass(1), 'another marker'), ran(pass(1)))).toEqual({
+      workflowId: 'w',
+      verdict: 'unknown',
+      differences: [],
+      error: 'another marker',
+    })
+  })
+
+  it('are compared by their calls where one of them is too old to tell of passes and plans', () => {
+    const old = pass(1, observe(), settle('Failed')).filter(({ told }) => told !== 'pass')
+    const { verdict, differences } = compare(ran(pass(1, observe(), step('send'), settle('Done'))), ran(old))
+    expect(verdict).toBe('differs')
+    expect(differences.map(({ pass: of, kind, how }) => [of, kind, how])).toEqual([[1, 'write', 'other']])
+  })
+})
+
+describe('the fields of two inputs', () => {
+  it.each([
+    [{ a: 1, b: { c: [1, { d: 2 }] } }, { a: 1, b: { c: [1, { d: 3 }] } }, [{ field: 'b.c[1].d', from: 2, to: 3 }]],
+    [
+      { a: 1 },
+      { b: null },
+      [
+        { field: 'a', from: 1, to: undefined },
+        { field: 'b', from: undefined, to: null },
+      ],
+    ],
+    [{ a: [1] }, { a: [1, 2] }, [{ field: 'a', from: [1], to: [1, 2] }]],
+    ['x', { y: 1 }, [{ field: '', from: 'x', to: { y: 1 } }]],
+    [undefined, undefined, []],
+  ])('%j and %j', (from, to, changes) => {
+    expect(changedFields(from, to)).toEqual(changes)
+  })
+})
+
+describe('what a call that differs wrote then', () => {
+  const write = { pass: 2, step: 'settle', object: 'Widget/default/one', verb: 'patchStatus' }
+  const differs = { pass: 2, kind: 'write', name: 'settle', object: undefined, how: 'other', changes: [] } as const
+
+  it('is found by its pass and its name', () => {
+    expect(madeBy(differs, [write, { ...write, pass: 1 }, { ...write, step: 'other' }])).toEqual([
+      'patchStatus Widget/default/one',
+    ])
+    expect(madeBy({ ...differs, name: 'applyLevel' }, [{ ...write, step: 'apply', verb: 'apply' }])).toHaveLength(1)
+  })
+
+  it('is nothing when only the other build calls it', () => {
+    expect(madeBy({ ...differs, how: 'more' }, [write])).toEqual([])
+  })
+})
+
+const WIDGET: Subject = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
+type Entry = (number: number) => readonly ReplayEntry[]
+
+function ran(entries: readonly ReplayEntry[], error?: string): Recording {
+  return { workflowId: 'w', entries, ...(error !== undefined && { error }) }
+}
+
+function pass(number: number, ...told: readonly Entry[]): readonly ReplayEntry[] {
+  const at = { atMs: 0 }
+  const plan = { ...at, told: 'plan', plan: 1, subject: WIDGET } as const
+  return [{ ...at, told: 'pass', pass: number, isOutside: true }, plan, ...told.flatMap((one) => one(number))]
+}
+
+let calls = 0
+
+function call(name: string, input: object = {}): Entry {
+  return (number) => {
+    const id = ++calls
+    const given = { subject: WIDGET, pass: number, ...input }
+    return [
+      { atMs: 0, told: 'call', call: id, name, isLocal: true, input: given },
+      { atMs: 0, told: 'answer', call: id, result: {} },
+    ]
+  }
+}
+
+function observe(): Entry {
+  return call('observeWidget')
+}
+
+function settle(phase: string): Entry {
+  return call('settle', { change: { phase } })
+}
+
+function step(name: string, said = 'done'): Entry {
+  return () => [
+    { atMs: 0, told: 'step', plan: 1, name, isLeaf: true },
+    { atMs: 0, told: 'stepped', plan: 1, name, isLeaf: true, said },
+  ]
+}

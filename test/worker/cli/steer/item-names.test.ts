@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+
+import type { KubeObject } from '../../../../activities/kube/client.ts'
+import { KubeError } from '../../../../activities/kube/errors.ts'
+import { treeOf, nextJobText, topOf } from '../../../../worker/cli/steer/live-tree.ts'
+import { type Done, steeredKinds, written } from '../../../../worker/cli/steer/open-object.ts'
+import { expected, partsBelow, partsNamed } from '../../../../worker/cli/steer/item-names.ts'
+
+const API = 'landscaper.gardener.cloud/v1alpha1'
+const kindOf = (name: string) => steeredKinds().find(({ kind }) => kind === name)!
+const at = (kind: string, name: string, owner?: string, metadata: Partial<KubeObject['metadata']> = {}) => ({
+  kind: kindOf(kind),
+  object: {
+    metadata: {
+      name,
+      namespace: 'ns',
+      uid: `${kind}/${name}`,
+      ...metadata,
+      ...(owner !== undefined && { ownerReferences: [ownedBy(owner)] }),
+    },
+  } satisfies KubeObject,
+})
+function ownedBy(uid: string) {
+  const [kind = '', name = ''] = uid.split('/')
+  return { apiVersion: API, kind, name, uid, controller: true }
+}
+const item = (name: string, execution: string, called?: string) =>
+  at('DeployItem', name, `Execution/${execution}`, {
+    ...(called !== undefined && { labels: { 'execution.landscaper.gardener.cloud/name': called } }),
+  })
+const sub = (name: string, parent: string, called: string) =>
+  at('Installation', name, `Installation/${parent}`, {
+    annotations: { 'landscaper.gardener.cloud/subinstallation-name': called },
+  })
+
+const shop = at('Installation', 'shop')
+const execution = at('Execution', 'shop', 'Installation/shop')
+const all = [
+  execution,
+  item('shop-web-1', 'shop', 'web'),
+  item('shop-db-1', 'shop', 'db'),
+  item('shop-plain', 'shop'),
+  sub('shop-back-1', 'shop', 'back'),
+  at('Execution', 'shop-back-1', 'Installation/shop-back-1'),
+  item('shop-back-1-db', 'shop-back-1', 'db'),
+  sub('deep-1', 'shop-back-1', 'deep'),
+  at('Execution', 'deep-1', 'Installation/deep-1'),
+  item('deep-1-db', 'deep-1', 'db'),
+  // Of others.
+  at('Installation', 'other'),
+  at('Execution', 'other', 'Installation/other'),
+  item('other-x', 'other', 'x'),
+]
+const parts = partsBelow(treeOf(shop, all), 'retry')
+const namesOf = (found: readonly { readonly object: KubeObject }[]) => found.map(({ object }) => object.metadata.name)
+
+describe('the items of an object', () => {
+  it('are called as in its blueprint, those of sub-installations with their names before', () => {
+    expect(parts.map(({ called, object }) => [called, object.metadata.name])).toEqual([
+      ['db', 'shop-db-1'],
+      ['shop-plain', 'shop-plain'],
+      ['web', 'shop-web-1'],
+      ['back/db', 'shop-back-1-db'],
+      ['back/deep/db', 'deep-1-db'],
+    ])
+    const below = partsBelow(treeOf(execution, all), 'skip')
+    expect(below.map(({ called }) => called)).toEqual(['db', 'shop-plain', 'web'])
+  })
+
+  it('are found by these names, each once and in the order in which they are named', () => {
+    expect(namesOf(partsNamed('it', parts, ['web', 'back/db', 'web']))).toEqual(['shop-web-1', 'shop-back-1-db'])
+    expect(namesOf(partsNamed('it', parts, ['db']))).toEqual(['shop-db-1'])
+  })
+
+  it.each([
+    ['deep', "Installation ns/shop has no item 'deep', expected one of back/deep/db, db, shop-plain, web, back/db"],
+    ['deep/db', 'expected one of db, back/deep/db, shop-plain, web, back/db'],
+    ['', "has no item '', expected one of db, "],
+  ])('are listed where none is called %j', (name, message) => {
+    expect(() => partsNamed('Installation ns/shop', parts, [name])).toThrow(message)
+  })
+
+  it('are told apart where several have one name, and not all listed where there are many', () => {
+    const twice = partsBelow(treeOf(execution, [...all, item('shop-db-2', 'shop', 'db')]), 'retry')
+    expect(() => partsNamed('it', twice, ['db'])).toThrow(
+      "several items of it are called 'db', expected one of them: deployitem/shop-db-1, deployitem/shop-db-2",
+    )
+    const many = Array.from({ length: 23 }, (_, index) => item(`i-${index}`, 'shop', `i-${index}`))
+    expect(expected(partsBelow(treeOf(execution, [execution, ...many]), 'retry'))).toMatch(/, \S+ and 3 more$/)
+    expect(expected([])).toBe('one that is there: it has none yet')
+  })
+})
+
+type At = ReturnType<typeof at>
+
+describe('what an item is a part of', () => {
+  /** A cluster that has these, and refuses to show the others with the status. */
+  const topIn = async (there: readonly At[], { object }: At, status = 404) => {
+    const request = async <Answer>(_method: string, path: string): Promise<Answer> => {
+      const found = there.find(({ kind, object: { metadata } }) =>
+        path.endsWith(`/${kind.api.plural}/${metadata.name}`),
+      )
+      if (found === undefined) throw new KubeError(path, { status, reason: status === 403 ? 'Forbidden' : 'NotFound' })
+      return await Promise.resolve(found.object as Answer)
+    }
+    return await topOf({ kube: { request }, kinds: steeredKinds(), namespace: 'ns', object })
+  }
+  const deepest = item('deep-1-db', 'deep-1', 'db')
+
+  it('is the root, whose job brings it up to date', async () => {
+    const text = 'the next job of Installation ns/shop: pawl reconcile installation/shop -n ns'
+    expect(nextJobText(await topIn([shop, ...all], deepest))).toBe(text)
+  })
+
+  it('is an Execution that nobody owns, whose jobs others start', async () => {
+    const text = 'the next job of Execution ns/alone'
+    expect(nextJobText(await topIn([at('Execution', 'alone')], item('x', 'alone')))).toBe(text)
+  })
+
+  it('is nothing, of an item by itself and of one whose owner is gone', async () => {
+    expect(await topIn([shop], at('DeployItem', 'loose'))).toBeUndefined()
+    const anew = at('Execution', 'shop', undefined, { uid: 'another' })
+    expect(await topIn([anew], item('x', 'shop'))).toBeUndefined()
+    expect(nextJobText(await topIn([], item('x', 'shop')))).toBe('the next job of what it is a part of')
+  })
+
+  it('is as much as may be seen, and a failure where that cannot be said', async () => {
+    const seen = all.filter(({ kind }) => kind.kind === 'Execution')
+    const text = 'the next job of Execution ns/deep-1'
+    expect(nextJobText(await topIn(seen, deepest, 403))).toBe(text)
+    await expect(topIn(seen, deepest, 500)).rejects.toThrow('deep-1')
+  })
+})
+
+describe('what was done to several', () => {
+  const done = (name: string): Done => ({ lines: [`${name} is done`], hints: ['go on'], data: { name } })
+  const told = ['a', 'b'].map((name) => ({ steered: { kind: kindOf('DeployItem'), name }, done: done(name) }))
+
+  it('is told of each, with what comes then once', async () => {
+    expect(await written(told, 'text', true)).toBe('a is done\nb is done\ngo on\n')
+    expect(await written(told, 'name', true)).toBe(
+      'deployitem.landscaper.gardener.cloud/a\ndeployitem.landscaper.gardener.cloud/b\n',
+    )
+  })
+
+  it('is a list for programs, also where only one got so far; of one alone it is that', async () => {
+    expect(JSON.parse(await written(told.slice(0, 1), 'json', true))).toEqual([{ name: 'a' }])
+    expect(JSON.parse(await written(told.slice(0, 1), 'json', false))).toEqual({ name: 'a' })
+  })
+})

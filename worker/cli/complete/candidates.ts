@@ -1,0 +1,103 @@
+// What may stand at the end of a command line: words that are known, and objects that somebody has to look for. Pure.
+
+import type { Command } from 'commander'
+
+import { isWhole, splitWords } from '../query/object-name.ts'
+
+export interface Shape {
+  readonly commands: readonly string[]
+  readonly options: readonly ShapeOption[]
+  /** What its first argument means. */
+  readonly argument: 'object' | 'kind' | undefined
+  /** Names of items may stand behind the object: the command that takes them. */
+  readonly items: string | undefined
+}
+
+interface ShapeOption {
+  readonly names: readonly string[]
+  readonly takesValue: boolean
+  /** Those it takes, where the list is closed. */
+  readonly values: readonly string[]
+}
+
+export function shapeOf(command: Command): Shape {
+  const first = command.registeredArguments[0]?.name() ?? ''
+  return {
+    commands: command.commands.map((child) => child.name()),
+    options: command.options.map(({ long, short, required, description }) => ({
+      names: [long, short].filter((name): name is string => name !== undefined),
+      takesValue: required,
+      values: long === '--output' || long === '--format' ? description.split(', ') : [],
+    })),
+    argument: first.startsWith('object') ? 'object' : first.startsWith('kind') ? 'kind' : undefined,
+    items: first === 'object-items' ? command.name() : undefined,
+  }
+}
+
+interface Wish {
+  readonly words: readonly string[]
+  /** Names of objects of this kind belong there, with this before them. */
+  readonly objects?: { readonly kind: string; readonly before: string }
+  /** Names of items of this object belong there, as that command takes them, but not those that stand there. */
+  readonly items?: { readonly of: readonly string[]; readonly command: string; readonly but: readonly string[] }
+  /** Values of flags that stand before, by their long names. */
+  readonly flags: Readonly<Record<string, string>>
+}
+
+/** @param words behind the command; the last is the one at the cursor, perhaps empty. @param kinds names of kinds. */
+export function wishOf(shape: Shape, words: readonly string[], kinds: readonly string[]): Wish {
+  const current = words.at(-1) ?? ''
+  const { flags, positional, open } = readWords(shape, words.slice(0, -1))
+  const fitting = (all: readonly string[]) => all.filter((word) => word.startsWith(current))
+  if (open !== undefined) return { words: fitting(open.values), flags }
+  const [, name] = /^(--[^=]+)=/.exec(current) ?? []
+  if (name !== undefined) {
+    const values = shape.options.find(({ names }) => names.includes(name))?.values ?? []
+    return { words: fitting(values.map((one) => `${name}=${one}`)), flags }
+  }
+  if (current.startsWith('-')) return { words: fitting(shape.options.flatMap(({ names }) => names.slice(0, 1))), flags }
+  return { ...argumentWish(shape, positional, { current, kinds }), flags }
+}
+
+function argumentWish(
+  { commands, argument, items }: Shape,
+  positional: readonly string[],
+  { current, kinds }: { readonly current: string; readonly kinds: readonly string[] },
+): Omit<Wish, 'flags'> {
+  const fitting = (all: readonly string[]) => ({ words: all.filter((word) => word.startsWith(current)) })
+  const [object, names] = splitWords(positional)
+  if (isWhole(object))
+    return { words: [], ...(items !== undefined && { items: { of: object, command: items, but: names } }) }
+  const [first] = object
+  const [kind = '', rest] = (first ?? current).split('/')
+  if (first !== undefined) return argument === 'object' ? { words: [], objects: { kind, before: '' } } : { words: [] }
+  if (argument === 'kind') return fitting(kinds)
+  if (argument === undefined) return fitting(commands)
+  return rest === undefined
+    ? fitting(kinds.map((one) => `${one}/`))
+    : { words: [], objects: { kind, before: `${kind}/` } }
+}
+
+function readWords({ options }: Shape, words: readonly string[]) {
+  const flags: Record<string, string> = {}
+  const positional: string[] = []
+  let open: ShapeOption | undefined
+  for (const word of words) {
+    if (open !== undefined) {
+      flags[open.names[0] ?? ''] = word
+      open = undefined
+    } else if (word.startsWith('-')) {
+      const [name = '', value] = word.split('=', 2)
+      const option = options.find(({ names }) => names.includes(name))
+      if (option?.takesValue !== true) continue
+      if (value === undefined) open = option
+      else flags[option.names[0] ?? ''] = value
+    } else positional.push(word)
+  }
+  return { flags, positional, open }
+}
+
+/** Shells split what they get, and some expand it: only what needs no quotes is offered. */
+export function offered(words: readonly string[]): readonly string[] {
+  return [...new Set(words)].filter((word) => /^[\w./:@=-]+$/.test(word)).sort()
+}

@@ -1,0 +1,121 @@
+// One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
+
+import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
+import type { AskedJob } from '../../activities/journal/read/asked-objects.ts'
+import type { TemporalTarget } from '../server/temporal.ts'
+import { UsageError } from '../server/usage-error.ts'
+import { objectAndJobs } from './query/diff.ts'
+import { findJob, type FoundJob } from './query/find-object.ts'
+import type { Asked } from './query/open-journal.ts'
+import { nameOf } from './query/format.ts'
+
+const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
+const EXPORT_FORMAT = 'pawl.job/1'
+
+type Cells = Readonly<Record<string, unknown>>
+
+interface ExportedHistory {
+  readonly events: readonly Cells[]
+}
+
+/** A job in a file. */
+interface ExportedJob {
+  readonly format: typeof EXPORT_FORMAT
+  readonly workflowId: string
+  readonly runId: string
+  readonly jobID: string
+  /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
+  readonly history: ExportedHistory | undefined
+  /** Of the runs before, where the job went on as new; the earliest first. Absent: it did not. */
+  readonly earlier?: readonly ExportedHistory[]
+  /** What the journal has; undefined: nothing. `wokenBy`: the events that the history names, of other objects too. */
+  readonly journal: (ExportedRows & { readonly wokenBy: readonly Row[] }) | undefined
+}
+
+type NamedJob = FoundJob & { readonly job: AskedJob }
+
+/** @throws UsageError for several jobs; an Error where the object has none. */
+export async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {
+  const [named, jobs] = objectAndJobs(words)
+  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
+  const { object, job } = await findJob(asked, named, jobs[0])
+  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
+  return { object, job }
+}
+
+export async function exportedJob(
+  asked: Asked,
+  { object, job: { workflowID, jobID, startedAt } }: NamedJob,
+  target: TemporalTarget | undefined,
+): Promise<ExportedJob> {
+  const rows = await asked.exportedRows(workflowID, object.uid)
+  const { fetchRun, historyJson } = await import('./temporal-runs.ts')
+  const runs = target === undefined ? [] : await fetchRun(target, workflowID)
+  const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
+  const run = runs.at(-1)
+  const histories = [...earlier, ...(run === undefined ? [] : [{ events: historyJson(run.history) }])]
+  const seqs = histories.flatMap(({ events }) => wakesIn(events))
+  const journal = { ...rows, wokenBy: await eventsOf(asked, seqs, startedAt) }
+  return {
+    format: EXPORT_FORMAT,
+    workflowId: workflowID,
+    runId: run?.runID ?? '',
+    jobID,
+    history: run === undefined ? undefined : histories.at(-1),
+    ...(earlier.length > 0 && { earlier }),
+    journal,
+  }
+}
+
+// `pawl api` takes a bounded list.
+const SEQS_AT_ONCE = 5000
+
+async function eventsOf(asked: Asked, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  for (let from = 0; from < seqs.length; from += SEQS_AT_ONCE)
+    rows.push(...(await asked.eventsAt(seqs.slice(from, from + SEQS_AT_ONCE), since)))
+  return rows
+}
+
+interface Payloads {
+  readonly payloads?: readonly { readonly data?: string }[]
+}
+
+/** The numbers that signals and settles name; of sealed ones none. */
+function wakesIn(events: ExportedHistory['events']): readonly number[] {
+  return events.flatMap((event) => {
+    if (event['eventType'] === SIGNALED) {
+      const { input } = event['workflowExecutionSignaledEventAttributes'] as { readonly input?: Payloads }
+      const { seq } = jsonOf(input) as { readonly seq?: unknown }
+      return typeof seq === 'number' && seq > 0 ? [seq] : []
+    }
+    const { wokenBy } = jsonOf(answerIn(event)) as { readonly wokenBy?: unknown }
+    return Array.isArray(wokenBy) ? wokenBy.filter((seq) => typeof seq === 'number') : []
+  })
+}
+
+/** What an activity answered; settles are local or, where they are tried for longer, not. */
+function answerIn({
+  markerRecordedEventAttributes,
+  activityTaskCompletedEventAttributes,
+}: Cells): Payloads | undefined {
+  const { details } = (markerRecordedEventAttributes ?? {}) as {
+    readonly details?: Readonly<Record<string, Payloads>>
+  }
+  const { result = details?.['result'] } = (activityTaskCompletedEventAttributes ?? {}) as {
+    readonly result?: Payloads
+  }
+  return result
+}
+
+/** The first of the payloads. Sealed: {}. */
+function jsonOf({ payloads }: Payloads = {}): object {
+  const [{ data = '' } = {}] = payloads ?? []
+  if (data === '') return {}
+  try {
+    const value: unknown = JSON.parse(Buffer.from(data, 'base64').toString())
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,205 @@
+// A rehearsal as people and programs read it. Pure.
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import type { DryWrite } from '../../../activities/kube/dry-run.ts'
+import type { DryRunJob } from '../../../workflows/kit/index.ts'
+import { duration, type Paint, shown } from '../query/format.ts'
+import { type Change, changesOf, masked, type Showing } from './object-changes.ts'
+import type { Rehearsed } from './preview.ts'
+
+type State = 'new' | 'changed' | 'unchanged' | 'deleted'
+
+interface ToldWrite {
+  readonly state: State
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** The Target and the item by which it would be written; absent: on the cluster of the objects. */
+  readonly target?: string
+  readonly item?: string
+  readonly changes: readonly Change[]
+}
+
+interface ToldJob {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly end: DryRunJob['end']
+  readonly told?: string
+  readonly expectedMs?: number
+  readonly items: readonly {
+    readonly item: string
+    readonly type: string
+    readonly level: number
+    readonly state: State | 'orphaned'
+    readonly problem?: string
+    readonly unknown?: string
+  }[]
+  readonly jobs: readonly ToldJob[]
+}
+
+interface Plan {
+  /** Documents that the API server does not take. */
+  readonly refused: readonly {
+    readonly at: string
+    readonly kind: string
+    readonly name: string
+    readonly problem: string
+  }[]
+  readonly writes: readonly ToldWrite[]
+  readonly jobs: readonly ToldJob[]
+  /** What is wrong with items that no job of the files brings to work. */
+  readonly problems: readonly { readonly item: string; readonly problem: string }[]
+}
+
+/** @param expected by `namespace/name` of the job's object. */
+export function toldPlan(found: Rehearsed, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
+  const showing = { ...found, secrets }
+  const text = (one: string) => masked(shown(one), showing)
+  const own = found.writes.map((write) => toldWrite(write, showing))
+  const states = new Map(own.map((one) => [`${one.namespace}/${one.name}`, one.state]))
+  const works = new Map(found.works.map((one) => [`${one.namespace}/${one.name}`, one]))
+  const inJobs = new Set<string>()
+  const toldJob = ({ subject, end, told, items, jobs }: DryRunJob): ToldJob => {
+    const { kind, namespace, name } = subject
+    const expectedMs = expected.get(`${namespace}/${name}`)
+    return {
+      kind,
+      namespace,
+      name,
+      end,
+      ...(told !== undefined && { told: text(told) }),
+      ...(expectedMs !== undefined && { expectedMs }),
+      items: items.map((one) => {
+        const key = `${namespace}/${one.name}`
+        inJobs.add(key)
+        const { problem, unknown } = works.get(key) ?? {}
+        return {
+          item: one.item,
+          type: one.type,
+          level: one.level,
+          state: one.uninstalls ? ('orphaned' as const) : (states.get(key) ?? ('unchanged' as const)),
+          ...(problem !== undefined && { problem: text(problem) }),
+          ...(unknown !== undefined && { unknown: text(unknown) }),
+        }
+      }),
+      jobs: jobs.map(toldJob),
+    }
+  }
+  const jobs = found.jobs.map(toldJob)
+  const onTargets = found.works.flatMap(({ target, name, writes }) =>
+    writes.map((write) => ({ ...toldWrite(write, showing), ...(target !== undefined && { target }), item: name })),
+  )
+  return {
+    refused: found.applied.flatMap(({ at, object, refused }) =>
+      refused === undefined
+        ? []
+        : [{ at, kind: object.kind ?? '', name: object.metadata.name, problem: text(refused) }],
+    ),
+    writes: [...own, ...onTargets],
+    jobs,
+    problems: found.works.flatMap(({ namespace, name, problem }) =>
+      problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
+    ),
+  }
+}
+
+function toldWrite(write: DryWrite, showing: Showing): ToldWrite {
+  const object: KubeObject | undefined = write.after ?? write.before
+  const changes = changesOf(write, showing)
+  const { kind = '', metadata } = object ?? { metadata: { name: '' } }
+  return { state: stateOf(write, changes), kind, namespace: metadata.namespace ?? '', name: metadata.name, changes }
+}
+
+function stateOf({ before, after }: DryWrite, changes: readonly Change[]): State {
+  if (before === undefined) return 'new'
+  const isLeaving = after?.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
+  if (after === undefined || isLeaving) return 'deleted'
+  return changes.length === 0 ? 'unchanged' : 'changed'
+}
+
+/** 0: nothing would change; 1: something is refused or would fail; 3: something would change. */
+export function exitCodeOf({ refused, writes, jobs, problems }: Plan): 0 | 1 | 3 {
+  const fails = (job: ToldJob): boolean =>
+    job.end === 'fails' || job.items.some(({ problem }) => problem !== undefined) || job.jobs.some(fails)
+  if (refused.length > 0 || problems.length > 0 || jobs.some(fails)) return 1
+  return writes.some(({ state }) => state !== 'unchanged') ? 3 : 0
+}
+
+const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Paint>[0]]>> = {
+  new: ['+', 'green'],
+  changed: ['~', 'yellow'],
+  unchanged: ['=', 'dim'],
+  deleted: ['-', 'red'],
+  orphaned: ['-', 'red'],
+}
+const MOST_FIELDS = 30
+const MOST_OBJECTS = 200
+
+/** @param hasJournal whether durations could be asked for. */
+export function drawnPlan(
+  plan: Plan,
+  { paint, hasJournal }: { readonly paint: Paint; readonly hasJournal: boolean },
+): string {
+  const refused = plan.refused.map(({ at, kind, name, problem }) =>
+    paint('red', `! ${at}: ${kind} ${name}: ${problem}`),
+  )
+  const problems = plan.problems.map(({ item, problem }) => paint('red', `! ${item}: ${problem}`))
+  const jobs = plan.jobs.flatMap((job) => drawnJob(job, paint, ''))
+  const told = plan.writes.filter(({ state }) => state !== 'unchanged')
+  const writes = told.slice(0, MOST_OBJECTS).flatMap((one) => drawnWrite(one, paint))
+  const more = told.length > MOST_OBJECTS ? [`and ${told.length - MOST_OBJECTS} more objects; -o json has all`] : []
+  const counts = (['new', 'changed', 'unchanged', 'deleted'] as const)
+    .map((state) => `${plan.writes.filter((one) => one.state === state).length} ${state}`)
+    .join(', ')
+  const times =
+    hasJournal || plan.jobs.length === 0
+      ? []
+      : [
+          paint(
+            'dim',
+            'no journal, so the durations are unknown; name one with --database-url, --data-dir or $PAWL_DATABASE_URL',
+          ),
+        ]
+  const blocks = [[...refused, ...problems], jobs, [...writes, ...more], [`Objects: ${counts}`, ...times]]
+  return `${blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+const ENDS = { succeeds: ['', 'green'], waits: [' waits', 'yellow'], fails: [' fails', 'red'] } as const
+
+function drawnJob(job: ToldJob, paint: Paint, indent: string): readonly string[] {
+  const [end, colour] = ENDS[job.end]
+  const time = job.expectedMs === undefined ? '' : paint('dim', ` (about ${duration(job.expectedMs)})`)
+  const told = job.told === undefined ? '' : `: ${job.told}`
+  const items = [...job.items]
+    .sort((left, right) => left.level - right.level)
+    .map((one) => {
+      const [sign, of] = SIGN[one.state]
+      const what = `${indent}  ${one.state === 'orphaned' ? ' ' : one.level} ${sign} ${one.item} ${paint('dim', one.type)}`
+      const problem = one.problem === undefined ? '' : paint('red', ` fails: ${one.problem}`)
+      return `${paint(of, what)}${problem}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
+    })
+  const head = `${indent}${paint('bold', `${job.kind} ${job.namespace}/${job.name}`)}${paint(colour, `${end}${told}`)}${time}`
+  return [head, ...items, ...job.jobs.flatMap((one) => drawnJob(one, paint, `${indent}  `))]
+}
+
+function drawnWrite(
+  { state, kind, namespace, name, target, item, changes }: ToldWrite,
+  paint: Paint,
+): readonly string[] {
+  const [sign, colour] = SIGN[state]
+  const on = target === undefined ? '' : ` on target ${target}, by ${item ?? ''}`
+  const head = paint(colour, `${sign} ${kind} ${namespace === '' ? '' : `${namespace}/`}${name}${on}`)
+  if (state === 'deleted') return [head]
+  const lines = changes
+    .slice(0, MOST_FIELDS)
+    .flatMap(({ field, before, after }) => [
+      ...(before === undefined ? [] : [paint('red', `    - ${shown(field)}: ${shown(before)}`)]),
+      ...(after === undefined ? [] : [paint('green', `    + ${shown(field)}: ${shown(after)}`)]),
+    ])
+  const more = changes.length > MOST_FIELDS ? [`    and ${changes.length - MOST_FIELDS} more fields`] : []
+  return [head, ...lines, ...more]
+}

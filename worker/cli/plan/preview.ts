@@ -1,0 +1,265 @@
+// Runs the plans of controllers for objects that are only asked for: with the person's rights, on a cluster on which nothing is written.
+//
+//   R1. All goes through one client that sends every write as a dry run (activities/kube/dry-run.ts), and on targets through others of its kind.
+//   R2. There is no journal to a rehearsal: what it would have recorded is forgotten, and what it asks is unknown.
+
+import { ApplicationFailure } from '@temporalio/common'
+
+import { createActivities, openWing, type OpenWing } from '../../../activities/index.ts'
+import { noJournal } from '../../../activities/journal/no-journal.ts'
+import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import { type DryRun, dryRun, type DryWrite } from '../../../activities/kube/dry-run.ts'
+import { KubeError, toApplicationFailure } from '../../../activities/kube/errors.ts'
+import { ObjectCache } from '../../../activities/kube/object-cache.ts'
+import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
+import type { ItemPreview } from '../../../activities/run/preview.ts'
+import {
+  done,
+  type DryRunJob,
+  groupKindOf,
+  isSameGroupKind,
+  type JobModeController,
+  type Runtime,
+  type Subject,
+} from '../../../workflows/kit/index.ts'
+import type { GivenFlags } from '../../server/flags.ts'
+import { builtIn, wingOf } from '../../server/registry.ts'
+import { readWingFlags, wingsOn } from '../../server/wings.ts'
+import { PERSON_AGENT } from '../user.ts'
+import type { Document } from './documents.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
+
+/** What became of a document. */
+interface Applied {
+  readonly at: string
+  readonly object: KubeObject
+  readonly namespace: string
+  /** Why the server does not take it. */
+  readonly refused?: string
+}
+
+export interface Rehearsed {
+  readonly applied: readonly Applied[]
+  /** On the cluster of the objects. */
+  readonly writes: readonly DryWrite[]
+  readonly jobs: readonly DryRunJob[]
+  /** What deployers would do, by the name of the item's object and its namespace. */
+  readonly works: readonly (ItemPreview & { readonly namespace: string })[]
+  /** Those that were read, or are in the files. */
+  readonly secrets: readonly KubeObject[]
+  readonly incidental: readonly string[]
+  readonly concealed: Readonly<Record<string, readonly string[]>>
+}
+
+const JOB_ID = 'plan'
+/** What nobody applies. */
+const SERVERS = new Set(['managedFields', 'resourceVersion', 'uid'])
+const APPLY = { contentType: 'application/apply-patch+yaml' }
+
+/** @param namespace of objects that say none. @throws when the API server does not answer. */
+export async function rehearse(
+  kube: KubeClient,
+  documents: readonly Document[],
+  { namespace, given }: { readonly namespace: string; readonly given: GivenFlags },
+): Promise<Rehearsed> {
+  const room = dryRun(kube)
+  const wings = openWings(room, given)
+  try {
+    const applied = await applyAll(room, documents, namespace)
+    const jobs: DryRunJob[] = []
+    const works: (ItemPreview & { readonly namespace: string })[] = []
+    for (const one of applied) {
+      if (one.refused !== undefined) continue
+      const controller = controllerOf(one.object)
+      const wing = controller && wings.get(wingOf(controller.name) ?? '')
+      if (controller === undefined || wing === undefined) continue
+      const subject = {
+        ...groupKindOf(controller.target),
+        uid: one.object.metadata.uid ?? '',
+        namespace: one.namespace,
+        name: one.object.metadata.name,
+      }
+      const job = await foreseen(room, wing.act, controller, subject)
+      if (job !== undefined) jobs.push(job)
+      const names = job === undefined ? [subject.name] : itemsIn(job)
+      const { foresight } = wing.opened
+      if (foresight !== undefined && names.length > 0)
+        works.push(
+          ...(await foresight.foreseeItems(one.namespace, names)).map((work) => ({
+            ...work,
+            namespace: one.namespace,
+          })),
+        )
+    }
+    const sights = [...wings.values()].flatMap(({ opened }) => opened.foresight ?? [])
+    const secrets = [
+      ...room.seen('secrets'),
+      ...documents.map(({ object }) => object).filter(({ kind }) => kind === 'Secret'),
+    ]
+    return {
+      applied,
+      writes: room.writes(),
+      jobs,
+      works,
+      secrets,
+      incidental: sights.flatMap(({ incidental }) => incidental),
+      concealed: Object.assign({}, ...sights.map(({ concealed }) => concealed)) as Rehearsed['concealed'],
+    }
+  } finally {
+    await Promise.all([...wings.values()].map(({ opened }) => opened.close()))
+  }
+}
+
+/** The items of a job and of those that it hands down; those that are taken away are not asked for. */
+function itemsIn({ items, jobs }: DryRunJob): readonly string[] {
+  return [...items.filter(({ uninstalls }) => !uninstalls).map(({ name }) => name), ...jobs.flatMap(itemsIn)]
+}
+
+interface PlanningWing {
+  readonly opened: OpenWing
+  /** Its activities, with which the plans of its controllers run. */
+  readonly act: object
+}
+
+function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, PlanningWing> {
+  const now = () => new Date()
+  const { controllers, subjectKinds, modes, route } = builtIn
+  const deps = {
+    cluster: 'local',
+    kube: room.client,
+    ...noJournal(),
+    objects: new ObjectCache(),
+    inFlightRuns: new InFlightRuns(now),
+    controllers,
+    subjectKinds,
+    modes,
+    route,
+    contentKey: undefined,
+    now,
+    log: { info: () => undefined, warn: () => undefined },
+  }
+  const flags = readWingFlags(wingsOn(undefined), given)
+  return new Map(
+    [...flags].flatMap(([name, values]) => {
+      const opened = openWing(name, deps, values)
+      return opened === undefined ? [] : [[name, { opened, act: createActivities(deps, [opened.activities]) }] as const]
+    }),
+  )
+}
+
+async function applyAll(room: DryRun, documents: readonly Document[], namespace: string): Promise<readonly Applied[]> {
+  const resources = new Resources(room.client)
+  const applied: Applied[] = []
+  for (const { at, object } of documents) {
+    const place = await resources.placeOf(object, namespace)
+    const of = { at, object, namespace: place?.namespace ?? namespace }
+    if (place === undefined) {
+      applied.push({ ...of, refused: `the cluster serves no kind ${object.kind} of ${object.apiVersion}` })
+      continue
+    }
+    const given = Object.entries(object.metadata).filter(([field]) => !SERVERS.has(field))
+    const metadata = Object.fromEntries(given)
+    const within = place.namespace === '' ? {} : { namespace: place.namespace }
+    const body = { ...object, metadata: { ...metadata, ...within } }
+    // As `kubectl apply --server-side --force-conflicts`.
+    const query = { fieldManager: PERSON_AGENT, force: 'true', fieldValidation: 'Strict' }
+    try {
+      const made = await room.client.request<KubeObject>('PATCH', place.path, { ...APPLY, query, body })
+      applied.push({ ...of, object: made })
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status === 0) throw error
+      applied.push({ ...of, refused: error.message })
+    }
+  }
+  return applied
+}
+
+function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeController | undefined {
+  const asked = groupKindOf({ apiVersion, kind })
+  const found = [...builtIn.controllers.values()].find((one) => isSameGroupKind(groupKindOf(one.target), asked))
+  return found?.mode === 'job' ? found : undefined
+}
+
+/** Undefined: its controller cannot say. */
+async function foreseen(
+  room: DryRun,
+  activities: object,
+  { name, dryRun: foresee, target }: JobModeController,
+  subject: Subject,
+): Promise<DryRunJob | undefined> {
+  if (foresee === undefined) return undefined
+  const by = { workflowID: `${name}/${JOB_ID}`, runID: JOB_ID, pass: 1 }
+  const pretendStatus = async ({ namespace, name: of }: Subject, status: object) => {
+    await room.pretend(resourcePath(target, namespace, of), { status })
+  }
+  // What a plan calls stands in its types; that it is here, createActivities has seen to.
+  const act = { ...activities, pretendStatus } as never
+  return await foresee(act, { by, subject, jobID: JOB_ID, runtime: RUNTIME })
+}
+
+/** A pass outside of Temporal: nothing waits in it, and failures of the world are faults. */
+const RUNTIME: Runtime = {
+  sleep: () => Promise.resolve(),
+  withTimeout: async (_ms, body) => await body(),
+  toOutcome(error) {
+    const failure = error instanceof KubeError ? toApplicationFailure(error) : error
+    if (!(failure instanceof ApplicationFailure)) return undefined
+    const fault = {
+      code: failure.type ?? 'Unknown',
+      message: failure.message,
+      retryable: failure.nonRetryable !== true,
+    }
+    return { ...done, faults: [fault] }
+  },
+}
+
+// Where objects of a kind live on a cluster, as the API server says.
+
+interface Served {
+  readonly name: string
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+type Place = Readonly<Record<'apiVersion' | 'kind', string>>
+
+class Resources {
+  readonly #kube: Pick<KubeClient, 'request'>
+  readonly #served = new Map<string, Promise<readonly Served[]>>()
+
+  constructor(kube: Pick<KubeClient, 'request'>) {
+    this.#kube = kube
+  }
+
+  /** @param namespace of objects that say none. @returns undefined where the server does not know the kind. */
+  async placeOf(object: KubeObject & Place, namespace: string): Promise<ObjectPlace | undefined> {
+    const { apiVersion, kind, metadata } = object
+    const found = (await this.#kinds(apiVersion)).find((one) => one.kind === kind && !one.name.includes('/'))
+    if (found === undefined) return undefined
+    const within = found.namespaced ? (metadata.namespace ?? namespace) : undefined
+    const path = resourcePath({ apiVersion, plural: found.name }, within, metadata.name)
+    return { path, namespace: within ?? '' }
+  }
+
+  async #kinds(apiVersion: string): Promise<readonly Served[]> {
+    const known = this.#served.get(apiVersion)
+    if (known !== undefined) return await known
+    const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+    const asked = this.#kube.request<{ readonly resources: readonly Served[] }>('GET', path).then(
+      ({ resources }) => resources,
+      (error: unknown) => {
+        if (isNotFound(error)) return []
+        throw error
+      },
+    )
+    this.#served.set(apiVersion, asked)
+    return await asked
+  }
+}
+
+interface ObjectPlace {
+  readonly path: string
+  /** Empty: it is of no namespace. */
+  readonly namespace: string
+}

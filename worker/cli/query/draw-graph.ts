@@ -1,0 +1,172 @@
+// A graph as text, for Mermaid and for Graphviz. Pure. As SVG it is drawn from the text for Graphviz (draw-svg.ts).
+
+import type { Graph, GraphEdge, GraphNode } from './graph-model.ts'
+import { phaseOf } from './job-tree.ts'
+import { colourOf, nameOf, type Paint, shown } from './format.ts'
+
+export const GRAPH_FORMATS = ['text', 'mermaid', 'dot', 'svg', 'json'] as const
+export type GraphFormat = (typeof GRAPH_FORMATS)[number]
+
+export function graphText(graph: Graph, format: Exclude<GraphFormat, 'svg'>, paint: Paint): string {
+  switch (format) {
+    case 'text':
+      return treeText(graph, paint)
+    case 'mermaid':
+      return mermaid(graph)
+    case 'dot':
+      return dot(graph)
+    case 'json':
+      return `${JSON.stringify(dataOf(graph), null, 2)}\n`
+  }
+}
+
+function treeText(graph: Graph, paint: Paint): string {
+  const below = new Map<string | undefined, GraphNode[]>()
+  for (const node of graph.nodes) below.set(node.parent, [...(below.get(node.parent) ?? []), node])
+  const titles = new Map(graph.nodes.map((node) => [node.id, shortName(node)]))
+  const before = new Map<string, GraphEdge[]>()
+  for (const edge of graph.edges) before.set(edge.to, [...(before.get(edge.to) ?? []), edge])
+  const lines = (node: GraphNode, first: string, rest: string): readonly string[] => {
+    const phase = phaseOf(node.at)
+    const own = [
+      `${first}${titleOf(node)}`,
+      paint(colourOf(phase), phase),
+      ...orderText(node, before, { titles, paint }),
+    ]
+    const children = below.get(node.id) ?? []
+    return [
+      `${own.join('  ')}\n`,
+      ...children.flatMap((child, index) => {
+        const isLast = index === children.length - 1
+        return lines(child, `${rest}${isLast ? '└─ ' : '├─ '}`, `${rest}${isLast ? '   ' : '│  '}`)
+      }),
+    ]
+  }
+  const cycles = graph.cycles.map(
+    (path) => `${paint('red', 'cycle')}: ${path.map((id) => titles.get(id) ?? '').join(' -> ')}\n`,
+  )
+  return [...(below.get(undefined) ?? []).flatMap((root) => lines(root, '', '')), ...cycles].join('')
+}
+
+interface Words {
+  readonly titles: ReadonlyMap<string, string>
+  readonly paint: Paint
+}
+
+function orderText(
+  node: GraphNode,
+  before: ReadonlyMap<string, readonly GraphEdge[]>,
+  { titles, paint }: Words,
+): readonly string[] {
+  const edges = before.get(node.id) ?? []
+  const after = edges.map(({ from, data, inCycle }) => {
+    const what = data.length === 0 ? '' : ` (${data.map((name) => shown(name, 100)).join(', ')})`
+    return `${titles.get(from) ?? ''}${what}${inCycle ? paint('red', ' [cycle]') : ''}`
+  })
+  const missing = node.missing.map((name) => shown(name, 100)).join(', ')
+  return [
+    ...(after.length === 0 ? [] : [`after ${after.join(', ')}`]),
+    ...(missing === '' ? [] : [`needs from elsewhere: ${missing}`]),
+  ]
+}
+
+function titleOf({ at, alias }: GraphNode): string {
+  return `${shown(nameOf(at.object), 300)}${alias === undefined ? '' : ` (${shown(alias, 100)})`}`
+}
+
+/** As siblings call it. */
+function shortName({ at, alias }: GraphNode): string {
+  return shown(alias ?? at.object.name, 100)
+}
+
+function mermaid({ nodes, edges }: Graph): string {
+  const quoted = (text: string) => `"${text.replace(/[^\w\s./:()-]/g, (one) => `#${one.codePointAt(0) ?? 63};`)}"`
+  const owned = nodes.filter(({ parent }) => parent !== undefined)
+  const red = edges.flatMap(({ inCycle }, index) => (inCycle ? [owned.length + index] : []))
+  return [
+    'flowchart TD',
+    ...nodes.map(
+      (node) => `  ${node.id}[${quoted(`${titleOf(node)} ${phaseOf(node.at)}`)}]:::${colourOf(phaseOf(node.at))}`,
+    ),
+    ...owned.map(({ id, parent }) => `  ${parent ?? ''} --- ${id}`),
+    ...edges.map(({ from, to, data, inCycle }) => {
+      const text = [...(inCycle ? ['cycle'] : []), ...data].join(', ')
+      return `  ${from} ${text === '' ? '-->' : `-->|${quoted(shown(text, 200))}|`} ${to}`
+    }),
+    ...(red.length === 0 ? [] : [`  linkStyle ${red.join(',')} stroke:red`]),
+    '  classDef green stroke:green',
+    '  classDef red stroke:red',
+    '  classDef yellow stroke:orange',
+  ]
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+const DOT_COLOURS: Readonly<Record<string, string>> = { green: 'darkgreen', red: 'red', yellow: 'orange' }
+
+function dot({ nodes, edges }: Graph): string {
+  // Graphviz reads entities of HTML, too.
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('&', '&amp;')}"`
+  return [
+    'digraph {',
+    '  node [shape=box]',
+    ...nodes.map((node) => {
+      const phase = phaseOf(node.at)
+      return `  ${node.id} [label=${quoted(`${titleOf(node)}\n${phase}`)}, color=${DOT_COLOURS[colourOf(phase)] ?? 'black'}]`
+    }),
+    ...nodes.flatMap(({ id, parent }) =>
+      parent === undefined ? [] : [`  ${parent} -> ${id} [style=dotted, dir=none]`],
+    ),
+    ...edges.map(({ from, to, data, inCycle }) => {
+      const label = data.length === 0 ? '' : `label=${quoted(shown(data.join(', '), 200))}`
+      const marks = [label, inCycle ? 'color=red' : ''].filter((mark) => mark !== '')
+      return `  ${from} -> ${to}${marks.length === 0 ? '' : ` [${marks.join(', ')}]`}`
+    }),
+    '}',
+  ]
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+/** For programs. */
+function dataOf({ nodes, edges, cycles }: Graph): object {
+  return {
+    nodes: nodes.map(({ id, at: { object, job }, parent, alias, missing }) => ({
+      id,
+      parent: parent ?? null,
+      group: object.group,
+      kind: object.kind,
+      namespace: object.namespace,
+      name: object.name,
+      uid: object.uid,
+      alias: alias ?? null,
+      phase: phaseOf({ object, job }),
+      missing,
+    })),
+    edges,
+    cycles,
+  }
+}
+
+// A graph as SVG: Graphviz, compiled to WebAssembly, draws its DOT text. A megabyte, so it is loaded when it is asked for.
+//
+//   V1. The drawing stands alone: no script, no link, no file or address from which a viewer would load anything.
+//   V2. Labels are data: what they look like in DOT, HTML or XML is drawn as it was written.
+
+/** @param dot of `graphText`; V2 is its matter towards Graphviz, and Graphviz's towards XML. */
+export async function svgText(dot: string): Promise<string> {
+  const { instance } = await import('@viz-js/viz')
+  const drawn = (await instance()).renderString(dot, {
+    format: 'svg',
+    graphAttributes: { bgcolor: 'white' },
+    nodeAttributes: { fontname: FONT, fontsize: 11 },
+    edgeAttributes: { fontname: FONT, fontsize: 10 },
+  })
+  // A viewer that has no Courier takes another one of the same width. In texts a quotation mark is an entity.
+  const widely = drawn.replaceAll(`font-family="${FONT}"`, `font-family="${FONT},monospace"`)
+  // Without the type of document before it, whose address a reader of XML might ask (V1).
+  return `${widely.slice(widely.indexOf('<svg')).trimEnd()}\n`
+}
+
+/** Graphviz knows how wide its letters are; and those of all fonts in its place are as wide, so that texts stay in their boxes. */
+const FONT = 'Courier'

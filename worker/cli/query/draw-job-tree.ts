@@ -1,0 +1,121 @@
+// The tree of a job as text: a line for each object with phase, duration, a bar over the time of the whole, and the phases it went through. Pure.
+
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import { path, textAt } from '../../../workflows/kit/index.ts'
+import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
+import { between, colourOf, duration, errorText, isGood, nameOf, type Paint, shown } from './format.ts'
+
+const BAR = 20
+// Times of a status are whole seconds, as a rule.
+const SECOND = 1000
+
+interface Line {
+  readonly label: string
+  readonly node: JobNode
+}
+
+export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
+  const lines = linesOf(root, '', '')
+  const width = Math.max(...lines.map(({ label }) => label.length))
+  const phases = Math.max(...lines.map(({ node }) => phaseOf(node).length))
+  const head = `job ${root.job === undefined ? '-' : shown(root.job.jobID || root.job.workflowID)}${began(root.job)}\n`
+  const body = lines.map(({ label, node }) => {
+    const phase = phaseOf(node)
+    const span = spanOf(node, root.job, now)
+    const time = span === undefined ? '-' : `${span.isGuess ? '~' : ''}${between(span.from, span.to)}`
+    const cells = [
+      label.padEnd(width),
+      paint(colourOf(phase), phase) + ' '.repeat(phases - phase.length),
+      time.padStart(7),
+      barOf(span, root.job, now),
+    ]
+    const rest = [countOf(node), phasesText(node.job, now), noteOf(node, paint)].filter((text) => text !== '')
+    return `${[...cells, ...rest].join('  ').trimEnd()}\n`
+  })
+  return [head, ...body].join('')
+}
+
+function began(job: AskedJob | undefined): string {
+  return job === undefined
+    ? '; the journal has none of this object'
+    : `, begun ${job.startedAt.toISOString()}: ${shown(job.cause)}`
+}
+
+function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
+  const below = node.children.flatMap((child, index) => {
+    const isLast = index === node.children.length - 1
+    return linesOf(child, `${rest}${isLast ? '└─ ' : '├─ '}`, `${rest}${isLast ? '   ' : '│  '}`)
+  })
+  return [{ label: `${first}${shown(nameOf(node.object), 200)}`, node }, ...below]
+}
+
+interface Span {
+  readonly from: Date
+  readonly to: Date
+  /** The journal has no job of its own for the object, as of items that their run works on at once: its status and its last change tell. */
+  readonly isGuess: boolean
+}
+
+export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): Span | undefined {
+  const { job, object } = node
+  if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
+  const handed = textAt(object.projection, path('status.jobIDGenerationTime'))
+  if (handed === undefined || whole === undefined || Date.parse(handed) < whole.startedAt.getTime() - SECOND)
+    return undefined
+  return { from: new Date(handed), to: isOpen(node) ? now : object.updatedAt, isGuess: true }
+}
+
+/** Where in the time of the whole job this one lies. */
+function barOf(part: Span | undefined, whole: AskedJob | undefined, now: Date): string {
+  if (part === undefined || whole === undefined) return '·'.repeat(BAR)
+  const start = whole.startedAt.getTime()
+  const span = Math.max(1, (whole.finishedAt ?? now).getTime() - start)
+  const column = (at: Date) => Math.min(BAR, Math.max(0, Math.round(((at.getTime() - start) / span) * BAR)))
+  const from = Math.min(BAR - 1, column(part.from))
+  const to = Math.max(from + 1, column(part.to))
+  return '·'.repeat(from) + '█'.repeat(to - from) + '·'.repeat(BAR - to)
+}
+
+function countOf({ children }: JobNode): string {
+  if (children.length < 2) return ''
+  return `${children.filter((child) => isGood(phaseOf(child)) && !isOpen(child)).length}/${children.length}`
+}
+
+/** `Init 0.1s, Progressing 3.0s`: how long each phase took. */
+export function phasesText(job: AskedJob | undefined, now: Date): string {
+  if (job === undefined) return ''
+  const { phases, finishedAt } = job
+  return phases
+    .map(({ phase, at }, index) => {
+      const next = phases[index + 1]
+      const isEnd = next === undefined && job.outcome !== null
+      if (isEnd) return ''
+      const until = next === undefined ? (finishedAt ?? now).getTime() : Date.parse(next.at)
+      return `${shown(phase, 60)} ${duration(until - Date.parse(at))}`
+    })
+    .filter((text) => text !== '')
+    .join(', ')
+}
+
+function noteOf(node: JobNode, paint: Paint): string {
+  const error = errorText(node.job?.lastError)
+  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', shown(error, 160))
+  if (!isOpen(node)) return ''
+  const [first, ...rest] = node.awaited
+  if (first === undefined) return ''
+  return paint('yellow', `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`)
+}
+
+/** For where there is no terminal: a line for each object that is new or stands elsewhere than before. */
+export function changedLines(before: JobNode | undefined, after: JobNode, now: Date): readonly string[] {
+  const old = new Map(before === undefined ? [] : nodesOf(before).map((node) => [node.object.uid, phaseOf(node)]))
+  return nodesOf(after)
+    .filter((node) => old.get(node.object.uid) !== phaseOf(node))
+    .map((node) =>
+      `${now.toISOString()}  ${shown(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
+    )
+}
+
+export function nodesOf(node: JobNode): readonly JobNode[] {
+  return [node, ...node.children.flatMap(nodesOf)]
+}

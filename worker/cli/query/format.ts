@@ -1,0 +1,133 @@
+// Words in which the commands that ask the journal tell what they found: times, durations, names, and colours where there is a terminal.
+
+import { type GroupKind, path, type Projection, textAt, valueAt } from '../../../workflows/kit/index.ts'
+
+export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
+export type Paint = (colour: Colour, text: string) => string
+
+const CODES: Readonly<Record<Colour, number>> = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 }
+
+export const plain: Paint = (_colour, text) => text
+export const coloured: Paint = (colour, text) => (text === '' ? '' : `\x1b[${CODES[colour]}m${text}\x1b[0m`)
+
+const ENDED_WELL: ReadonlySet<string> = new Set(['Succeeded', 'Deleted'])
+const ENDED_BADLY: ReadonlySet<string> = new Set(['Failed', 'DeleteFailed', 'lost'])
+
+export function colourOf(phase: string): Colour {
+  if (ENDED_WELL.has(phase)) return 'green'
+  return ENDED_BADLY.has(phase) ? 'red' : 'yellow'
+}
+
+export function isBad(phase: string | undefined): boolean {
+  return phase !== undefined && ENDED_BADLY.has(phase)
+}
+
+export function isGood(phase: string | undefined): boolean {
+  return phase !== undefined && ENDED_WELL.has(phase)
+}
+
+/** What others have written, on one line and without what a terminal would obey. */
+export function shown(text: string, most = 1000): string {
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
+  return line.length > most ? `${line.slice(0, most)}...` : line
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+export function duration(ms: number): string {
+  if (ms < 0) return '0ms'
+  if (ms < SECOND) return `${Math.round(ms)}ms`
+  if (ms < 10 * SECOND) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`
+  if (ms < HOUR) return two(ms, [MINUTE, 'm'], [SECOND, 's'])
+  if (ms < DAY) return two(ms, [HOUR, 'h'], [MINUTE, 'm'])
+  return two(ms, [DAY, 'd'], [HOUR, 'h'])
+}
+
+/** Milliseconds of it, and its letter. */
+type Unit = readonly [ms: number, name: string]
+
+function two(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
+  const rest = Math.floor((ms % large) / small)
+  return `${Math.floor(ms / large)}${largeName}${rest === 0 ? '' : `${rest}${smallName}`}`
+}
+
+export function between(from: Date, to: Date): string {
+  return duration(to.getTime() - from.getTime())
+}
+
+export function nameOf({ kind, namespace, name }: Pick<GroupKind, 'kind'> & Place): string {
+  return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
+}
+
+interface Place {
+  readonly namespace: string
+  readonly name: string
+}
+
+const PHASE = path('status.phase')
+const JOB_ID = path('status.jobID')
+const JOB_ID_FINISHED = path('status.jobIDFinished')
+
+export function phaseIn(projection: Projection): string | undefined {
+  return textAt(projection, PHASE)
+}
+
+export function jobIDIn(projection: Projection): string | undefined {
+  return textAt(projection, JOB_ID)
+}
+
+/** By its status the object has a job that did not end. */
+export function isBusy(projection: Projection): boolean {
+  return textAt(projection, JOB_ID) !== textAt(projection, JOB_ID_FINISHED)
+}
+
+interface Deletion {
+  readonly since: string
+  readonly finalizers: readonly string[]
+}
+
+export function deletionIn(projection: Projection): Deletion | undefined {
+  const since = textAt(projection, path('metadata.deletionTimestamp'))
+  if (since === undefined) return undefined
+  const found = valueAt(projection, path('metadata.finalizers'))
+  const finalizers = Array.isArray(found) ? found.filter((one): one is string => typeof one === 'string') : []
+  return { since, finalizers }
+}
+
+/** What an error says of itself: its message with its reason. */
+export function errorText(error: Readonly<Record<string, unknown>> | null | undefined): string | undefined {
+  if (error === null || error === undefined) return undefined
+  const { message, reason } = error
+  const text = [reason, message].filter((one): one is string => typeof one === 'string' && one !== '').join(': ')
+  return text === '' ? undefined : shown(text)
+}
+
+// A table as kubectl prints it: columns as wide as their widest cell, three blanks between them. Pure.
+
+export type Cell = string | { readonly text: string; readonly colour: Colour }
+
+/** @param rows of as many cells as the header has. */
+export function tableText(header: readonly string[], rows: readonly (readonly Cell[])[], paint: Paint): string {
+  const texts = rows.map((row) => row.map(textOf))
+  const widths = header.map((title, column) =>
+    texts.reduce((most, row) => Math.max(most, (row[column] ?? '').length), title.length),
+  )
+  const line = (cells: readonly Cell[]): string =>
+    cells
+      .map((cell, column) => {
+        const text = textOf(cell)
+        const blanks = ' '.repeat(column === header.length - 1 ? 0 : (widths[column] ?? 0) - text.length)
+        return `${typeof cell === 'string' ? text : paint(cell.colour, text)}${blanks}`
+      })
+      .join('   ')
+      .trimEnd()
+  return [header, ...rows].map((cells) => `${line(cells)}\n`).join('')
+}
+
+function textOf(cell: Cell): string {
+  return shown(typeof cell === 'string' ? cell : cell.text, 200)
+}

@@ -1,0 +1,66 @@
+// The command `pawl graph`: what an object consists of, in which order that goes, and which data flows where.
+
+import type { Command } from 'commander'
+
+import { groupKindOf, groupKindText, type JobModeController } from '../../../workflows/kit/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { builtIn } from '../../server/registry.ts'
+import { type LiveRead, readLive } from '../live-objects.ts'
+import type { PersonFlags } from '../user.ts'
+import { nodesOf } from './draw-job-tree.ts'
+import { GRAPH_FORMATS, type GraphFormat, graphText } from './draw-graph.ts'
+import { findJob } from './find-object.ts'
+import { graphOf, type SiblingRules } from './graph-model.ts'
+import { type JobNode, readJobTree } from './job-tree.ts'
+import { objectCommand } from './object-command.ts'
+import type { Asked } from './open-journal.ts'
+
+type GraphFlags = PersonFlags & { readonly output: GraphFormat }
+
+export function graphCommand(): Command {
+  return objectCommand<object, GraphFormat>({
+    name: 'graph',
+    description: 'draw what an object consists of, in which order that goes, and which data flows where',
+    formats: GRAPH_FORMATS,
+    examples: ['pawl graph inst/shop', 'pawl graph inst/shop -o svg > shop.svg'],
+    answer: graph,
+  })
+}
+
+async function graph(asked: Asked, words: readonly string[], flags: GraphFlags): Promise<string> {
+  const { object, job } = await findJob(asked, words)
+  const tree = living(await readJobTree(asked, object, job))
+  const { rules, apis } = siblingRules()
+  const wanted = nodesOf(tree)
+    .slice(1)
+    .flatMap(({ object: { uid, namespace, name, ...of } }): readonly LiveRead[] => {
+      const api = apis.get(groupKindText(of))
+      return api === undefined ? [] : [{ ...api, uid, namespace, name }]
+    })
+  const live = await readLive(wanted, flags, readConfig())
+  for (const problem of live.problems) process.stderr.write(`pawl: some data flow is not drawn: ${problem}\n`)
+  const drawn = graphOf(tree, rules, live.objects)
+  if (flags.output !== 'svg') return graphText(drawn, flags.output, asked.paint)
+  const { svgText } = await import('./draw-graph.ts')
+  return await svgText(graphText(drawn, 'dot', asked.paint))
+}
+
+/** What a deletion has taken is no part any more. */
+function living(node: JobNode): JobNode {
+  return { ...node, children: node.children.filter(({ object }) => !object.deleted).map(living) }
+}
+
+/** By kind: how objects of it stand to their siblings, and where those are read whose specs say it. */
+function siblingRules() {
+  const rules = new Map<string, SiblingRules>()
+  const apis = new Map<string, { readonly apiVersion: string; readonly plural: string }>()
+  for (const controller of builtIn.controllers.values()) {
+    if (controller.mode !== 'job') continue
+    const { siblings, target }: JobModeController = controller
+    if (siblings === undefined) continue
+    const kind = groupKindText(groupKindOf(target))
+    rules.set(kind, siblings)
+    if (siblings.flow !== undefined) apis.set(kind, { apiVersion: target.apiVersion, plural: target.plural })
+  }
+  return { rules, apis }
+}

@@ -1,0 +1,57 @@
+// The command `pawl history`: the versions of an object that the journal knows.
+
+import type { Command } from 'commander'
+
+import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { yamlText } from '../yaml-text.ts'
+import { versionsIn } from './causes.ts'
+import { findObjects } from './find-object.ts'
+import { historyData, historyText, type Known, knownIn, versionAt } from './versions.ts'
+import { objectCommand } from './object-command.ts'
+import type { Asked } from './open-journal.ts'
+import { nameOf } from './format.ts'
+
+interface HistoryFlags {
+  readonly at?: string
+  readonly output: 'text' | 'json'
+}
+
+export function historyCommand(): Command {
+  return objectCommand({
+    name: 'history',
+    description: 'list the versions of an object: when, from where, by whom, and what changed',
+    options: (command) =>
+      command.option(
+        '--at <time>',
+        'what the journal kept of it at this time: 2026-02-03T10:42:00Z, or 15m for 15 minutes ago',
+      ),
+    formats: ['text', 'json'],
+    examples: ['pawl history inst/shop', 'pawl history exec shop --at 15m'],
+    answer: history,
+  })
+}
+
+async function history(asked: Asked, words: readonly string[], { at, output }: HistoryFlags): Promise<string> {
+  const time = at === undefined ? undefined : timeOf(at, new Date())
+  const found = await findObjects(asked, words)
+  const known: Known[] = []
+  for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await asked.eventsOf(uid))))
+  if (time === undefined)
+    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, asked.paint)
+  const then = versionAt(known, time)
+  if (then === undefined)
+    throw new Error(`the journal has no version of ${nameOf(found[0])} at ${time.toISOString()}, expected a later time`)
+  const data = { ...historyData([then])[0], kept: then.event.projection }
+  return output === 'json' ? `${writeJson(data, 2)}\n` : await yamlText(data)
+}
+
+/** @throws UsageError for what is no time. */
+export function timeOf(text: string, now: Date): Date {
+  const ms = parseDuration(text.replace(/^-/, ''))
+  if (typeof ms === 'number') return new Date(now.getTime() - ms)
+  const at = new Date(text)
+  // With its zone: all that is printed is UTC.
+  if (/^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:?\d\d))?$/.test(text) && !Number.isNaN(at.getTime())) return at
+  throw new UsageError(`--at is '${text}', expected a time such as 2026-02-03T10:42:00Z, or a duration such as 15m`)
+}

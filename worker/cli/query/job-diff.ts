@@ -1,0 +1,219 @@
+// Two jobs of an object side by side, as the journal has them. Pure.
+
+import type { AskedWrite } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import { groupKindText, type Projection } from '../../../workflows/kit/index.ts'
+import { changesBetween, type Known, historyData } from './versions.ts'
+import { nodesOf, spanOf } from './draw-job-tree.ts'
+import { type JobNode, phaseOf } from './job-tree.ts'
+import {
+  errorText,
+  nameOf,
+  shown,
+  type Cell,
+  tableText,
+  between as lengthOf,
+  colourOf,
+  duration,
+  type Paint,
+} from './format.ts'
+import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
+
+export interface JobSide {
+  readonly tree: JobNode
+  readonly job: AskedJob
+  /** By uid what the journal kept of the objects at their last event in the job. */
+  readonly kept: ReadonlyMap<string, Projection>
+  readonly writes: readonly AskedWrite[]
+  readonly passes: number | undefined
+}
+
+/** Where one object stood at the end of a job, and how long that took in milliseconds. */
+interface Standing {
+  readonly phase: string
+  readonly tookMs: number | undefined
+  readonly error: string | undefined
+}
+
+interface ObjectDiff {
+  readonly name: string
+  /** Undefined: it had no part in that job. */
+  readonly before: Standing | undefined
+  readonly after: Standing | undefined
+  /** Fields beside the status, which the standing tells. */
+  readonly changes: readonly string[]
+}
+
+interface WriteDiff {
+  readonly write: string
+  readonly before: number
+  readonly after: number
+}
+
+interface JobsDiff {
+  readonly before: JobSide
+  readonly after: JobSide
+  /** What others did to the object from the one beginning to the other. */
+  readonly between: readonly Known[]
+  /** All that had a part in one of them, as in the tree of the later one. */
+  readonly objects: readonly ObjectDiff[]
+  /** Those of which there are more in one than in the other. */
+  readonly writes: readonly WriteDiff[]
+}
+
+export function diffOf(before: JobSide, after: JobSide, between: readonly Known[]): JobsDiff {
+  const [old, now] = [partsOf(before), partsOf(after)]
+  const keys = [...new Set([...now.keys(), ...old.keys()])]
+  const objects = keys.map((key): ObjectDiff => {
+    const [one, other] = [old.get(key), now.get(key)]
+    return {
+      name: nameOf((other ?? one ?? after.tree).object),
+      before: one && standingOf(one, before.job),
+      after: other && standingOf(other, after.job),
+      changes: keptChanges(one && before.kept.get(one.object.uid), other && after.kept.get(other.object.uid)),
+    }
+  })
+  return { before, after, between, objects, writes: writesDiff(before.writes, after.writes) }
+}
+
+/** By kind, namespace and name: what was made anew is compared as well. */
+function partsOf({ tree, kept }: JobSide): ReadonlyMap<string, JobNode> {
+  const parts = nodesOf(tree).filter(({ object, job }) => job !== undefined || kept.has(object.uid))
+  return new Map(
+    parts.map((node) => [`${groupKindText(node.object)} ${node.object.namespace}/${node.object.name}`, node]),
+  )
+}
+
+function standingOf(node: JobNode, whole: AskedJob): Standing {
+  const span = spanOf(node, whole, new Date())
+  return {
+    phase: phaseOf(node),
+    tookMs: span === undefined ? undefined : span.to.getTime() - span.from.getTime(),
+    error: errorText(node.job?.lastError),
+  }
+}
+
+function keptChanges(before: Projection | undefined, after: Projection | undefined): readonly string[] {
+  if (before === undefined || after === undefined) return []
+  return changesBetween(before, after).filter((change) => !change.startsWith('status.'))
+}
+
+function writesDiff(before: readonly AskedWrite[], after: readonly AskedWrite[]): readonly WriteDiff[] {
+  const [old, now] = [counted(before), counted(after)]
+  return [...new Set([...old.keys(), ...now.keys()])].sort().flatMap((write) => {
+    const [one, other] = [old.get(write) ?? 0, now.get(write) ?? 0]
+    return one === other ? [] : [{ write, before: one, after: other }]
+  })
+}
+
+function counted(writes: readonly AskedWrite[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { verb, object, error } of writes) {
+    const write = shown(`${verb} ${object}${error === null ? '' : ', refused'}`)
+    counts.set(write, (counts.get(write) ?? 0) + 1)
+  }
+  return counts
+}
+
+/** For programs. */
+export function diffData({ before, after, between, objects, writes }: JobsDiff): object {
+  const side = ({ job, writes: all, passes }: JobSide) => ({
+    jobID: job.jobID,
+    workflowID: job.workflowID,
+    cause: job.cause,
+    phase: job.phase,
+    outcome: job.outcome,
+    startedAt: job.startedAt,
+    finishedAt: job.finishedAt,
+    lastError: job.lastError,
+    writes: all.length,
+    refused: all.filter(({ error }) => error !== null).length,
+    passes: passes ?? null,
+  })
+  return { before: side(before), after: side(after), between: historyData(between), objects, writes }
+}
+
+// Two jobs side by side as text. Pure.
+
+const MOST_LINES = 50
+
+export function diffText(diff: JobsDiff, paint: Paint): string {
+  const { before, after, objects } = diff
+  const head = [
+    ['began', before.job.startedAt.toISOString(), after.job.startedAt.toISOString()],
+    ['because of', before.job.cause, after.job.cause],
+    ['ended', endOf(before), endOf(after)],
+    ['writes', writesOf(before), writesOf(after)],
+  ]
+  const others = objects.filter(isOther)
+  const rows = others.map((one): readonly Cell[] => [
+    one.name,
+    cellOf(one.before),
+    cellOf(one.after),
+    `${lengthText(one.before)} -> ${lengthText(one.after)}`,
+    noteOf(one),
+  ])
+  const same = objects.length - others.length
+  return [
+    tableText([nameOf(after.tree.object), idOf(before), idOf(after)], head, paint),
+    ...section('Edited between the two beginnings, by others than Pawl:', edits(diff)),
+    ...(rows.length === 0 ? [] : ['\n', tableText(['PART', 'BEFORE', 'AFTER', 'DURATION', 'NOTE'], rows, paint)]),
+    same === 0 ? '' : `${rows.length === 0 ? '\n' : ''}${same} ${same === 1 ? 'part' : 'parts'} ended as before.\n`,
+    ...section('Changed of what the journal keeps:', changes(objects)),
+    ...section(
+      'Written more or less often:',
+      diff.writes.map(({ write, before: old, after: now }) => `${write}: ${old} -> ${now}`),
+    ),
+  ].join('')
+}
+
+function idOf({ job }: JobSide): string {
+  return job.jobID || job.workflowID
+}
+
+function endOf({ job }: JobSide): string {
+  if (job.outcome === null || job.finishedAt === null) return `goes on, in phase ${job.phase ?? '-'}`
+  return `${job.outcome} after ${lengthOf(job.startedAt, job.finishedAt)}`
+}
+
+function writesOf({ writes, passes }: JobSide): string {
+  const refused = writes.filter(({ error }) => error !== null).length
+  const count = writes.length < MOST_WRITES ? `${writes.length}` : `at least ${writes.length}`
+  return `${count}${passes === undefined ? '' : ` in ${passes} passes`}${refused === 0 ? '' : `, ${refused} refused`}`
+}
+
+/** It stands elsewhere, for another reason, or was no part of one of the jobs. */
+function isOther({ before, after }: ObjectDiff): boolean {
+  return before?.phase !== after?.phase || before?.error !== after?.error
+}
+
+function cellOf(standing: Standing | undefined): Cell {
+  return standing === undefined ? '-' : { text: standing.phase, colour: colourOf(standing.phase) }
+}
+
+function lengthText(standing: Standing | undefined): string {
+  return standing?.tookMs === undefined ? '-' : duration(standing.tookMs)
+}
+
+function noteOf({ before, after }: ObjectDiff): string {
+  if (after === undefined) return 'no part of the later job'
+  const error = after.error === undefined ? '' : shown(after.error, 160)
+  return [...(before === undefined ? ['new in the later job'] : []), ...(error === '' ? [] : [error])].join(': ')
+}
+
+function edits({ between }: JobsDiff): readonly string[] {
+  return between.flatMap(({ event, changes: fields }) => [
+    `${event.at.toISOString()} version ${event.version}: ${fields.length === 0 ? 'nothing that the journal keeps' : fields.join('; ')}`,
+  ])
+}
+
+function changes(objects: readonly ObjectDiff[]): readonly string[] {
+  return objects.flatMap(({ name, changes: fields }) => fields.map((field) => `${name}: ${field}`))
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return []
+  const more = lines.length - MOST_LINES
+  const told = [...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more; -o json has all`] : [])]
+  return [`\n${title}\n`, ...told.map((line) => `  ${shown(line, 2000)}\n`)]
+}

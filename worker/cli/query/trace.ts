@@ -1,0 +1,137 @@
+// The command `pawl trace`: the tree of a job, once or as it goes.
+
+import { Command } from 'commander'
+import { setTimeout } from 'node:timers/promises'
+
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import { drawJobTree, changedLines } from './draw-job-tree.ts'
+import { findJob } from './find-object.ts'
+import { follow } from './follow.ts'
+import { endedWell, hasFailed, type JobNode, readJobTree } from './job-tree.ts'
+import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
+import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
+import { isBusy, jobIDIn } from './format.ts'
+
+/** The exit code when the job that was followed did not end well. */
+const ENDED_BADLY = 3
+
+interface TraceFlags extends AskFlags, PageFlags {
+  readonly job?: string
+  readonly watch?: boolean
+}
+
+export function traceCommand(): Command {
+  return withAskFlags(
+    new Command('trace')
+      .description('draw the tree of a job: phases, durations, what failed and what is waited for')
+      .argument(...OBJECT_ARGUMENT)
+      .option(...JOB_OPTION)
+      .option(...UI_OPTION)
+      .option('-w, --watch', 'follow the job until it ends; exit code 3 when it did not end well'),
+  )
+    .addHelpText('after', '\nExamples:\n  pawl trace inst/shop\n  pawl trace inst/shop -w -n team-a')
+    .action(async (words: readonly string[], flags: TraceFlags) => {
+      process.exitCode = await asking(flags, async (asked) => await trace(asked, words, flags))
+    })
+}
+
+async function trace(asked: Asked, words: readonly string[], flags: TraceFlags): Promise<number> {
+  const { job, watch = false } = flags
+  if (!watch) {
+    const { tree, found } = await look(asked, words, job)
+    const page = found === undefined ? undefined : await runPage(flags, await asked.runOf(found.workflowID))
+    const where = page === undefined ? '' : `run: ${page}\n`
+    process.stdout.write(`${drawJobTree(tree, new Date(), asked.paint)}${where}`)
+    return 0
+  }
+  const screen = process.stdout.isTTY ? liveTree(asked) : plainLines()
+  let jobID = job
+  return await follow({
+    look: async () => await look(asked, words, jobID),
+    show: ({ tree, found }) => {
+      screen.show(tree, new Date())
+      const ended = endOf(tree, found, jobID)
+      if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
+      // The next job is another question.
+      if (found !== undefined && found.jobID !== '') jobID = found.jobID
+      return undefined
+    },
+    tell: (line) => {
+      screen.leave()
+      process.stderr.write(`pawl: ${line}\n`)
+    },
+    pause: async (ms) => await setTimeout(ms),
+    steady: () => performance.now(),
+  })
+}
+
+/**
+ * How what is followed ended; undefined: it goes on, or is still to begin.
+ *
+ * @param wanted the job that is followed; undefined: none was named, and none was seen open.
+ */
+export function endOf(
+  tree: Pick<JobNode, 'object' | 'job'>,
+  found: AskedJob | undefined,
+  wanted: string | undefined,
+): 'well' | 'badly' | undefined {
+  const { deleted, projection } = tree.object
+  const present = jobIDIn(projection)
+  if (found === undefined) {
+    // What its owner's run does at once has no job of its own in the journal, nor has what was pruned.
+    const isOver = deleted || (present !== undefined && !isBusy(projection))
+    if (!isOver) return undefined
+    return hasFailed(tree) ? 'badly' : 'well'
+  }
+  if (found.outcome === null) return undefined
+  // The object has the next job already, whose row is still to come.
+  if (wanted === undefined && !deleted && isBusy(projection) && present !== found.jobID) return undefined
+  return endedWell(found) ? 'well' : 'badly'
+}
+
+async function look(asked: Asked, words: readonly string[], jobID: string | undefined) {
+  const { object, job } = await findJob(asked, words, jobID)
+  return { found: job, tree: await readJobTree(asked, object, job) }
+}
+
+interface Screen {
+  readonly show: (tree: JobNode, now: Date) => void
+  /** Something else is written below. */
+  readonly leave: () => void
+}
+
+/** Draws each time in the place of the time before. */
+function liveTree({ paint }: Asked): Screen {
+  let height = 0
+  return {
+    show: (tree, now) => {
+      const text = drawJobTree(tree, now, paint)
+      process.stdout.write(`${height > 0 ? `\x1b[${height}A\x1b[J` : ''}${text}`)
+      height = linesOnScreen(text)
+    },
+    leave: () => void (height = 0),
+  }
+}
+
+function plainLines(): Screen {
+  let before: JobNode | undefined
+  return {
+    show: (tree, now) => {
+      for (const line of changedLines(before, tree, now)) process.stdout.write(`${line}\n`)
+      before = tree
+    },
+    leave: () => undefined,
+  }
+}
+
+/** A line that is longer than the terminal takes several. */
+function linesOnScreen(text: string): number {
+  const columns = Math.max(1, process.stdout.columns)
+  // Colours take no room.
+  const widths = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/\u001b\[\d+m/g, '').length)
+  return widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
+}

@@ -1,0 +1,98 @@
+// The versions of an object as text and as data. Pure.
+
+import type { AskedEvent } from '../../../activities/journal/read/asked-events.ts'
+import { type Paint, shown } from './format.ts'
+import { writeJson, type Projection } from '../../../workflows/kit/index.ts'
+
+/** A version, and what it changed. */
+export interface Known {
+  readonly event: AskedEvent
+  readonly changes: readonly string[]
+}
+
+/** @param versions of one object, in the order of the journal. */
+export function knownIn(versions: readonly AskedEvent[]): readonly Known[] {
+  return versions.map((event, index) => ({ event, changes: changesOf(versions[index - 1], event) }))
+}
+
+function changesOf(before: AskedEvent | undefined, event: AskedEvent): readonly string[] {
+  if (event.type === 'DELETED') return ['gone']
+  return changesBetween(before?.projection, event.projection)
+}
+
+/** The version that was the newest at a time. */
+export function versionAt(known: readonly Known[], time: Date): Known | undefined {
+  return known.findLast(({ event }) => event.at <= time)
+}
+
+export function historyText(known: readonly Known[], paint: Paint): string {
+  if (known.length === 0) return 'the journal has no version of it any more\n'
+  return known
+    .flatMap(({ event, changes }) => [
+      `${event.at.toISOString()}  ${paint('bold', `version ${event.version}`)}  ${event.type}, ${sourceText(event)}, ${writerText(event)}`,
+      ...changes.map((change) => `  ${paint('dim', change)}`),
+    ])
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+function sourceText({ source }: AskedEvent): string {
+  return { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' }[source]
+}
+
+function writerText({ writer }: AskedEvent): string {
+  return writer === null ? "by somebody beside Pawl's runs" : `by run ${shown(writer)}`
+}
+
+export function historyData(known: readonly Known[]): readonly object[] {
+  return known.map(({ event, changes }) => ({
+    at: event.at,
+    uid: event.uid,
+    resourceVersion: event.version,
+    type: event.type,
+    source: event.source,
+    writer: event.writer,
+    outcome: event.outcome,
+    changes,
+  }))
+}
+
+// What is different between two states of an object as the journal keeps them. Pure.
+
+/** One line a field, such as `status.phase: Init -> Progressing`, in the order of their names. */
+export function changesBetween(before: Projection | undefined, after: Projection): readonly string[] {
+  const [old, now] = [leaves(before ?? {}), leaves(after)]
+  const fields = [...new Set([...old.keys(), ...now.keys()])].sort()
+  return fields.flatMap((field) => {
+    const [from, to] = [old.get(field), now.get(field)]
+    if (from === to) return []
+    if (from === undefined) return [`${field}: ${to ?? ''}`]
+    return [`${field}: ${from} -> ${to ?? '(gone)'}`]
+  })
+}
+
+// What names the object says nothing about a change, and every write of a spec raises the generation.
+const NAMES: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace', 'metadata.uid'])
+
+function leaves(projection: Projection): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  const walk = (value: unknown, at: string): void => {
+    if (isRecord(value) && Object.keys(value).length > 0)
+      for (const [key, below] of Object.entries(value)) walk(below, at === '' ? keyText(key) : `${at}.${keyText(key)}`)
+    else if (at !== '' && !NAMES.has(at) && !at.startsWith('metadata.ownerReferences')) found.set(at, valueText(value))
+  }
+  walk(projection, '')
+  return found
+}
+
+function keyText(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : `"${shown(key)}"`
+}
+
+function valueText(value: unknown): string {
+  return shown(typeof value === 'string' ? value : writeJson(value), 200)
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

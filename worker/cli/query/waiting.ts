@@ -1,0 +1,95 @@
+// What holds objects back, as their status says, or as their annotation does where no run has said it yet; and which parts are left out.
+
+import {
+  annotation,
+  groupKindOf,
+  groupKindText,
+  type Path,
+  type Projection,
+  textAt,
+  valueAt,
+} from '../../../workflows/kit/index.ts'
+import { builtIn } from '../../server/registry.ts'
+import { nameOf, shown } from './format.ts'
+import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { Questions } from '../../../activities/journal/read/questions.ts'
+import { MOST_AHEAD } from '../../../activities/journal/read/limits.ts'
+import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+
+const STEERING = new Map(
+  [...builtIn.controllers.values()].flatMap((controller) => {
+    if (controller.mode !== 'job' || controller.steering === undefined) return []
+    return [[groupKindText(groupKindOf(controller.target)), controller.steering] as const]
+  }),
+)
+
+type Asked = Parameters<typeof nameOf>[0] & { readonly group: string; readonly projection: Projection }
+
+/** In a few words; undefined: nothing holds it back, as far as the journal knows. */
+export function pausedText({ group, kind, projection }: Asked): string | undefined {
+  const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
+  if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
+  if (pausing === undefined) return undefined
+  if (valueAt(projection, pausing.statusPath) !== undefined) return toldText(projection, pausing.statusPath)
+  const value = textAt(projection, annotation(pausing.annotation)) ?? ''
+  return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
+}
+
+function toldText(projection: Projection, at: Path): string {
+  const [by, since, reason] = ['by', 'since', 'reason'].map((key) => textAt(projection, [...at, key]))
+  const why = reason === undefined || reason === 'true' || reason.startsWith('parent:') ? '' : `: ${reason}`
+  return shown(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
+}
+
+function skippedText(value = ''): string | undefined {
+  if (value.trim() === '' || value === 'false') return undefined
+  return `left out${value === 'true' ? '' : `: ${shown(value, 200)}`}`
+}
+
+/** A sentence. */
+export function pauseTold(object: Asked): readonly string[] {
+  const text = pausedText(object)
+  if (text?.startsWith('left out') === true) return [`${nameOf(object)} is ${text} (pawl skip --undo).`]
+  return text === undefined
+    ? []
+    : [`${nameOf(object)} is ${text}; what it has not begun waits until it goes on (pawl resume).`]
+}
+
+// Whose turn has not come: what is asked for, and has not begun.
+
+type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
+
+/** In level mode an object waits for its next pass, not for a job. */
+const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+
+/** Of those that have no open job, which wait for their turn; by uid. */
+export async function readTurns(journal: Questions, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
+  const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
+  return await journal.waitingOf(
+    JOB_CONTROLLERS,
+    idle.map(({ object }) => object.uid),
+  )
+}
+
+/** In a few words. */
+export function turnText({ ahead }: Waiting): string {
+  return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
+}
+
+export function turnTold(object: AskedObject, { due, ahead }: Waiting): string {
+  const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
+  return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
+}
+
+function countOf(ahead: number): string {
+  return ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
+}
+
+/** Of a job's own run. */
+export function unbegunTold(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
+  if (job.outcome !== null || run === undefined || run.passes > 0) return []
+  return [
+    `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,
+  ]
+}

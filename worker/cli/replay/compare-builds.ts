@@ -1,0 +1,219 @@
+// `pawl replay --against`: past runs once more with the workflows of this build and of another one, side by side.
+
+import { compare, type Comparison, type Difference, type Change } from './compare-runs.ts'
+import type { RecordedRun } from './load.ts'
+import { type Recording, recordRuns } from './record.ts'
+import { writeJson } from '../../../workflows/kit/index.ts'
+import { type Paint, shown } from '../query/format.ts'
+
+/** A run to try; `name` is for people. */
+export interface PastJob extends RecordedRun {
+  readonly name: string
+}
+
+/** What runs of an ID wrote, as far as the journal, or the file, still has it. */
+export type WritesOf = (workflowId: string) => Promise<readonly MadeWrite[]> | readonly MadeWrite[]
+
+export interface Trial {
+  readonly name: string
+  readonly comparison: Comparison
+}
+
+/** Gate of an upgrade. */
+export interface Verdict {
+  readonly trials: readonly Trial[]
+  readonly same: number
+  readonly differ: number
+  /** The other build cannot go on with them. */
+  readonly part: number
+  /** This build cannot replay them itself. */
+  readonly unknown: number
+  /** What differs, in how many jobs; what most have first. */
+  readonly kinds: readonly { readonly what: string; readonly jobs: number }[]
+}
+
+/** The workflows to try them with. */
+interface Builds {
+  readonly base: string
+  readonly other: string
+  readonly payloadKeyPath: string | undefined
+}
+
+// Recordings of so many runs are in memory together.
+const MOST_TOGETHER = 50
+
+export async function tryRuns(
+  { base, other, payloadKeyPath }: Builds,
+  jobs: AsyncIterable<PastJob> | Iterable<PastJob>,
+  writesOf: WritesOf,
+): Promise<readonly Trial[]> {
+  const trials: Trial[] = []
+  for await (const some of inGroups(jobs)) {
+    const lefts = await recorded(base, payloadKeyPath, some)
+    const rights = await recorded(other, payloadKeyPath, some)
+    for (const [index, { name }] of some.entries()) {
+      const [left, right] = [lefts[index], rights[index]]
+      if (left !== undefined && right !== undefined)
+        trials.push({ name, comparison: await withWrites(compare(left, right), writesOf) })
+    }
+  }
+  return trials
+}
+
+async function withWrites(comparison: Comparison, writesOf: WritesOf): Promise<Comparison> {
+  const { workflowId, differences } = comparison
+  if (!differences.some(({ kind }) => kind === 'write')) return comparison
+  const writes = await writesOf(workflowId)
+  const told = differences.map((one) => {
+    const made = madeBy(one, writes)
+    return made.length === 0 ? one : { ...one, made }
+  })
+  return { ...comparison, differences: told }
+}
+
+async function recorded(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {
+  const found: Recording[] = []
+  for await (const recording of recordRuns({ code, payloadKeyPath }, runs)) found.push(recording)
+  return found
+}
+
+async function* inGroups(jobs: AsyncIterable<PastJob> | Iterable<PastJob>) {
+  let group: PastJob[] = []
+  for await (const job of jobs) {
+    group.push(job)
+    if (group.length < MOST_TOGETHER) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+export function verdictOf(trials: readonly Trial[]): Verdict {
+  const count = (verdict: Comparison['verdict']) =>
+    trials.filter(({ comparison }) => comparison.verdict === verdict).length
+  const counts = { same: count('same'), differ: count('differs'), part: count('parts'), unknown: count('unknown') }
+  return { trials, ...counts, kinds: kindsOf(trials) }
+}
+
+function kindsOf(trials: readonly Trial[]): Verdict['kinds'] {
+  const jobs = new Map<string, number>()
+  for (const { comparison } of trials)
+    for (const what of new Set(comparison.differences.flatMap(whatDiffers))) jobs.set(what, (jobs.get(what) ?? 0) + 1)
+  return [...jobs].map(([what, count]) => ({ what, jobs: count })).toSorted((left, right) => right.jobs - left.jobs)
+}
+
+/** Without the job's own names and values. */
+function whatDiffers({ kind, name, how, changes }: Difference): readonly string[] {
+  if (how === 'more') return [`${kind} ${name}: only the other build does it`]
+  if (how === 'less') return [`${kind} ${name}: only this build does it`]
+  return changes.map(({ field }) => `${kind} ${name}: another ${field.replaceAll(/\[\d+\]/g, '[]') || 'input'}`)
+}
+
+/** 0: nothing differs; 3: something does; 4: nothing was compared, or not all that should have been. */
+export function exitCodeOf({ trials, differ, part, unknown }: Verdict): number {
+  if (differ + part > 0) return 3
+  return unknown > 0 || trials.length === 0 ? 4 : 0
+}
+
+// What a trial of another build came to, for people. Pure.
+
+const MOST_JOBS = 10
+const MOST_DIFFERENCES = 6
+const MOST_CHANGES = 5
+const MOST_KINDS = 15
+
+/** @param notes what is not compared, and which jobs there was no history of. */
+export function verdictText(verdict: Verdict, notes: readonly string[], paint: Paint): string {
+  const { trials, same, differ, part, unknown, kinds } = verdict
+  const told = trials.filter(({ comparison }) => comparison.verdict !== 'same')
+  return [
+    `${trials.length} ${trials.length === 1 ? 'run' : 'runs'} replayed with both builds\n`,
+    ...[
+      [same, 'the same', 'green'] as const,
+      [differ, 'other decisions or calls', 'red'] as const,
+      [part, 'the other build cannot go on with', 'red'] as const,
+      [unknown, 'this build cannot replay itself', 'yellow'] as const,
+    ]
+      .filter(([count]) => count > 0)
+      .map(([count, what, colour]) => `${String(count).padStart(6)} ${paint(colour, what)}\n`),
+    ...notes.map((note) => `${paint('yellow', 'note')} ${shown(note, 2000)}\n`),
+    ...(kinds.length === 0 ? [] : ['\nin how many runs what differs\n']),
+    ...kinds.slice(0, MOST_KINDS).map(({ what, jobs }) => `${String(jobs).padStart(6)} ${shown(what, 300)}\n`),
+    ...rest(kinds.length, MOST_KINDS),
+    ...told.slice(0, MOST_JOBS).map((trial) => trialText(trial, paint)),
+    ...rest(told.length, MOST_JOBS),
+  ].join('')
+}
+
+function rest(count: number, told: number, indent = ''): readonly string[] {
+  return count > told ? [`${indent}and ${count - told} more; -o json has all\n`] : []
+}
+
+function trialText({ name, comparison }: Trial, paint: Paint): string {
+  const { verdict, differences, error, workflowId } = comparison
+  const words = { same: 'the same', differs: 'differs', parts: 'parts', unknown: 'not compared' }
+  return [
+    `\n${paint('bold', shown(name))}: ${paint(verdict === 'unknown' ? 'yellow' : 'red', words[verdict])}\n`,
+    `  ${paint('dim', shown(workflowId))}\n`,
+    ...differences.slice(0, MOST_DIFFERENCES).map((one) => differenceText(one)),
+    ...rest(differences.length, MOST_DIFFERENCES, '  '),
+    ...(error === undefined ? [] : [`  ${shown(errorText(verdict, error), 1000)}\n`]),
+  ].join('')
+}
+
+function errorText(verdict: Trial['comparison']['verdict'], error: string): string {
+  return verdict === 'unknown'
+    ? `these workflows do not come to what the run did: ${error}`
+    : `there the other build stops: ${error}`
+}
+
+const HOW: Readonly<Record<Difference['how'], string>> = {
+  more: ': only the other build does it',
+  less: ': only this build does it',
+  other: '',
+}
+
+function differenceText({ pass, kind, name, object, how, changes, made = [] }: Difference): string {
+  const of = object === undefined ? '' : ` of ${object}`
+  const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${shown(changeText(change), 400)}\n`)
+  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${shown(write, 300)}\n`)
+  return [
+    `  pass ${pass}  ${kind.padEnd(8)}  ${shown(`${name}${of}${HOW[how]}`, 300)}\n`,
+    ...[...lines, ...rest(changes.length, MOST_CHANGES, '    ')],
+    ...[...then, ...rest(made.length, MOST_CHANGES, '    ')],
+  ].join('')
+}
+
+function changeText({ field, from, to }: Change): string {
+  return `${field === '' ? '' : `${field}: `}${valueText(from)} -> ${valueText(to)}`
+}
+
+function valueText(value: unknown): string {
+  return value === undefined ? '(none)' : shown(typeof value === 'string' ? value : writeJson(value), 160)
+}
+
+// What the calls that differ wrote at the time, as the journal has it: the answer to whose writes an upgrade would change. Pure.
+
+/** A write of a run, as both the journal and the file of an export have it. */
+export interface MadeWrite {
+  readonly pass: number
+  readonly step: string
+  readonly object: string
+  readonly verb: string
+}
+
+/** Calls whose writes have other names in the journal than they have. */
+const STEPS: Readonly<Record<string, readonly string[]>> = {
+  startInstallation: ['beginJob', 'adoptInstallation'],
+  deployMockItems: ['deployMockItems', 'exportMockItems', 'endRefusedItems'],
+  finalizeLevel: ['addFinalizer', 'removeFinalizer'],
+  writeLevelStatus: ['status'],
+}
+
+/** Of a call that writes, `patch Widget/default/one`; of what did not happen then, none. */
+export function madeBy({ kind, how, name, pass }: Difference, writes: readonly MadeWrite[]): readonly string[] {
+  if (kind !== 'write' || how === 'more') return []
+  const steps = STEPS[name] ?? [name, name.replace(/Level$/, '')]
+  const own = writes.filter((write) => write.pass === pass && steps.includes(write.step))
+  return own.map(({ verb, object }) => `${verb} ${object}`)
+}

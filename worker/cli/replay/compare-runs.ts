@@ -1,0 +1,221 @@
+// What two builds do over one history, side by side: which decisions of plans and which calls differ, pass by pass. Pure. Source: docs/adr/0050.
+//
+//   C1. Both builds hear the same answers: those of the history. After a difference the world would have answered otherwise, so the first one of a run
+//       counts, and what follows in the same pass may be its consequence. The next pass begins with what was seen.
+//   C2. Where the other build stops, it was given the answer to another question: what it did from its first other question on is nothing that it would do.
+//   C3. A call is compared with its whole input. What an activity makes of that, and of what it reads itself, is in no history.
+//   C4. A build that is older than the telling of passes is compared by its calls.
+
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
+import { nameOf } from '../query/format.ts'
+import { entriesOfPasses } from './passes.ts'
+import type { Recording } from './record.ts'
+
+/** `decision`: a step of a plan, or the phase it is in. `write`: a call that may write. `look`: one that only reads. */
+type DifferenceKind = 'decision' | 'write' | 'look' | 'timer' | 'end'
+
+export interface Difference {
+  /** Counts from 1; 0: before the first. */
+  readonly pass: number
+  readonly kind: DifferenceKind
+  /** `triggerDeployItems`, with the object whose plan or call it is. */
+  readonly name: string
+  readonly object: string | undefined
+  /** `more`: only the other build does it; `less`: only this one does; `other`: both, with other words or another input. */
+  readonly how: 'more' | 'less' | 'other'
+  readonly changes: readonly Change[]
+  /** What the call wrote then, as the journal has it; absent: it has nothing of it. */
+  readonly made?: readonly string[]
+}
+
+export interface Comparison {
+  readonly workflowId: string
+  readonly verdict: 'same' | 'differs' | 'parts' | 'unknown'
+  readonly differences: readonly Difference[]
+  /** `parts`: why the other build cannot go on with the run. `unknown`: why this build cannot. */
+  readonly error?: string | undefined
+}
+
+/** One thing that a run did. */
+interface Act {
+  readonly kind: DifferenceKind
+  readonly name: string
+  readonly object: string | undefined
+  /** What has to be the same. */
+  readonly content: unknown
+}
+
+export function compare(base: Recording, other: Recording): Comparison {
+  const { workflowId } = base
+  if (base.error !== undefined) return { workflowId, verdict: 'unknown', differences: [], error: base.error }
+  const tellsPasses = [base, other].every(({ entries }) => entries.some(({ told }) => told === 'pass'))
+  const [left, right] = [passActs(base.entries, tellsPasses), passActs(other.entries, tellsPasses)]
+  const count = Math.max(left.length, right.length)
+  const pairs = Array.from({ length: count }, (_, index) => aligned(left[index] ?? [], right[index] ?? []))
+  const told = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
+  if (other.error !== undefined)
+    return { workflowId, verdict: 'parts', differences: differencesIn(untilTheyPart(told)), error: other.error }
+  const differences = differencesIn(told)
+  return { workflowId, verdict: differences.length === 0 ? 'same' : 'differs', differences }
+}
+
+/** Of each pass what it did, in order; of builds of which one tells no passes (C4) the calls alone. */
+function passActs(entries: readonly ReplayEntry[], tellsPasses: boolean): readonly (readonly Act[])[] {
+  const toActs = actsOf()
+  return tellsPasses
+    ? entriesOfPasses(entries).map((own) => own.flatMap(toActs))
+    : byTheirCalls(entries).map((own) => own.flatMap(toActs).filter(({ kind }) => kind !== 'decision'))
+}
+
+/** Each call says in its input of which pass it is; what does not is of the pass before. */
+function byTheirCalls(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
+  let current = 1
+  for (const entry of entries) {
+    if (entry.told === 'call') {
+      const { by, pass = by?.pass } = (entry.input ?? {}) as {
+        readonly by?: { readonly pass?: number }
+        readonly pass?: number
+      }
+      if (pass !== undefined && pass > current) current = pass
+    }
+    while (passes.length < current) passes.push([])
+    passes.at(-1)?.push(entry)
+  }
+  return passes
+}
+
+/** A plan names its object when it begins. */
+function actsOf(): (entry: ReplayEntry) => readonly Act[] {
+  const objects = new Map<number, string | undefined>()
+  return (entry) => {
+    switch (entry.told) {
+      case 'plan': {
+        const object = entry.subject && nameOf(entry.subject)
+        objects.set(entry.plan, object)
+        return [{ kind: 'decision', name: `plan of phase ${entry.phase ?? '-'}`, object, content: undefined }]
+      }
+      case 'stepped': {
+        const { name, said, plan, isLeaf } = entry
+        return isLeaf ? [{ kind: 'decision', name, object: objects.get(plan), content: { said } }] : []
+      }
+      case 'call': {
+        const { name, input } = entry
+        const { subject } = (input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0] }
+        const object = subject && nameOf(subject)
+        return [{ kind: isLook(name) ? 'look' : 'write', name, object, content: input }]
+      }
+      case 'timer':
+        return [{ kind: 'timer', name: 'timer', object: undefined, content: { ms: entry.ms } }]
+      case 'ended': {
+        const { result, failure, isContinued } = entry
+        return [{ kind: 'end', name: 'end of the run', object: undefined, content: { result, failure, isContinued } }]
+      }
+      default:
+        return []
+    }
+  }
+}
+
+const LOOKS = /^(?:observe|refresh|look|await|take[A-Z])/
+
+/** Calls that only read, by how they are named: whatever else there is may write. */
+function isLook(name: string): boolean {
+  return LOOKS.test(name)
+}
+
+interface Told {
+  readonly pass: number
+  readonly pair: Pair
+}
+
+function differencesIn(told: readonly Told[]): readonly Difference[] {
+  return told.flatMap(({ pass, pair: [old, now] }): readonly Difference[] => {
+    const { kind, name, object } = old ?? now ?? NOTHING
+    const about = { pass, kind, name, object }
+    if (old === undefined) return [{ ...about, how: 'more', changes: [] }]
+    if (now === undefined) return [{ ...about, how: 'less', changes: [] }]
+    const changes = changedFields(old.content, now.content)
+    return changes.length === 0 ? [] : [{ ...about, how: 'other', changes }]
+  })
+}
+
+const NOTHING: Act = { kind: 'end', name: '', object: undefined, content: undefined }
+
+/** C2: up to what the server was asked for otherwise, with what it was asked for in its place. */
+function untilTheyPart(told: readonly Told[]): readonly Told[] {
+  const first = told.findIndex(({ pair }) => isCommand(pair) && pair.includes(undefined))
+  // It threw before it came to ask for anything.
+  if (first < 0) return told.slice(0, told.findLastIndex(({ pair: [, now] }) => now !== undefined) + 1)
+  const side = told[first]?.pair[0] === undefined ? 1 : 0
+  const instead = told.slice(first + 1).find(({ pair }) => isCommand(pair) && pair[side] === undefined)
+  return [...told.slice(0, first + 1), ...(instead === undefined ? [] : [instead])]
+}
+
+function isCommand([old, now]: Pair): boolean {
+  const { kind } = old ?? now ?? NOTHING
+  return kind !== 'decision'
+}
+
+type Pair = readonly [Act | undefined, Act | undefined]
+
+/** The longest common course of both, by what is done to which object; what one of them has more stands alone. */
+function aligned(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
+  const isSame = (one: Act | undefined, two: Act | undefined) =>
+    one !== undefined &&
+    two !== undefined &&
+    one.kind === two.kind &&
+    one.name === two.name &&
+    one.object === two.object
+  let begin = 0
+  while (begin < left.length && isSame(left[begin], right[begin])) begin++
+  const pairs: Pair[] = left.slice(0, begin).map((one, index) => [one, right[index]])
+  const lengths = commonLengths(left.slice(begin), right.slice(begin), isSame)
+  let [at, to] = [begin, begin]
+  while (at < left.length || to < right.length) {
+    const lengthAt = (one: number, two: number) => lengths[one - begin]?.[two - begin] ?? 0
+    if (isSame(left[at], right[to])) pairs.push([left[at++], right[to++]])
+    else if (to >= right.length || (at < left.length && lengthAt(at + 1, to) > lengthAt(at, to + 1)))
+      pairs.push([left[at++], undefined])
+    else pairs.push([undefined, right[to++]])
+  }
+  return pairs
+}
+
+/** Of each pair of rests how long their longest common course is. */
+function commonLengths<T>(left: readonly T[], right: readonly T[], isSame: (one: T, two: T) => boolean) {
+  const lengths = Array.from({ length: left.length + 1 }, () => new Uint16Array(right.length + 1))
+  for (let at = left.length - 1; at >= 0; at--)
+    for (let to = right.length - 1; to >= 0; to--) {
+      const [row, below] = [lengths[at], lengths[at + 1]]
+      const [one, two] = [left[at], right[to]]
+      if (row === undefined || below === undefined || one === undefined || two === undefined) continue
+      row[to] = isSame(one, two) ? (below[to + 1] ?? 0) + 1 : Math.max(below[to] ?? 0, row[to + 1] ?? 0)
+    }
+  return lengths
+}
+
+// Which fields of two values of JSON differ. Pure.
+
+export interface Change {
+  /** `change.lastError.reason`; empty for the whole. */
+  readonly field: string
+  /** Undefined: it is not there. */
+  readonly from: unknown
+  readonly to: unknown
+}
+
+/** In the order of their names; a list that differs in its length is told as a whole. */
+export function changedFields(from: unknown, to: unknown, field = ''): readonly Change[] {
+  if (Array.isArray(from) && Array.isArray(to)) {
+    if (from.length !== to.length) return [{ field, from, to }]
+    return from.flatMap((one: unknown, index) => changedFields(one, to[index], `${field}[${index}]`))
+  }
+  if (!isRecord(from) || !isRecord(to)) return Object.is(from, to) ? [] : [{ field, from, to }]
+  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort()
+  return names.flatMap((name) => changedFields(from[name], to[name], field === '' ? name : `${field}.${name}`))
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

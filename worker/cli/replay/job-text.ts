@@ -1,0 +1,122 @@
+// A replayed job for people: a head, and one page for each pass. Pure.
+
+import { describeTrace, type TracedStep } from '../../../workflows/kit/index.ts'
+import { between, colourOf, duration, type Paint, shown } from '../query/format.ts'
+import type { RowOfWrite } from './job-rows.ts'
+import type { ReplayedCall, ReplayedPass, ReplayedPlan, SeenObject } from './passes.ts'
+import type { ReplayedJob } from './replayed-job.ts'
+
+export function headText(
+  { object, jobID, state, passes, notes, workflowId, runID }: ReplayedJob,
+  paint: Paint,
+): string {
+  const count = `${passes.length} ${passes.length === 1 ? 'pass' : 'passes'}`
+  const job = jobID === '' ? '' : `, job ${shown(jobID)}`
+  return [
+    `${paint('bold', shown(object))}${job}: ${paint(colourOf(state), shown(state))}, ${count}\n`,
+    paint('dim', `run ${shown(workflowId)} (${shown(runID)})\n`),
+    ...notes.map((note) => `${paint('yellow', 'note')} ${shown(note, 2000)}\n`),
+  ].join('')
+}
+
+export function passText(one: ReplayedPass, last: number, paint: Paint): string {
+  const { pass, at, until, wokenBy, plans, calls, writes, ended } = one
+  const title = `pass ${pass} of ${last}`
+  return [
+    `\n${paint('bold', title)}  ${at.toISOString()}, ${between(at, until)}\n`,
+    ...section('woken by', wokenBy),
+    ...section('saw', seenBefore(calls).map(seenText)),
+    ...plans.flatMap((plan) => planText(plan, paint)),
+    ...section(
+      'calls',
+      calls.map((call) => callText(call, paint)),
+    ),
+    ...section(
+      'writes',
+      writes.map((write) => writeText(write, paint)),
+    ),
+    ...section('came to', [cameTo(one)]),
+    ...(ended === undefined ? [] : section('ended', [paint(colourOf(ended), shown(ended))])),
+  ].join('')
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.map((line, index) => `${(index === 0 ? title : '').padEnd(9)} ${line}\n`)
+}
+
+/** What the pass saw by itself, before its plans decided. */
+function seenBefore(calls: readonly ReplayedCall[]): readonly SeenObject[] {
+  return calls
+    .filter(({ action, name }) => action === undefined && !name.startsWith('settle'))
+    .flatMap(({ saw }) => saw)
+}
+
+function seenText({ kind, name, version, phase }: SeenObject): string {
+  const what = [kind, name].filter((word) => word !== undefined && word !== '').join(' ')
+  const facts = [
+    ...(version === undefined ? [] : [`version ${version}`]),
+    ...(phase === undefined ? [] : [`phase ${phase}`]),
+  ]
+  return shown(`${what}${facts.length === 0 ? '' : `  ${facts.join(', ')}`}`, 300)
+}
+
+function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readonly string[] {
+  const of =
+    subject === undefined
+      ? 'plan'
+      : `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
+  const title = `${of}${phase === undefined ? '' : `, phase ${phase}`}`
+  const drawn =
+    trace === undefined
+      ? ['it did not end in the history']
+      : describeTrace(leavesSay(trace))
+          .split('\n')
+          .map((line) => litLine(line, paint))
+  return section('plan', [shown(title), ...drawn])
+}
+
+/** What leaves say their groups only repeat. */
+function leavesSay({ said, children, ...step }: TracedStep): TracedStep {
+  return { ...step, ...(said !== undefined && children.length === 0 && { said }), children: children.map(leavesSay) }
+}
+
+function litLine(line: string, paint: Paint): string {
+  const text = shown(line, 1000).replace(/^/, indentOf(line))
+  if (line.includes('✗ ')) return paint('red', text)
+  return line.includes('– ') ? paint('dim', text) : text
+}
+
+/** What `shown` takes off. */
+function indentOf(line: string): string {
+  return /^ */.exec(line)?.[0] ?? ''
+}
+
+function callText({ summary, action, isLocal, answer, saw }: ReplayedCall, paint: Paint): string {
+  const by = action === undefined ? '' : ` (by ${action})`
+  const place = isLocal ? '' : ', a task of its own'
+  const what = `${summary}${by}${place}`
+  if (answer === undefined) return `${shown(what)} -> ${paint('yellow', 'no answer in the history')}`
+  if (answer === 'done')
+    return `${shown(what)} -> ${saw.length === 0 ? 'done' : saw.slice(0, 3).map(seenText).join('; ')}${saw.length > 3 ? `; and ${saw.length - 3} more` : ''}`
+  const { type, message } = answer.failure
+  return `${shown(what)} -> ${paint('red', shown(`${type}: ${message}`, 500))}`
+}
+
+function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, paint: Paint): string {
+  const took = tookMs === undefined ? '' : `, ${duration(tookMs)}`
+  const answer =
+    error === undefined
+      ? version === undefined
+        ? tookMs === undefined
+          ? 'no answer'
+          : 'done'
+        : `version ${version}`
+      : paint('red', shown(error, 500))
+  return `${shown(`${verb} ${object} (${step})`, 400)} -> ${answer}${took}`
+}
+
+function cameTo({ calls, ended }: ReplayedPass): string {
+  const settle = calls.find(({ name }) => name === 'settle' || name === 'settleLevel')
+  if (settle !== undefined) return shown(settle.summary)
+  return ended === undefined ? 'nothing new' : 'nothing to write'
+}

@@ -1,0 +1,140 @@
+// The gate of an upgrade: the runs of the last days, or those of files, with this build and with another one.
+
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { writeJson } from '../../../workflows/kit/index.ts'
+import { pastRuns, MOST_PAST_RUNS } from '../../../activities/journal/read/past-runs.ts'
+import type { TemporalTarget } from '../../server/temporal.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { type Asked, asking, type AskFlags } from '../query/open-journal.ts'
+import { coloured, plain } from '../query/format.ts'
+import { durationMs } from '../journal.ts'
+import {
+  exitCodeOf,
+  type PastJob,
+  tryRuns,
+  type Verdict,
+  verdictOf,
+  type WritesOf,
+  verdictText,
+  type MadeWrite,
+} from './compare-builds.ts'
+import { type CodeFlags, codeOf, NO_TEMPORAL, readJob } from './load.ts'
+import { otherBuild } from './other-build.ts'
+
+interface GateFlags extends AskFlags, CodeFlags {
+  readonly against: string
+  readonly againstControllers?: string
+  readonly since?: string
+  readonly allNamespaces?: boolean
+  readonly file?: string
+  readonly output: 'text' | 'json'
+}
+
+interface Found {
+  readonly jobs: AsyncIterable<PastJob>
+  readonly writesOf: WritesOf
+  /** Filled while the jobs are taken. */
+  readonly notes: string[]
+}
+
+/** @returns the exit code. */
+export async function gate(
+  flags: GateFlags,
+  payloadKeyPath: string | undefined,
+  target: TemporalTarget | undefined,
+): Promise<number> {
+  const { against, againstControllers, controllers, file } = flags
+  const other = await otherBuild(against, { controllers, againstControllers })
+  const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath }
+  const tried = async ({ jobs, writesOf, notes }: Found) => {
+    const verdict = verdictOf(await tryRuns(builds, jobs, writesOf))
+    return tell(verdict, [...notes, ...other.notes], flags.output)
+  }
+  if (file !== undefined) return await tried(jobsOfFiles(file))
+  if (target === undefined) throw new UsageError(NO_TEMPORAL)
+  const since = sinceOf(flags.since)
+  return await asking(flags, async (asked) => await tried(await pastJobs(asked, { ...flags, since, target })))
+}
+
+/** @returns the exit code. */
+function tell(verdict: Verdict, notes: readonly string[], output: GateFlags['output']): number {
+  const exitCode = exitCodeOf(verdict)
+  const trials = verdict.trials.map(({ name, comparison }) => ({ name, ...comparison }))
+  const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+  process.stdout.write(
+    output === 'json'
+      ? `${writeJson({ ...verdict, trials, notes, exitCode }, 2)}\n`
+      : verdictText(verdict, notes, paint),
+  )
+  return exitCode
+}
+
+interface Wanted extends Pick<GateFlags, 'allNamespaces'> {
+  readonly since: Date
+  readonly target: TemporalTarget
+}
+
+async function pastJobs(asked: Asked, { since, allNamespaces, target }: Wanted): Promise<Found> {
+  const runs = await pastRuns(asked, since, allNamespaces === true ? undefined : asked.namespace)
+  const notes =
+    runs.length < MOST_PAST_RUNS
+      ? []
+      : [`there are more runs since ${since.toISOString()}: the newest ${MOST_PAST_RUNS} were taken`]
+  const writesOf: WritesOf = async (workflowId) => await asked.writesOf(workflowId)
+  return { jobs: withHistories(target, runs, notes), writesOf, notes }
+}
+
+type Runs = Awaited<ReturnType<typeof pastRuns>>
+
+async function* withHistories(target: TemporalTarget, runs: Runs, notes: string[]): AsyncGenerator<PastJob> {
+  const { fetchRuns, historyJson } = await import('../temporal-runs.ts')
+  const names = new Map(
+    runs.map(({ workflowID, controller, namespace, name }) => [
+      workflowID,
+      `${controller} ${namespace === '' ? '' : `${namespace}/`}${name}`,
+    ]),
+  )
+  let gone = 0
+  for await (const { workflowId, runs: found } of fetchRuns(target, [...names.keys()])) {
+    if (found.length === 0) gone += 1
+    for (const { history } of found)
+      yield { workflowId, name: names.get(workflowId) ?? workflowId, events: historyJson(history) }
+  }
+  if (gone > 0) notes.push(`of ${gone} ${gone === 1 ? 'run' : 'runs'} Temporal has no history any more`)
+}
+
+/** @throws UsageError for what is no duration. */
+function sinceOf(text: string | undefined): Date {
+  if (text === undefined) throw new UsageError('found --against alone, expected --since such as 7d, or --file')
+  return new Date(Date.now() - durationMs('--since', text))
+}
+
+/** Of one file, or of all that lie in a folder. */
+function jobsOfFiles(path: string): Found {
+  const writes = new Map<string, readonly MadeWrite[]>()
+  return { jobs: readFiles(filesAt(path), writes), writesOf: (workflowId) => writes.get(workflowId) ?? [], notes: [] }
+}
+
+async function* readFiles(
+  files: readonly string[],
+  writes: Map<string, readonly MadeWrite[]>,
+): AsyncGenerator<PastJob> {
+  for (const file of files) {
+    const job = await readJob(file)
+    writes.set(job.workflowId, job.rows?.writes ?? [])
+    for (const { workflowId, events } of [...job.earlier, job]) yield { workflowId, events, name: file }
+  }
+}
+
+/** @throws UsageError for a folder without any. */
+function filesAt(path: string): readonly string[] {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path]
+  const files = readdirSync(path)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+  if (files.length === 0)
+    throw new UsageError(`--file ${path}: found no *.json in the folder, expected what pawl journal export wrote`)
+  return files.map((name) => join(path, name))
+}

@@ -1,0 +1,82 @@
+// Which Temporal a command of people means, and where its pages are: flags, variables, what `pawl dev` has written.
+
+import type { Command } from 'commander'
+
+import { type Config, readConfig } from '../server/config.ts'
+import { readFlags } from '../server/flags.ts'
+import { TEMPORAL_FLAGS, temporalTarget, type TemporalTarget } from '../server/temporal.ts'
+import { type DevFlags, findDev } from './dev-folder.ts'
+import { optionsOf, withFlags } from './options.ts'
+import { UsageError } from '../server/usage-error.ts'
+
+export interface TemporalPlaceFlags extends DevFlags {
+  readonly temporalAddress?: string
+}
+
+/** For messages of commands that found none. */
+export const EXPECTED_TEMPORAL =
+  '--temporal-address, $PAWL_TEMPORAL_ADDRESS, or a pawl dev that runs: by the $KUBECONFIG that it has written, or by --data-dir'
+
+export function withTemporalFlags(command: Command): Command {
+  const flag = '--temporal-address <host:port>'
+  return withFlags(
+    command.option(flag, 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else that of pawl dev)'),
+    TEMPORAL_FLAGS,
+  )
+}
+
+/** Undefined: nobody said where it is. @throws UsageError for flags that contradict each other. */
+export async function temporalPlace(
+  flags: TemporalPlaceFlags,
+  config: Config,
+  command: Command,
+): Promise<TemporalTarget | undefined> {
+  const address = flags.temporalAddress ?? config.temporalAddress ?? (await devAddress(flags, config))
+  return address === undefined
+    ? undefined
+    : temporalTarget(address, readFlags(TEMPORAL_FLAGS, optionsOf(command)), config)
+}
+
+export async function devAddress(flags: DevFlags, config: Config): Promise<string | undefined> {
+  const state = await findDev(flags, config)
+  return state?.parts.find(({ name }) => name === 'temporal')?.address ?? undefined
+}
+
+// The page of a run in Temporal's UI: where a person goes on from what the journal says.
+
+export interface PageFlags extends DevFlags {
+  readonly temporalUi?: string
+}
+
+export const UI_OPTION = [
+  '--temporal-ui <url>',
+  "Temporal's UI, whose page of the run is told (default: $PAWL_TEMPORAL_UI, else that of pawl dev)",
+] as const
+
+interface RunOfPage {
+  readonly workflowID: string
+  /** Null: it has not been started yet. */
+  readonly runID: string | null
+}
+
+/** @returns undefined where nobody said where the UI is, or there is no run. @throws UsageError for what is no http address. */
+export async function runPage(flags: PageFlags, run: RunOfPage | undefined): Promise<string | undefined> {
+  if (run?.runID == null) return undefined
+  const config = readConfig()
+  const { temporalUi, temporalNamespace } = config
+  const base = flags.temporalUi ?? temporalUi ?? (await findDev(flags, config))?.temporalUi
+  return base == null ? undefined : pageAt(base, temporalNamespace, { workflowID: run.workflowID, runID: run.runID })
+}
+
+/** @throws UsageError */
+export function pageAt(
+  base: string,
+  namespace: string,
+  { workflowID, runID }: { workflowID: string; runID: string },
+): string {
+  const url = URL.parse(base)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new UsageError(`--temporal-ui has '${base}', expected an address such as http://127.0.0.1:8233`)
+  const segments = ['namespaces', namespace, 'workflows', workflowID, runID, 'history'].map(encodeURIComponent)
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${segments.join('/')}`
+}

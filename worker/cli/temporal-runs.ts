@@ -1,0 +1,148 @@
+// Runs in Temporal: whether they are there, and their histories. Loaded when it is asked for: its client takes long to load.
+
+import { Connection } from '@temporalio/client'
+import proto from '@temporalio/proto'
+
+import { connectionOptions, type TemporalTarget } from '../server/temporal.ts'
+
+const MOST_MS = 15_000
+/** So many events of a history are taken: Temporal ends a run before. */
+const MOST_EVENTS = 60_000
+const NOT_FOUND = 5
+
+const { History } = proto.temporal.api.history.v1
+type History = proto.temporal.api.history.v1.IHistory
+
+/** Of these runs those that do not run, with what Temporal says of them. */
+export async function missingRuns(
+  target: TemporalTarget,
+  workflowIDs: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  return await connected(target, async (connection) => {
+    const missing = new Map<string, string>()
+    for (const workflowId of workflowIDs) {
+      const state = await stateOf(connection, target.namespace, workflowId)
+      if (state !== 'running') missing.set(workflowId, state)
+    }
+    return missing
+  })
+}
+
+async function stateOf(connection: Connection, namespace: string, workflowId: string): Promise<string> {
+  try {
+    const execution = { workflowId }
+    const { workflowExecutionInfo } = await inTime(
+      connection,
+      async () => await connection.workflowService.describeWorkflowExecution({ namespace, execution }),
+    )
+    const status = workflowExecutionInfo?.status ?? 0
+    const name = proto.temporal.api.enums.v1.WorkflowExecutionStatus[status] ?? ''
+    return name.replace('WORKFLOW_EXECUTION_STATUS_', '').toLowerCase()
+  } catch (error) {
+    if (isNotFound(error)) return 'not there'
+    throw error
+  }
+}
+
+interface FetchedRun {
+  readonly runID: string
+  readonly history: History
+}
+
+/**
+ * The histories of the last run that has the ID and of those that went on in it, whole; the earliest first.
+ *
+ * @returns none when Temporal has it no more.
+ */
+export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly FetchedRun[]> {
+  return await connected(target, async (connection) => await fetchChain(connection, target, workflowId))
+}
+
+/** The same of many, one after the other. */
+export async function* fetchRuns(
+  target: TemporalTarget,
+  workflowIDs: readonly string[],
+): AsyncGenerator<{ readonly workflowId: string; readonly runs: readonly FetchedRun[] }> {
+  const connection = await connect(target)
+  try {
+    for (const workflowId of workflowIDs) yield { workflowId, runs: await fetchChain(connection, target, workflowId) }
+  } finally {
+    await connection.close()
+  }
+}
+
+// A job that goes on as new so often has more in it than anybody reads.
+const MOST_RUNS = 20
+
+async function fetchChain(
+  connection: Connection,
+  target: TemporalTarget,
+  workflowId: string,
+): Promise<readonly FetchedRun[]> {
+  const found: FetchedRun[] = []
+  let runId: string | undefined
+  do {
+    const execution = runId === undefined ? { workflowId } : { workflowId, runId }
+    const events = await allEvents(connection, target, execution).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined
+      throw error
+    })
+    if (events === undefined) break
+    const started = events[0]?.workflowExecutionStartedEventAttributes
+    found.unshift({ runID: started?.originalExecutionRunId ?? '', history: { events } })
+    runId = started?.continuedExecutionRunId ?? ''
+  } while (runId !== '' && found.length < MOST_RUNS)
+  return found
+}
+
+type Events = NonNullable<History['events']>
+
+async function allEvents(
+  connection: Connection,
+  { namespace }: TemporalTarget,
+  execution: { readonly workflowId: string; readonly runId?: string },
+): Promise<Events> {
+  const events: Events = []
+  let nextPageToken: Uint8Array | undefined
+  do {
+    const page = { namespace, execution, ...(nextPageToken !== undefined && { nextPageToken }) }
+    const ask = async () => await connection.workflowService.getWorkflowExecutionHistory(page)
+    const answer = await inTime(connection, ask)
+    events.push(...(answer.history?.events ?? []))
+    nextPageToken = answer.nextPageToken
+  } while (nextPageToken.length > 0 && events.length < MOST_EVENTS)
+  return events
+}
+
+/** As JSON: bytes in base64, numbers of 64 bits as text. */
+export function historyJson({ events = [] }: History): readonly Readonly<Record<string, unknown>>[] {
+  const plain = History.toObject(History.fromObject({ events }), { longs: String, enums: String, bytes: String })
+  return (plain as { events?: Record<string, unknown>[] }).events ?? []
+}
+
+async function connected<Answer>(
+  target: TemporalTarget,
+  use: (connection: Connection) => Promise<Answer>,
+): Promise<Answer> {
+  const connection = await connect(target)
+  try {
+    return await use(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+async function connect(target: TemporalTarget): Promise<Connection> {
+  return await Connection.connect({ ...connectionOptions(target), connectTimeout: MOST_MS }).catch((error: unknown) => {
+    const what = error instanceof Error ? error.message : String(error)
+    throw new Error(`${target.address}: ${what}; expected a Temporal that takes you`)
+  })
+}
+
+async function inTime<Answer>(connection: Connection, ask: () => Promise<Answer>): Promise<Answer> {
+  return await connection.withDeadline(Date.now() + MOST_MS, ask)
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === NOT_FOUND
+}

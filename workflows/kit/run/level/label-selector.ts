@@ -1,0 +1,68 @@
+// Selectors by label that stand in an object: a map of labels, a LabelSelector with matchLabels and matchExpressions, or a list of such expressions,
+// as the API server takes them in a request. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector, and its validation of labels.
+//
+//   S1. What is no selector, or an empty one, selects nothing: the target's author has not said what is meant.
+//   S2. No text of the target adds to the selector: keys and values are labels, or nothing is selected.
+
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+
+export function isLabelValue(text: unknown): text is string {
+  return typeof text === 'string' && LABEL_VALUE.test(text)
+}
+
+/** The selector as requests have it; undefined when it selects nothing (S1, S2). */
+export function labelSelectorText(value: unknown): string | undefined {
+  if (Array.isArray(value)) return labelSelectorText({ matchExpressions: value })
+  if (!isRecord(value)) return undefined
+  const { matchLabels, matchExpressions } = value
+  const isSelector = isRecord(matchLabels) || Array.isArray(matchExpressions)
+  const pairs = Object.entries(isSelector ? (isRecord(matchLabels) ? matchLabels : {}) : value).map(equals)
+  const expressions = isSelector && Array.isArray(matchExpressions) ? matchExpressions.map(expression) : []
+  const parts = [...pairs, ...expressions]
+  return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
+}
+
+/**
+ * Labels that whatever the selector selects has: `app=shop`; `app` where it may have several values. Not all that the selector says.
+ *
+ * @param selector as requests have it.
+ */
+export function requiredLabels(selector: string): readonly string[] {
+  return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, said = '', values]) => {
+    const [key = '', operator = ''] = said.trim().split(' ')
+    // `!key` is not there, `key!=value` may not be there.
+    if (operator === 'notin' || key === '' || key.includes('!')) return []
+    return operator === 'in' && values?.includes(',') === false ? [`${key}=${values}`] : [key]
+  })
+}
+
+/** Whether there is none: nothing is there, or no part of one. */
+export function isEmptySelector(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
+}
+
+function equals([key, value]: readonly [string, unknown]): string | undefined {
+  return LABEL_KEY.test(key) && isLabelValue(value) ? `${key}=${value}` : undefined
+}
+
+// Each with whether it takes values.
+const OPERATORS: Readonly<Record<string, readonly [boolean, (key: string, values: string) => string]>> = {
+  In: [true, (key, values) => `${key} in (${values})`],
+  NotIn: [true, (key, values) => `${key} notin (${values})`],
+  Exists: [false, (key) => key],
+  DoesNotExist: [false, (key) => `!${key}`],
+}
+
+function expression(given: unknown): string | undefined {
+  const { key, operator, values = [] } = isRecord(given) ? given : {}
+  if (typeof key !== 'string' || !LABEL_KEY.test(key) || typeof operator !== 'string') return undefined
+  const [takesValues, written] = (Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined) ?? []
+  if (written === undefined || !Array.isArray(values) || !values.every(isLabelValue)) return undefined
+  return values.length > 0 === takesValues ? written(key, values.join(',')) : undefined
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
