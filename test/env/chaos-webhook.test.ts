@@ -73,19 +73,19 @@ afterAll(async () => {
 })
 
 describe('a Disruption', () => {
-  it('of no kind is refused, and so are those that its CRD alone would take (A1, A4, A7)', async () => {
+  it('is rejected without a kind, or with another mistake that its CRD alone would accept (A1, A4, A7)', async () => {
     expect(await refused('none', {})).toContain('at least one kind')
     expect(await refused('both', { ...HOSTS, level: 'node', containers: ['app'] })).toContain('containers')
     expect(await refused('pulse', { ...HOSTS, pulse: { activeDuration: '1m' } })).toContain('spec.pulse')
   })
 
-  it('without a duration has the operators’, and none longer than they allow (A13)', async () => {
+  it("without a duration gets the operators' default, and may not exceed their maximum (A13)", async () => {
     expect((await create('usual', HOSTS)).spec?.['duration']).toBe('5m0s')
     expect((await create('own', { ...HOSTS, duration: '1h' })).spec?.['duration']).toBe('1h')
     expect(await refused('long', { ...HOSTS, duration: '3h' })).toContain('found 3h0m0s, expected at most 2h0m0s')
   })
 
-  it('is counted by what became of it, and a trial is not', async () => {
+  it('is counted by the result of its review, unless it is a dry run', async () => {
     const counted = async () => {
       const lines = await stage.metrics('one')
       return ['created', 'failed', 'deleted'].map((what) => {
@@ -112,12 +112,12 @@ describe('a Disruption', () => {
     }, PATIENT)
   })
 
-  it('of a kind that is disabled is refused (A13)', async () => {
+  it('is rejected if operators have disabled its kind (A13)', async () => {
     const diskPressure = { path: '/data', throttling: { readBytesPerSec: 1024 } }
     expect(await refused('disabled', { diskPressure })).toContain('found disk-pressure')
   })
 
-  it('may have answers to names as a list, as in 2021, which is stored as an object and judged like one', async () => {
+  it('may list DNS records in the format of 2021, which is stored and validated as an object', async () => {
     const answer = (type: string) => ({ hostname: 'a.example', record: { type, value: '1.2.3.4', ttl: 5 } })
     const listed = await create('dns-list', { dns: [answer('A')] })
     expect(listed.spec?.['dns']).toEqual({ records: [answer('A')] })
@@ -137,19 +137,19 @@ describe('a Disruption', () => {
     expect(stored).toMatchObject({ dns: { records: [answer('A')] } })
   })
 
-  it('that needs more filters than there may be is refused', async () => {
+  it('is rejected if it needs too many filters', async () => {
     const hosts = Array.from({ length: 2047 }, (_, at) => ({ host: `10.0.${at >> 8}.${at & 255}`, port: 80 }))
     const services = [{ name: 'many', namespace: NAME }]
     const said = await refused('filters', { network: { drop: 1, hosts, services } })
     expect(said).toContain('found hosts, Services and services of clouds of 2049 filters, expected at most 2048')
   })
 
-  it('begins at no time that has gone by, when it is created (A8)', async () => {
+  it('is rejected with a trigger in the past at its creation (A8)', async () => {
     const triggers = { createPods: { notBefore: '2020-01-01T00:00:00Z' } }
     expect(await refused('past', { ...HOSTS, triggers })).toContain('spec.triggers.createPods.notBefore')
   })
 
-  it('keeps its spec, but for the count with dynamic targeting (A14)', async () => {
+  it('must keep its spec, except for the count with dynamic targeting (A14)', async () => {
     await create('fixed', { ...HOSTS, staticTargeting: true })
     await create('moving', HOSTS)
     const count = (name: string) => alice('patch', 'disruption', name, '--type=merge', '-p', '{"spec":{"count":2}}')
@@ -162,7 +162,7 @@ describe('a Disruption', () => {
     expect((await get('moving')).spec).toMatchObject({ duration: '5m0s', count: 3 })
   })
 
-  it('is of a group that may, and means this environment (A17)', async () => {
+  it('needs a permitted user group and the environment of the cluster (A17)', async () => {
     const guest = kubectlAs(servers, NAME, 'dora', ['guests'])
     await expect(guest('apply', '-f', written(disruption('guest', HOSTS)))).rejects.toThrow(
       'found a user of the groups guests',
@@ -171,13 +171,13 @@ describe('a Disruption', () => {
     expect(await refused('elsewhere', HOSTS, { annotations: {} })).toContain('expected test')
   })
 
-  it('with a count of 100 is told that it is no share', async () => {
+  it('causes a warning for a count of 100', async () => {
     const unsafe = { ...HOSTS, count: 100, unsafeMode: { disableCountTooLarge: true } }
     const { stderr } = await alice.both('apply', '-f', written(disruption('hundred', unsafe)))
     expect(stderr).toContain('Warning: spec.count is 100, which means 100 targets')
   })
 
-  it('is about services of clouds that are there, as far as anybody can say, and not about too many of their addresses', async () => {
+  it('must name known cloud services, if their list is available, with few enough addresses', async () => {
     const s3 = { aws: [{ service: 'S3' }] }
     await create('of-cloud', { network: { drop: 1, cloud: s3 } })
     expect(await refused('no-cloud', { network: { drop: 1, cloud: { aws: [{ service: 's3' }] } } })).toMatch(
@@ -194,7 +194,7 @@ describe('a Disruption', () => {
     )
   })
 
-  it('is about Services that are there, with the ports that they have', async () => {
+  it('must name existing Services with existing ports', async () => {
     const service = (name: string, port: number) => ({
       network: { drop: 1, services: [{ name, namespace: NAME, ports: [{ port }] }] },
     })
@@ -221,7 +221,7 @@ describe('safety nets', () => {
     await expect(more).rejects.toThrow(found)
   })
 
-  it('refuse more nodes than there are, and a network without hosts', async () => {
+  it('reject too many nodes, and a network disruption without hosts', async () => {
     expect(await refused('nodes', { ...HOSTS, level: 'node', count: 1000 })).toContain('in the cluster')
     expect(await refused('whole', { network: { drop: 10 } })).toContain('found neither hosts nor services')
   })
@@ -229,7 +229,7 @@ describe('safety nets', () => {
 
 describe('an emergency stop', () => {
   it.each([NAME, 'chaos-engineering'])(
-    'of %s refuses what would begin, with why, until it is lifted',
+    'of %s rejects new Disruptions with its reason, until it is lifted',
     async (place) => {
       await alice('annotate', 'namespace', place, `${STOP}=too many alerts`)
       const said = await refused(`stopped-${place}`, HOSTS)
@@ -240,7 +240,7 @@ describe('an emergency stop', () => {
   )
 })
 
-describe('who has made it', () => {
+describe('the recorded creator', () => {
   it.each([
     ['disruptions', 'Disruption', disrupting(HOSTS)],
     ['disruptioncrons', 'DisruptionCron', cronSpec()],
@@ -263,7 +263,7 @@ describe('who has made it', () => {
 })
 
 describe('a DisruptionCron', () => {
-  it('leaves a pause as long as operators want, has their tolerance, and is of a group that may', async () => {
+  it("must leave the operators' pause, gets their default tolerance, and needs a permitted user group", async () => {
     const cron = (schedule: string) =>
       written({
         apiVersion: CHAOS,
@@ -291,7 +291,7 @@ describe('a pod', () => {
     return (spec as { readonly initContainers: readonly { readonly name: string }[] }).initContainers
   }
 
-  it('that asks to be disturbed before it starts has a container that waits, before its own (B23)', async () => {
+  it('with the label of on-init gets a waiting container before its own (B23)', async () => {
     const labels = { 'chaos.datadoghq.com/disrupt-on-init': 'true' }
     const annotations = {
       'chaos.datadoghq.com/disrupt-on-init-timeout': '5m',
@@ -308,13 +308,13 @@ describe('a pod', () => {
     await create('on-init', { ...HOSTS, onInit: true })
   })
 
-  it('without that label is as it was written', async () => {
+  it('without that label stays unchanged', async () => {
     expect((await made('plain', {})).map(({ name }) => name)).toEqual(['own'])
   })
 })
 
-describe('the finalizer', () => {
-  it('is taken off by nobody while chaos pods are there, who are named (A16)', async () => {
+describe('the finalizer of a Disruption', () => {
+  it('cannot be removed while chaos pods exist, and the error names them (A16)', async () => {
     await create('held', HOSTS, { finalizers: [FINALIZER] })
     const labels = { 'chaos.datadoghq.com/disruption-name': 'held', 'chaos.datadoghq.com/disruption-namespace': NAME }
     await run('chaos-held-1', 'chaos-engineering', labels)
@@ -331,7 +331,7 @@ describe('the finalizer', () => {
 })
 
 describe('the webhook of two wings', () => {
-  it('is asked about both', async () => {
+  it('calls both', async () => {
     const bad = { type: 'x', config: {}, secretRef: { name: 'x' } }
     const target = {
       apiVersion: 'landscaper.gardener.cloud/v1alpha1',
@@ -348,7 +348,7 @@ describe('the webhook of two wings', () => {
 })
 
 describe('while no webhook answers', () => {
-  it('a finalizer can be taken off: no webhook that is away holds up a deletion', async () => {
+  it('a finalizer can be removed, so a missing webhook blocks no deletion', async () => {
     await create('away', HOSTS, { finalizers: [FINALIZER] })
     await stage.stop('one', 'SIGKILL')
     await alice('delete', 'disruption', 'away', '--wait=false')

@@ -9,12 +9,12 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 const MANIFEST = new URL('../../../deploy/setup/chaos/injector.yaml', import.meta.url)
 type Made = KubeObject & { readonly subjects?: readonly object[] }
 
-describe('what the wing needs in a cluster, for another namespace,', () => {
+describe('the manifests for another chaos namespace', () => {
   const objects = parseAllDocuments(inChaosNamespace(readFileSync(MANIFEST, 'utf8'), 'disturbers')).map(
     (document) => document.toJS() as Made,
   )
 
-  it('is all there or bound there, and commands find it by its label', () => {
+  it('contain and bind everything, and set the label for commands', () => {
     const [namespace] = objects.filter(({ kind }) => kind === 'Namespace')
     expect(namespace?.metadata).toMatchObject({ name: 'disturbers', labels: { [CHAOS_NAMESPACE_LABEL]: 'true' } })
     const places = objects.map(({ metadata }) => metadata.namespace).filter((place) => place !== undefined)
@@ -24,7 +24,7 @@ describe('what the wing needs in a cluster, for another namespace,', () => {
     for (const subject of subjects) expect(subject).toMatchObject({ name: 'chaos-injector', namespace: 'disturbers' })
   })
 
-  it('takes nothing from the usual one: what is of the whole cluster is the same, or has another name', () => {
+  it('do not change the default set-up: cluster-wide objects are the same or have another name', () => {
     const usual = parseAllDocuments(readFileSync(MANIFEST, 'utf8')).map((document) => document.toJS() as Made)
     const ofCluster = (all: readonly Made[], kind: string) =>
       all.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name)

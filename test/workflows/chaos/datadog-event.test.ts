@@ -15,8 +15,8 @@ const told = (more: Partial<Occurrence>): Occurrence => ({
   ...more,
 })
 
-describe('an Event, as Datadog has it', () => {
-  it('has title, text and tags, those of the selector that people look for among them', () => {
+describe('the Datadog event of an Event', () => {
+  it('has title, text and tags, including the tags from the selector', () => {
     const selector = { team: 'a-team', app: 'web', tier: 'front' }
     expect(datadogEvent(told({ object: { spec: { selector } } }))).toEqual({
       title: "Disruption 'slow' received a notification.",
@@ -36,7 +36,7 @@ describe('an Event, as Datadog has it', () => {
     expect(datadogEvent(told(more)).alertType).toBe(alertType)
   })
 
-  it('fits a datagram', () => {
+  it('fits into a datagram', () => {
     const { title, text } = datadogEvent(told({ name: 'n'.repeat(300), message: 'm'.repeat(10_000) }))
     expect([title.length, text.length]).toEqual([100, 4000])
   })

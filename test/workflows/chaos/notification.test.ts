@@ -37,7 +37,7 @@ describe('a notification', () => {
     expect(notificationType({ type, reason })).toBe(expected)
   })
 
-  it('is for those who want to hear as little as it is, from Success on where nothing is said', () => {
+  it('reaches receivers with the same or a lower minimum type, which is Success by default', () => {
     expect(reachesMinimum('Info', '')).toBe(false)
     expect(reachesMinimum('Success', undefined)).toBe(true)
     expect(reachesMinimum('Info', 'Info')).toBe(true)
@@ -45,7 +45,7 @@ describe('a notification', () => {
     expect(reachesMinimum('Warning', 'Warning')).toBe(true)
   })
 
-  it('names who made it, or the cron of which it is, and an address only where the name is one', () => {
+  it('names the creator of the Disruption or of its cron, and an address only if the name is one', () => {
     const by = (annotations: object) => authorOf({ metadata: { annotations } })
     const UserInfo = JSON.stringify({ username: 'ann@example.com', groups: ['dev'] })
     expect(by({ UserInfo })).toEqual({ username: 'ann@example.com', email: 'ann@example.com', groups: ['dev'] })
@@ -59,7 +59,7 @@ describe('a notification', () => {
     expect(authorOf(undefined)).toEqual({ username: '', email: '', groups: [] })
   })
 
-  it('is a document of JSON:API with the whole object', () => {
+  it('is a JSON:API document with the whole object', () => {
     const object = {
       apiVersion: 'chaos.datadoghq.com/v1beta1',
       metadata: {
@@ -99,7 +99,7 @@ describe('a notification', () => {
     })
   })
 
-  it('leaves out of a long object what is said of each target, and of one that is longer still all but its name', () => {
+  it('shortens a long object by the fields of targets, and a longer one to its identity', () => {
     const long = (more: object) => ({ metadata: { name: 'slow' }, spec: {}, status: { runCount: 1, ...more } })
     const manifest = (object: object) => {
       const { data } = httpDocument(occurrence({ object }), '')
@@ -112,7 +112,7 @@ describe('a notification', () => {
     })
   })
 
-  it('is told to Slack in blocks, where no text of a user mentions anybody', () => {
+  it('consists of Slack blocks, in which texts of users mention nobody', () => {
     const object = { spec: { reporting: { purpose: 'to see <!channel> & more' } } }
     const { text, blocks } = slackMessage(occurrence({ object, message: '<@U1> went' }), '')
     expect(text).toBe("Disruption 'slow' is over.")

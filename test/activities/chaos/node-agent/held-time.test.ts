@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 import { monotonicTime } from '../../../../activities/chaos/node-agent/agent.ts'
 
-it('follows the clock of the machine forward, and goes on where that is set back', () => {
+it("the monotonic time follows the machine's clock forward, and continues when the clock is set back", () => {
   const time = { machine: 1_000_000, steady: 0 }
   const now = monotonicTime(
     () => time.machine,

@@ -19,33 +19,33 @@ const given = (path: string | undefined) => ({
   flags: { 'chaos-config': path },
 })
 
-describe('the node agent of `pawl dev`, and what it needs in the cluster,', () => {
-  it('are where the configuration has chaos pods', async () => {
+describe('the node agent of `pawl dev` and its manifests', () => {
+  it('use the configured chaos namespace', async () => {
     const args = await inDev?.args(given(config))
     expect(args?.slice(-2)).toEqual(['--namespace', 'disturbers'])
     expect(await inDev?.setUp?.('name: chaos-engineering', given(config).flags)).toBe('name: disturbers')
   })
 
-  it('are at the usual place without one', async () => {
+  it('use the default namespace without a configuration', async () => {
     const args = await inDev?.args(given(undefined))
     expect(args?.slice(-2)).toEqual(['--namespace', 'chaos-engineering'])
     expect(await inDev?.setUp?.('name: chaos-engineering', {})).toBe('name: chaos-engineering')
   })
 
-  it('say what is wrong with what the worker alone needs of it', async () => {
+  it('report invalid fields that only the worker uses', async () => {
     const wrong = configFile(folder, { controller: { notifiers: { slack: { enabled: 'maybe' } } } })
     await expect(inDev?.setUp?.('', given(wrong).flags)).rejects.toThrow(
       /controller\.notifiers\.slack\.enabled: found "maybe", expected true or false/,
     )
   })
 
-  it('simulate disruptions of pods without a process, and never in a cluster of the user', async () => {
+  it("simulate pods without a process, but never in the user's own cluster", async () => {
     expect((await inDev?.args(given(undefined)))?.join(' ')).toContain('--no-process simulate')
     const args = await inDev?.args({ ...given(undefined), isServerOurs: false })
     expect(args?.join(' ')).not.toContain('simulate')
   })
 
-  it('say what is wrong with it', async () => {
+  it('report an invalid configuration', async () => {
     const wrong = configFile(folder, { injector: { chaosNamespace: 'No' } })
     await expect(inDev?.args(given(wrong))).rejects.toThrow(
       /injector\.chaosNamespace: found "No", expected the name of a namespace/,

@@ -23,7 +23,7 @@ const state = (more: Partial<CronState> = {}): CronState => ({
 })
 
 describe('a cron', () => {
-  it('makes a Disruption when it is time (C1)', () => {
+  it('creates a Disruption at the scheduled time (C1)', () => {
     expect(cronDecision(state())).toEqual({
       run: 'now',
       forMs: at('00:15:00'),
@@ -48,7 +48,7 @@ describe('a cron', () => {
     expect(cronDecision(state(more)).run).toBe(run)
   })
 
-  it('counts an interval from the edit of its schedule, then from each time for which it made one', () => {
+  it('counts an interval from the edit of its schedule, then from each scheduled time', () => {
     const every = { schedule: readSchedule('@every 2h') ?? expect.fail('no schedule'), editedMs: at('00:10:00') }
     expect(cronDecision(state(every))).toMatchObject({ run: 'not due', nextMs: at('02:10:00') })
     const nowMs = at('02:10:01')
@@ -57,21 +57,21 @@ describe('a cron', () => {
     expect(cronDecision(made)).toMatchObject({ run: 'not due', nextMs: at('04:10:00') })
   })
 
-  it('makes one as late as it is tolerated (C4)', () => {
+  it('creates a late Disruption within the tolerance (C4)', () => {
     expect(cronDecision(state({ nowMs: at('00:20:00') }))).toMatchObject({ run: 'now', forMs: at('00:15:00') })
   })
 
-  it('makes up for the last missed time alone (C3)', () => {
+  it('makes up only for the last missed time (C3)', () => {
     const resumed = cronDecision(state({ lastMs: at('00:15:00'), nowMs: at('03:02:00') }))
     expect(resumed).toMatchObject({ run: 'now', forMs: at('03:00:00'), nextMs: at('03:15:00') })
   })
 
-  it('learns from a child what the status does not say (C2)', () => {
+  it('restores a missing status from its child (C2)', () => {
     const crashed = state({ children: [at('00:15:00')], lastMs: at('00:00:00') })
     expect(cronDecision(crashed)).toEqual({ run: 'not due', lastMs: at('00:15:00'), nextMs: at('00:30:00') })
   })
 
-  it('does not make up for a time that it has passed over, and makes one at the next', () => {
+  it('never makes up for a skipped time, and continues with the next one', () => {
     const skippedMs = at('00:15:00')
     expect(cronDecision(state({ skippedMs, nowMs: at('00:29:59') })).run).toBe('not due')
     expect(cronDecision(state({ skippedMs, nowMs: at('00:30:00') }))).toMatchObject({
@@ -81,7 +81,7 @@ describe('a cron', () => {
     expect(cronDecision(state({ skippedMs, lastMs: at('00:30:00'), nowMs: at('00:31:00') })).run).toBe('not due')
   })
 
-  it('never runs twice for one time, for one to come, or beside a child', () => {
+  it('never creates two Disruptions for one time, one for the future, or one next to a child', () => {
     const minute = fc.integer({ min: 0, max: 600 }).map((count) => at('00:00:00') + count * MINUTE_MS)
     const states = fc.record({
       lastMs: fc.option(minute, { nil: undefined }),
@@ -107,7 +107,7 @@ describe('a cron', () => {
 })
 
 describe('the history of a cron', () => {
-  it('keeps the last five (C6)', () => {
+  it('keeps the last five entries (C6)', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     const history = names.reduce<ReturnType<typeof withHistory>>(
       (known, name) => withHistory(known, name, '2026-01-01T00:00:00Z'),

@@ -21,7 +21,7 @@ const statusOf = async (given: Parameters<typeof pass>[0]) => (await pass(given)
 describe('the node of the worker', () => {
   const state = { nodes: [node('a'), node('b'), node('c')] }
 
-  it('is not disturbed, which the status says', async () => {
+  it('is not disturbed, and the status contains it', async () => {
     expect(await statusOf({ spec: NODES, state, settings: workerOn(['a']) })).toMatchObject({
       targets: ['b', 'c'],
       sparedNodes: ['a'],
@@ -30,7 +30,7 @@ describe('the node of the worker', () => {
     })
   })
 
-  it('is disturbed like the others without safeguards, and where nobody knows it', async () => {
+  it('is disturbed like other nodes without safeguards, and if it is unknown', async () => {
     for (const settings of [workerOn(['a'], false), DEFAULT_CONFIG]) {
       const status = await statusOf({ spec: NODES, state, settings })
       expect(status).toMatchObject({ targets: ['a', 'b', 'c'] })
@@ -38,7 +38,7 @@ describe('the node of the worker', () => {
     }
   })
 
-  it('stays spared when a worker elsewhere looks, so that they do not take turns', async () => {
+  it('stays spared after a pass of another worker, so that they do not alternate', async () => {
     const first = await pass({ spec: NODES, state, settings: workerOn(['a']) })
     const second = await pass({
       spec: NODES,
@@ -56,7 +56,7 @@ describe('the node of the worker', () => {
     expect(third.next.target.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
   })
 
-  it('has its pods spared where their nodes are to fail, and no others', async () => {
+  it('protects its pods from node failures only', async () => {
     const pods = { pods: [pod('web-1', { node: 'a' }), pod('web-2', { node: 'b' })] }
     const spec = { selector: { app: 'web' }, count: '100%', duration: '10m' }
     const settings = workerOn(['a'])
@@ -69,7 +69,7 @@ describe('the node of the worker', () => {
     expect(drop).not.toHaveProperty('sparedNodes')
   })
 
-  it('is all there is: nothing is disturbed', async () => {
+  it('leaves no target if it is the only node', async () => {
     const { status, events } = await pass({ spec: NODES, state: { nodes: [node('a')] }, settings: workerOn(['a']) })
     expect(status).toMatchObject({ targets: [], sparedNodes: ['a'] })
     expect(events).toContainEqual(expect.objectContaining({ reason: 'NoTargetsFound' }))
