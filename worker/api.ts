@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../activities/journal/database.ts'
-import { namespacesOf, placesOf, placesOfRuns } from '../activities/journal/read/places.ts'
-import { type Questions, questionsTo } from '../activities/journal/read/questions.ts'
+import { namespacesOf, locationsOf, locationsOfRuns } from '../activities/journal/read/object-locations.ts'
+import { type JournalQueries, queriesOf } from '../activities/journal/read/queries.ts'
 import { openReader } from '../activities/journal/read/reader.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { API_FLAGS, apiSettings } from './api/flags.ts'
@@ -50,10 +50,10 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
   if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, troubles }, stopping.signal))) return
 
   const journal = { db, cluster }
-  const questions = questionsTo(journal)
+  const questions = queriesOf(journal)
   const ground: Ground = {
-    placesOf: async (uids) => await placesOf(journal, uids),
-    placesOfRuns: async (workflowIDs) => await placesOfRuns(journal, workflowIDs),
+    placesOf: async (uids) => await locationsOf(journal, uids),
+    placesOfRuns: async (workflowIDs) => await locationsOfRuns(journal, workflowIDs),
     namespacesOf: async (kind, most) => await namespacesOf(journal, kind, most),
   }
   const rightsOf = createRights(kube, { resources: createResources(kube, now), keptMs, now })
@@ -87,7 +87,7 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
   await sleep(settings.drainMs)
 }
 
-async function look(troubles: Troubles, questions: Pick<Questions, 'followedKinds'>): Promise<void> {
+async function look(troubles: Troubles, questions: Pick<JournalQueries, 'followedKinds'>): Promise<void> {
   const error: unknown = await questions.followedKinds().then(
     () => undefined,
     () => new Error('it does not answer'),

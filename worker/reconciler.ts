@@ -83,7 +83,7 @@ async function openParts({ log, stopping, opened }: Frame) {
   opened(() => db.destroy())
   if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return undefined
   await clock.read(db)
-  const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
+  const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { asyncCommit: true })
   opened(() => lax.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
   opened(() => kube.close())
@@ -169,7 +169,7 @@ function activitiesOf({ log, opened }: Frame, parts: Parts): object {
   const report = (error: unknown) => {
     troubles.report('journal', error)
   }
-  const journal = createGroupedJournal({ db, lax, report }, settings.cluster, routing)
+  const journal = createGroupedJournal({ db, asyncCommitDb: lax, report }, settings.cluster, routing)
   opened(() => journal.flushAll())
   const wings = new Map<string, OpenWing>()
   const of = (controller: string) => wings.get(wingOf(controller) ?? '')

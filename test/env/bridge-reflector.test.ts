@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
-import { newestVersion } from '../../activities/journal/read/objects.ts'
+import { newestVersion } from '../../activities/journal/read/subjects.ts'
 import { notCaughtUp } from '../../worker/bridge/reflector.ts'
 import { path, valueAt } from '../../workflows/kit/index.ts'
 import { TASK, task } from '../activities/journal/build-events.ts'

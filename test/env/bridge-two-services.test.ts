@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 
 import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { replaceSubscriptions } from '../../activities/journal/write/level-runs.ts'
+import { replaceSubscriptions } from '../../activities/journal/write/subscriptions.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
 import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'

@@ -4,7 +4,7 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { touchJobs } from '../../activities/journal/write/jobs.ts'
+import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
@@ -119,7 +119,7 @@ describe('a namespace that asks for very many jobs', () => {
     dispatcher.nudge()
     // One of them begins, in another process: its row says so.
     const [first] = await started()
-    await touchJobs(test.db, [{ workflowID: first!.workflow_id, runID: 'r' }], now())
+    await countPasses(test.db, [{ workflowID: first!.workflow_id, runID: 'r' }], now())
     await untilStarted(['alone', ...crowd(FRESH)])
     // Here its first activity is seen.
     inFlightRuns.callStarted((await started()).find(({ namespace }) => namespace === 'alone')!.workflow_id)
@@ -150,7 +150,7 @@ describe('runs that are woken', () => {
     while (begun.length < CROWD) {
       await expect.poll(async () => (await started()).length, { timeout: 30_000 }).toBeGreaterThan(begun.length)
       const fresh = (await started()).map(({ workflow_id }) => workflow_id).filter((id) => !begun.includes(id))
-      await touchJobs(
+      await countPasses(
         test.db,
         fresh.map((workflowID) => ({ workflowID, runID: 'r' })),
         now(),
@@ -184,7 +184,7 @@ describe('runs that are woken', () => {
     const [here = '', elsewhere = ''] = woken
     inFlightRuns.callStarted(here)
     await untilLeft(CROWD - SLOTS - 1)
-    await touchJobs(test.db, [{ workflowID: elsewhere, runID: 'r' }], now())
+    await countPasses(test.db, [{ workflowID: elsewhere, runID: 'r' }], now())
     await untilLeft(CROWD - SLOTS - 2)
   })
 })
@@ -196,7 +196,7 @@ describe('runs that are woken, beside wakes of runs that are at work', () => {
     start(builtIn, 600_000)
     await untilStarted(crowd(1))
     const [open] = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
-    await touchJobs(test.db, [{ workflowID: open!.workflow_id, runID: 'r' }], now())
+    await countPasses(test.db, [{ workflowID: open!.workflow_id, runID: 'r' }], now())
     inFlightRuns.callStarted(open!.workflow_id)
     await untilLeft(0)
     // Of one run, which is woken once, and of objects that lead to nothing; more than there are slots.

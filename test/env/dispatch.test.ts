@@ -4,10 +4,10 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { holdLease } from '../../activities/journal/write/checkpoints.ts'
-import { touchJobs } from '../../activities/journal/write/jobs.ts'
+import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
+import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
@@ -44,7 +44,7 @@ async function know(...items: TaskOptions[]): Promise<void> {
 }
 
 async function listExecutions(): Promise<void> {
-  await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+  await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
   await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
 }
 
@@ -77,7 +77,7 @@ describe('an item under deletion whose execution is not in the journal', () => {
 
   it('is asked for again later while executions were never listed to the end', async () => {
     await know(item)
-    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
   })
 
@@ -121,7 +121,7 @@ describe('an unfinished item', () => {
 
   it('has none while its execution has the job, nor while it is not known whether that has', async () => {
     await know(item)
-    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
     await execution({ jobID: JOB })
     expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'execution' } })
@@ -380,7 +380,7 @@ describe('the dispatcher', () => {
     const inFlightRuns = new InFlightRuns(() => looked)
     const look = async () => {
       inFlightRuns.passStarted(workflow_id)
-      await touchJobs(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
+      await countPasses(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
     }
     await look()
     const before = looked.getTime()

@@ -6,7 +6,7 @@ import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { noteStuckRun } from '../../activities/journal/write/stuck-runs.ts'
+import { recordStuckRun } from '../../activities/journal/write/stuck-runs.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { sweepOnce } from '../../worker/reconciler/resync.ts'
 import { openJob } from '../activities/journal/one-row.ts'
@@ -53,7 +53,7 @@ describe('an open run whose workflow task fails again and again', () => {
     const handle = await openRun()
     await failTask(3)
     const { workflowId: workflowID, firstExecutionRunId: runID } = handle
-    await noteStuckRun(test.db, { workflowID, runID, what: 'bug', build: 'b', message: 'a bug' }, new Date())
+    await recordStuckRun(test.db, { workflowID, runID, reason: 'bug', build: 'b', message: 'a bug' }, new Date())
     expect(await sweep()).toEqual({ outcomes: [null], wakes: [] })
     await handle.terminate()
   })
@@ -62,7 +62,7 @@ describe('an open run whose workflow task fails again and again', () => {
     const handle = await openRun()
     await failTask(3)
     const former = { workflowID: handle.workflowId, runID: '00000000-0000-7000-8000-000000000000' }
-    await noteStuckRun(test.db, { ...former, what: 'bug', build: 'b', message: 'a bug' }, new Date())
+    await recordStuckRun(test.db, { ...former, reason: 'bug', build: 'b', message: 'a bug' }, new Date())
     expect(await sweep()).toMatchObject({ outcomes: ['lost'] })
     expect((await handle.describe()).status.name).toBe('TERMINATED')
   })

@@ -5,7 +5,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
-import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { migrateUp } from '../../activities/journal/migrate.ts'
@@ -71,7 +71,7 @@ describe('a journal of the first version', () => {
 
   it('follows its own kinds from their checkpoints on, and nobody waits for the lease of a former bridge', async () => {
     const lease = { cluster: 'c', ...groupKindOf(installationKind), owner: 'new', leaseMs: 60_000 }
-    expect(await holdLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
+    expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
   })
 
   it('still wakes who waits for an object', async () => {
@@ -96,7 +96,7 @@ describe('a journal of the first version', () => {
       job: { workflow_id: 'widget/w', outcome: null },
     })
     const lease = { cluster: 'c', ...groupKindOf(target), owner: 'new', leaseMs: 60_000 }
-    expect(await holdLease(db, lease)).toMatchObject({ resourceVersion: undefined, epoch: 0 })
+    expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: undefined, epoch: 0 })
   })
 
   it('tells what happened as before, with the group where it is known', async () => {

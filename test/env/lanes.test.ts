@@ -5,8 +5,8 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { journalEvents, journalWrites, tellWrites } from '../../activities/journal/write/events.ts'
-import { jobsToLookUp, sweepWakes } from '../../activities/journal/write/sweep.ts'
+import { journalEvents, journalWrites, reduceWrites } from '../../activities/journal/write/events.ts'
+import { jobsToLookUp, resyncWakes } from '../../activities/journal/write/resync.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
@@ -129,7 +129,7 @@ describe('wakes of items', () => {
     await know(item('a', MOCK), item('b', MANIFEST))
     await upsertWakes(test.db, [wakeFor('a'), wakeFor('b', { due: later(500) })], NOW)
     const due = async (deployers: string) => {
-      return await nextWakeDue(test.db, { cluster: 'c', left: leftLanes(shares(deployers)) })
+      return await nextWakeDue(test.db, { cluster: 'c', unhandledLanes: leftLanes(shares(deployers)) })
     }
     expect(await due('kubernetes-manifest')).toEqual(later(500))
     expect(await due('mock')).toEqual(NOW)
@@ -150,7 +150,11 @@ describe('wakes of items', () => {
         cause: 'test',
         started_at: NOW,
       })
-    const found = await jobsToLookUp(test.db, { cluster: 'c', left: leftLanes(shares('mock')) }, later(90_000))
+    const found = await jobsToLookUp(
+      test.db,
+      { cluster: 'c', unhandledLanes: leftLanes(shares('mock')) },
+      later(90_000),
+    )
     expect(found.map(({ uid }) => uid)).toEqual(['a'])
   })
 })
@@ -193,7 +197,7 @@ describe('an item that has the job of its Installation', () => {
     await hostServing([MOCK])
     const controllers = [builtIn.controllers.get('deploy')!]
     const { subjectKinds } = builtIn
-    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers, subjectKinds, watchedKinds: followedBy(builtIn) })
+    await resyncWakes(test.db, { cluster: 'c', now: NOW, controllers, subjectKinds, watchedKinds: followedBy(builtIn) })
     expect((await test.wakes()).map(({ uid, cause }) => [uid, cause])).toEqual([
       ['b', 'sweep: unfinished job without a run'],
     ])
@@ -207,7 +211,7 @@ describe('a run that hands its job down to an item', () => {
     const event = seen('MODIFIED', item('a', type, { version: 10, status: RUNNING }), deployItemKind)
     const events = [{ event, conflicted: false }]
     const routing = { ...deps, ...builtIn }
-    const told = tellWrites({ writer, tree: ['inst', 'exec'], events, finished: [] }, routing)
+    const told = reduceWrites({ writer, tree: ['inst', 'exec'], events, finished: [] }, routing)
     await journalWrites(test.db, 'c', [told], routing)
     return (await test.wakes()).map(({ controller, uid, foreign_event }) => ({ controller, uid, foreign_event }))
   }

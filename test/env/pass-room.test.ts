@@ -1,7 +1,7 @@
 // How many wakes a dispatcher may bring to a controller that bounds its passes: against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { giveTurnBack, takeTurn } from '../../activities/journal/write/pass-turns.ts'
+import { releasePermit, acquirePermit } from '../../activities/journal/write/pass-permits.ts'
 import { PassRoom } from '../../worker/reconciler/capacity.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
@@ -17,7 +17,7 @@ const controllers = ['shop', 'till']
 
 const turn = async (uid: string) => {
   const of = { cluster: 'c', controller: 'shop', uid, workflowID: `shop/${uid}`, namespace: 'ns', name: uid }
-  expect(await takeTurn(test.db, of, 3, NOW)).toBe(true)
+  expect(await acquirePermit(test.db, of, 3, NOW)).toBe(true)
 }
 const left = async (room: PassRoom) => Object.fromEntries(await room.left(test.db, { cluster: 'c', controllers }, NOW))
 
@@ -34,7 +34,7 @@ describe('the room of a controller that bounds its passes', () => {
     arrived.forEach((arrive) => arrive?.())
     arrived.forEach((arrive) => arrive?.())
     expect(await left(room)).toEqual({ shop: 1 })
-    await giveTurnBack(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
+    await releasePermit(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
     expect(await left(room)).toEqual({ shop: 2 })
   })
 
@@ -43,7 +43,7 @@ describe('the room of a controller that bounds its passes', () => {
     room.take({ controller: 'shop', uid: 'a' })
     await turn('a')
     expect(await left(room)).toEqual({ shop: 2 })
-    await giveTurnBack(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
+    await releasePermit(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
     expect(await left(room)).toEqual({ shop: 3 })
   })
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { noteStuckRun, type StuckNote } from '../../activities/journal/write/stuck-runs.ts'
+import { recordStuckRun, type StuckRunReport } from '../../activities/journal/write/stuck-runs.ts'
 import { StuckRuns } from '../../worker/reconciler/stuck-runs.ts'
 import { builtIn } from '../../worker/server/registry.ts'
 import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
@@ -21,9 +21,9 @@ beforeEach(async () => {
   await note()
 })
 
-async function note(overrides: Partial<StuckNote> = {}, now = NOW): Promise<void> {
-  const misfit = { runID: 'r1', what: 'misfit', build: 'old', message: 'no such step' } as const
-  await noteStuckRun(test.db, { workflowID: row.workflow_id, ...misfit, ...overrides }, now)
+async function note(overrides: Partial<StuckRunReport> = {}, now = NOW): Promise<void> {
+  const misfit = { runID: 'r1', reason: 'misfit', build: 'old', message: 'no such step' } as const
+  await recordStuckRun(test.db, { workflowID: row.workflow_id, ...misfit, ...overrides }, now)
 }
 
 /** One look, when Temporal says so of the run. @returns the runs that were ended, and whether the note is left. */
@@ -85,7 +85,8 @@ describe('a run that was noted as stuck', () => {
 })
 
 describe('a run that met a bug', () => {
-  const bug = (runID: string, now: Date, build = 'old') => note({ what: 'bug', runID, build, message: 'no found' }, now)
+  const bug = (runID: string, now: Date, build = 'old') =>
+    note({ reason: 'bug', runID, build, message: 'no found' }, now)
 
   it('is started anew at once by a worker with other code, and ever more rarely when its code has the bug too', async () => {
     await bug('r1', NOW)

@@ -5,9 +5,9 @@
 //   F3. What the journal knows already, such as what runs have written, gets no row of its own. Where a batch has nothing else, only the checkpoint
 //       moves on, and that now and then: a watch that resumes before it brings the same again.
 
-import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.ts'
+import { checkReceivedEvents, versionKey } from '../../activities/journal/read/received-events.ts'
 import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
-import { journalCarefully } from '../../activities/journal/write/refused.ts'
+import { journalSkippingRefused } from '../../activities/journal/write/refused-events.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
 import {
   isUrgent,
@@ -143,7 +143,11 @@ async function journalOnce(term: Term, queue: PendingQueue, progress: Progress):
   const arrived = items.flatMap(({ event }) => event ?? [])
   const objects = [...new Set(arrived.map(objectKey))]
   const asked = { cluster, ...groupKindOf(watched), objects, versions: arrived.map(versionOf) }
-  const { held, unanswered, known } = await askArrivals(db, asked, new Date(journal.now().getTime() - settings.holdMs))
+  const { held, unanswered, known } = await checkReceivedEvents(
+    db,
+    asked,
+    new Date(journal.now().getTime() - settings.holdMs),
+  )
   const ready = selectReady(items, held, settings.batchLimit)
   const { events, checkpoint = position.journaled, rest: waiting } = ready
   if (events.length === 0 && waiting.length > 0 && checkpoint === position.journaled)
@@ -159,7 +163,7 @@ async function journalOnce(term: Term, queue: PendingQueue, progress: Progress):
       writers,
       checkpoint: checkpointOf(term, checkpoint),
     } as const
-    await journalCarefully(db, batch, journal, carefully(term))
+    await journalSkippingRefused(db, batch, journal, carefully(term))
     Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
   } else if (checkpoint !== position.journaled) progress.unsaved = { journaled: checkpoint, epoch: position.epoch }
   position.journaled = checkpoint

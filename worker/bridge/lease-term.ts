@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Database } from '../../activities/journal/database.ts'
 import type { JournalDeps } from '../../activities/journal/write/events.ts'
-import type { Careful } from '../../activities/journal/write/refused.ts'
+import type { RefusedEventOptions } from '../../activities/journal/write/refused-events.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { groupKindOf, groupKindText, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { BridgeSettings } from './settings.ts'
@@ -70,7 +70,7 @@ export function labelOf(watched: WatchedKind): string {
 }
 
 /** How to journal what the database may refuse: one event less, and a line in the log. */
-export function carefully({ position, watched, log }: Term): Careful {
+export function carefully({ position, watched, log }: Term): RefusedEventOptions {
   return {
     journaled: position.journaled,
     onRefused(event, error) {

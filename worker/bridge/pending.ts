@@ -8,22 +8,22 @@
 
 import { EventEmitter, once } from 'node:events'
 
-import type { ArrivedVersion, UnansweredWrite } from '../../activities/journal/read/arrivals.ts'
+import type { ReceivedVersion, UnansweredWrite } from '../../activities/journal/read/received-events.ts'
 import { objectText } from '../../activities/journal/write/actions.ts'
-import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
+import type { ObjectEvent } from '../../activities/journal/write/incoming-events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
 
 export interface PendingItem {
   readonly resourceVersion: number
   /** Undefined: a bookmark. */
-  readonly event: SeenEvent | undefined
+  readonly event: ObjectEvent | undefined
   /** When it came, in milliseconds. */
   readonly at: number
 }
 
 export interface ReadyBatch {
-  readonly events: readonly SeenEvent[]
+  readonly events: readonly ObjectEvent[]
   /** Everything up to this version is in this batch or journaled; undefined: no further than before (Q3). */
   readonly checkpoint: number | undefined
   readonly rest: readonly PendingItem[]
@@ -32,7 +32,7 @@ export interface ReadyBatch {
 /** Splits the queue into what may be journaled now and what waits (Q2, Q3). */
 export function selectReady(items: readonly PendingItem[], held: ReadonlySet<string>, limit: number): ReadyBatch {
   const waiting = new Set(held)
-  const events: SeenEvent[] = []
+  const events: ObjectEvent[] = []
   const rest: PendingItem[] = []
   let checkpoint: number | undefined
   for (const item of items) {
@@ -53,8 +53,8 @@ export function writersOf(
   items: readonly PendingItem[],
   unanswered: readonly UnansweredWrite[],
   holdMs: number,
-): ReadonlyMap<SeenEvent, string> {
-  const found = new Map<SeenEvent, string>()
+): ReadonlyMap<ObjectEvent, string> {
+  const found = new Map<ObjectEvent, string>()
   if (unanswered.length === 0) return found
   for (const { event, at } of items) {
     if (event === undefined) continue
@@ -66,11 +66,11 @@ export function writersOf(
 }
 
 /** As the journal's action rows name an object. */
-export function objectKey({ watched, object }: SeenEvent): string {
+export function objectKey({ watched, object }: ObjectEvent): string {
   return objectText(watched, object.metadata.namespace ?? '', object.metadata.name)
 }
 
-export function versionOf({ type, object: { metadata } }: SeenEvent): ArrivedVersion {
+export function versionOf({ type, object: { metadata } }: ObjectEvent): ReceivedVersion {
   return { uid: metadata.uid ?? '', version: Number(metadata.resourceVersion), gone: type === 'DELETED' }
 }
 

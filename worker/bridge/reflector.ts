@@ -10,14 +10,13 @@
 
 import {
   type HeldLease,
-  holdLease,
+  acquireLease,
   LeaseLost,
   releaseLease,
   renewLease,
 } from '../../activities/journal/write/checkpoints.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
-import { watchError, watchRefusal } from '../../activities/kube/watch-refusal.ts'
-import { needsList, readMessages } from '../../activities/kube/watch-stream.ts'
+import { watchError, watchRefusal, needsList, readMessages } from '../../activities/kube/watch-stream.ts'
 import { feedJournal } from './feed.ts'
 import { collectionPath, relist, selectorsOf } from './relist.ts'
 import { PendingQueue } from './pending.ts'
@@ -78,7 +77,7 @@ async function holdTerm(
 ): Promise<number> {
   const { db, cluster, owner, settings, log } = deps
   try {
-    const lease = await holdLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
+    const lease = await acquireLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
     health.journalFailing = false
     backoff.reset()
     if (lease === undefined) {

@@ -6,12 +6,12 @@
 //   L4. What the journal knows in this version gets no row of its own, as in feed.ts (F3), unless other fields are declared since it was written down:
 //       after an upgrade the next list brings them, also of objects that nobody touches.
 
-import { askArrivals, askProjections, versionKey } from '../../activities/journal/read/arrivals.ts'
-import { listedBefore, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
+import { checkReceivedEvents, readProjections, versionKey } from '../../activities/journal/read/received-events.ts'
+import { objectsUpToVersion, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
 import type { EventBatch } from '../../activities/journal/write/events.ts'
 import { sameProjection } from '../../activities/journal/write/classify.ts'
-import { type MissedDeletion, projectionOf, type SeenEvent } from '../../activities/journal/write/incoming.ts'
-import { journalCarefully } from '../../activities/journal/write/refused.ts'
+import { type MissedDeletion, projectionOf, type ObjectEvent } from '../../activities/journal/write/incoming-events.ts'
+import { journalSkippingRefused } from '../../activities/journal/write/refused-events.ts'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readPages } from '../../activities/kube/pages.ts'
@@ -42,13 +42,13 @@ export async function relist(term: Term): Promise<void> {
   await journalDeletions(term, listVersion, seen)
 }
 
-async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['items']): Promise<readonly SeenEvent[]> {
-  const events = items.map((object): SeenEvent => ({ watched, type: 'ADDED', object }))
+async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['items']): Promise<readonly ObjectEvent[]> {
+  const events = items.map((object): ObjectEvent => ({ watched, type: 'ADDED', object }))
   const of = { cluster, ...groupKindOf(watched) }
   const asked = { ...of, objects: events.map(objectKey), versions: events.map(versionOf) }
-  const { known } = await askArrivals(db, asked, new Date(0))
+  const { known } = await checkReceivedEvents(db, asked, new Date(0))
   const uids = asked.versions.filter((version) => known.has(versionKey(version))).map(({ uid }) => uid)
-  const kept = await askProjections(db, of, uids)
+  const kept = await readProjections(db, of, uids)
   return events.filter((event) => {
     const key = versionKey(versionOf(event))
     const projection = kept.get(key)
@@ -61,7 +61,7 @@ async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['item
 
 async function journalDeletions(term: Term, listVersion: number, seen: ReadonlySet<string>): Promise<void> {
   const { db, cluster, watched, settings, position, log } = term
-  const known = await listedBefore(db, cluster, groupKindOf(watched), listVersion)
+  const known = await objectsUpToVersion(db, cluster, groupKindOf(watched), listVersion)
   const missing = known
     .filter(({ uid }) => !seen.has(uid))
     .map((object): MissedDeletion => ({ watched, missing: object, listVersion }))
@@ -91,7 +91,7 @@ async function journalUnderLease(
   signal.throwIfAborted()
   const { epoch, timeline } = position
   const checkpoint = { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }
-  await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
+  await journalSkippingRefused(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
 }
 
 /** Where the kind's objects are, all of them or those of the one namespace that is followed. */

@@ -7,7 +7,7 @@
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { turnsTaken } from '../../activities/journal/write/pass-turns.ts'
+import { permitHolders } from '../../activities/journal/write/pass-permits.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { Registry } from '../server/registry.ts'
@@ -146,7 +146,7 @@ export class ClaimOrder {
 }
 
 // How many wakes a dispatcher may bring to controllers that bound their passes: what has no room stays in the journal, where it costs nothing. A run asks
-// for its turn itself (activities/journal/write/pass-turns.ts), so this may be wrong for a moment, and saves only runs that would wait.
+// for its turn itself (activities/journal/write/pass-permits.ts), so this may be wrong for a moment, and saves only runs that would wait.
 
 export class PassRoom {
   /** By controller, how many passes may be under way. */
@@ -174,7 +174,7 @@ export class PassRoom {
   ): Promise<ReadonlyMap<string, number>> {
     const bounded = controllers.filter((controller) => this.isBounded(controller))
     if (bounded.length === 0) return new Map()
-    const taken = await turnsTaken(db, { cluster, controllers: bounded }, now)
+    const taken = await permitHolders(db, { cluster, controllers: bounded }, now)
     return new Map(bounded.map((name) => [name, this.#leftOf(name, taken.get(name) ?? [])]))
   }
 

@@ -9,19 +9,19 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
-import { grouped } from '../../activities/journal/write/grouped.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/read/subjects.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
 import {
   announceJobs,
   findOpenJobs,
-  isRecorded,
+  hasJobRow,
   type Job,
   type JobSubject,
   type NewJob,
   openJobs,
-  servedBy,
+  handledLanesOf,
 } from '../../activities/journal/write/jobs.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
@@ -68,10 +68,16 @@ function journalOf({ db, lax, now, registry = builtIn }: BringerDeps, { cluster,
   return {
     registry,
     now,
-    findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
-    readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry))),
-    announced: grouped(slots, async (jobs: readonly NewJob[]) => await announceJobs(lax, { subjects: registry }, jobs)),
-    opened: grouped(slots, async (jobs: readonly NewJob[]) => {
+    findOpen: createGroupCommit(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
+    readSubject: createGroupCommit(
+      slots,
+      async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry)),
+    ),
+    announced: createGroupCommit(
+      slots,
+      async (jobs: readonly NewJob[]) => await announceJobs(lax, { subjects: registry }, jobs),
+    ),
+    opened: createGroupCommit(slots, async (jobs: readonly NewJob[]) => {
       await openJobs(lax, { cluster, subjects: registry }, jobs)
       return []
     }),
@@ -165,7 +171,7 @@ export class Bringer {
       case 'later':
         return { led: resolution.reason, again: resolution.at ?? this.#in(LATER_MS) }
       case 'nothing':
-        if (resolution.unrecorded !== undefined && !(await isRecorded(db, resolution.unrecorded)))
+        if (resolution.unrecorded !== undefined && !(await hasJobRow(db, resolution.unrecorded)))
           await signalRun(client, resolution.unrecorded, wake.seq)
         return { led: resolution.reason }
     }
@@ -323,7 +329,7 @@ export function serving(run: Run, shares: readonly LaneShare[] = []): Run {
 /** A job that is begun again serves what it did, as far as this process can: what it left to others may be at work there. */
 export async function goingOn(db: Kysely<Database>, run: Run, shares?: readonly LaneShare[]): Promise<Run> {
   const ours = serving(run, shares)
-  const serves = (await servedBy(db, run.workflowID)) ?? undefined
+  const serves = (await handledLanesOf(db, run.workflowID)) ?? undefined
   const canGoOn = serves?.every((lane) => isPartitionHandled(ours.input.serves, lane)) === true
   return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
 }

@@ -9,8 +9,8 @@
 //   P6. A run that was woken is waited for before its wake's slot is another's: a task that waits too long for the worker that has its run in memory is replayed
 //       by any (docs/adr/0059).
 
-import { grouped } from '../../activities/journal/write/grouped.ts'
-import { begunJobs } from '../../activities/journal/write/jobs.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
+import { jobsWithNewPass } from '../../activities/journal/write/jobs.ts'
 import {
   acknowledgeWakes,
   type Claim,
@@ -50,8 +50,8 @@ const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 /** What the wakes that are done with ask of the journal, in one statement for all at the same time. */
 function journalOf({ db, lax }: DispatcherDeps, { slots }: DispatcherOptions) {
   return {
-    acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
-    postpone: grouped(slots, async (postponed: readonly Postponed[]) => {
+    acknowledge: createGroupCommit(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
+    postpone: createGroupCommit(slots, async (postponed: readonly Postponed[]) => {
       await postponeWakes(db, postponed)
       return []
     }),
@@ -79,7 +79,7 @@ export class Dispatcher {
     this.#deps = deps
     this.#options = options
     this.#journal = journalOf(deps, options)
-    const begun = async (runs: ReadonlyMap<string, number>) => await begunJobs(deps.db, runs)
+    const begun = async (runs: ReadonlyMap<string, number>) => await jobsWithNewPass(deps.db, runs)
     this.#fresh = new FreshRuns({ inFlightRuns: deps.inFlightRuns, begun })
     this.#room = new PassRoom(deps.registry ?? builtIn)
     this.#bringer = new Bringer(deps, options, this.#fresh)

@@ -10,7 +10,11 @@
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { type ToldJob, type ToldJobsQuery, toldJobs } from '../../activities/journal/read/told-jobs.ts'
+import {
+  type ReportableJob,
+  type ReportableJobsQuery,
+  reportableJobs,
+} from '../../activities/journal/read/job-queries.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { type KubeEvent, recordEvent } from '../../activities/kube/events.ts'
 import { pause } from '../server/backoff.ts'
@@ -31,7 +35,7 @@ export interface JobEventsOptions {
   readonly controllers?: readonly string[] | undefined
 }
 
-type What = ToldJobsQuery['what']
+type What = ReportableJobsQuery['what']
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -86,7 +90,7 @@ export class JobEvents {
     const { db, registry } = this.#deps
     const { cluster, controllers = [...registry.controllers.keys()] } = this.#options
     const known = this.#known[what]
-    const jobs = await toldJobs(db, {
+    const jobs = await reportableJobs(db, {
       cluster,
       what,
       now,
@@ -108,7 +112,7 @@ export class JobEvents {
   }
 
   /** @returns whether it was told, now or before, or is nothing to tell. */
-  async #tell(what: What, job: ToldJob): Promise<boolean> {
+  async #tell(what: What, job: ReportableJob): Promise<boolean> {
     const target = this.#deps.registry.controllers.get(job.controller)?.target
     const told = eventOf(what, job, target?.kind ?? '', this.#hour)
     if (told === undefined || target === undefined) return true
@@ -119,7 +123,7 @@ export class JobEvents {
 }
 
 /** Undefined: its failure has been told with its error, and who took its object away knows. */
-export function eventOf(what: What, job: ToldJob, kind: string, hour: number): KubeEvent | undefined {
+export function eventOf(what: What, job: ReportableJob, kind: string, hour: number): KubeEvent | undefined {
   const { controller, uid, jobID, startedAt, finishedAt, outcome, cause, phase, since, name } = job
   const source = 'pawl'
   const of = (reason: string, ...more: readonly string[]) => [controller, uid, jobID, reason, ...more]

@@ -2,8 +2,7 @@
 //
 // Who only listens would not notice that nobody talks any more, so it asks from time to time.
 
-import { connectionTo } from '../../activities/journal/connection.ts'
-import { closeAtOnce, PreparingClient } from '../../activities/journal/prepared.ts'
+import { connectionConfig, closeImmediately, PreparingClient } from '../../activities/journal/connection.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
@@ -32,7 +31,7 @@ export async function listenForWakes(listening: Listening, signal: AbortSignal):
 /** Until the connection is lost, or the signal. */
 async function listen(listening: Listening, signal: AbortSignal): Promise<void> {
   const { databaseUrl, onWake, log, askEveryMs = ASK_EVERY_MS, answerMs = ANSWER_MS } = listening
-  const connection = new PreparingClient(connectionTo(databaseUrl, { answerMs }))
+  const connection = new PreparingClient(connectionConfig(databaseUrl, { answerMs }))
   const lost = new AbortController()
   connection.on('error', (error) => {
     log.warn({ err: error }, 'connection for notifications was lost; connecting again')
@@ -49,7 +48,7 @@ async function listen(listening: Listening, signal: AbortSignal): Promise<void> 
     await connection.end()
   } catch (error) {
     log.warn({ err: error }, 'no connection for notifications; connecting again')
-    await closeAtOnce(connection)
+    await closeImmediately(connection)
   }
 }
 

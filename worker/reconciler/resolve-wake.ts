@@ -12,7 +12,7 @@ import {
   parentsOf,
   readSubjects,
   type SubjectState,
-} from '../../activities/journal/read/objects.ts'
+} from '../../activities/journal/read/subjects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
 import {

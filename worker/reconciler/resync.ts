@@ -5,17 +5,16 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { formerJobs } from '../../activities/journal/write/former-runs.ts'
+import { jobsOfFormerBuilds, isRecordedStuck } from '../../activities/journal/write/stuck-runs.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
-import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
-import { isNotedStuck } from '../../activities/journal/write/stuck-runs.ts'
+import { wakeSubjects } from '../../activities/journal/write/subscriptions.ts'
 import {
   jobsToLookUp,
   lookUpAgain,
   recordLostJob,
-  sweepWakes,
+  resyncWakes,
   wakeIfBehind,
-} from '../../activities/journal/write/sweep.ts'
+} from '../../activities/journal/write/resync.ts'
 import { followedBy } from './resolve-wake.ts'
 import { isServed, openRunOf, pollersOf, terminateStranded } from './runs.ts'
 import { leftLanes, type Queues, queuesOf } from './task-queues.ts'
@@ -104,7 +103,7 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
   const swept = [...registry.controllers.values()].filter(
     ({ name, mode }) => mode !== 'level' && controllers.includes(name),
   )
-  const woken = await sweepWakes(db, {
+  const woken = await resyncWakes(db, {
     cluster,
     now: now(),
     controllers: swept,
@@ -112,12 +111,16 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
     watchedKinds: followedBy(registry),
   })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
-  await each(deps, await formerJobs(db, { cluster, controllers }), async (job) => {
+  await each(deps, await jobsOfFormerBuilds(db, { cluster, controllers }), async (job) => {
     await endFormer(deps, options, job)
   })
-  await each(deps, await jobsToLookUp(db, { cluster, controllers, left: leftLanes(shares) }, now()), async (job) => {
-    await lookUp(deps, options, job)
-  })
+  await each(
+    deps,
+    await jobsToLookUp(db, { cluster, controllers, unhandledLanes: leftLanes(shares) }, now()),
+    async (job) => {
+      await lookUp(deps, options, job)
+    },
+  )
 }
 
 /** The others are looked up all the same when one cannot be; that one as soon as a sweep comes round again. */
@@ -165,7 +168,7 @@ async function isAtWork({ db, client, log, now }: SweeperDeps, options: Queues, 
     return false
   }
   const { runID, taskQueue, tries } = run
-  if (tries > MOST_TRIES && !(await isNotedStuck(db, { workflowID, runID }))) {
+  if (tries > MOST_TRIES && !(await isRecordedStuck(db, { workflowID, runID }))) {
     log.warn({ workflowID, tries }, 'the workflow task of a run fails; it is started again')
     await terminateStranded(client, workflowID, `its workflow task was tried ${tries} times`, runID)
     return false

@@ -22,14 +22,14 @@ import {
   claimRestart,
   forgetStuckRun,
   jobOfRun,
-  noteStuckRun,
+  recordStuckRun,
   openJobOf,
   recordLastError,
-  type StuckNote,
+  type StuckRunReport,
   type StuckRun,
   stuckRuns,
 } from '../../activities/journal/write/stuck-runs.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
@@ -133,15 +133,15 @@ export class StuckRuns {
     const report = bugReport(thrown, process.cwd())
     const { message } = report
     const note = { workflowID: workflowId, runID: runId, build: this.#options.build, message }
-    if (thrown.isReplaying) await this.#noteMisfit({ ...note, what: 'misfit' }, thrown.subject)
-    else await this.#noteBug({ ...note, what: 'bug' }, thrown, report)
+    if (thrown.isReplaying) await this.#noteMisfit({ ...note, reason: 'misfit' }, thrown.subject)
+    else await this.#noteBug({ ...note, reason: 'bug' }, thrown, report)
   }
 
-  async #noteBug(note: StuckNote, thrown: ReportedBug, report: ErrorReport): Promise<void> {
+  async #noteBug(note: StuckRunReport, thrown: ReportedBug, report: ErrorReport): Promise<void> {
     const { db, log, now } = this.#deps
     const { workflowID, runID, message } = note
     const { subject } = thrown
-    const isNews = await noteStuckRun(db, note, now())
+    const isNews = await recordStuckRun(db, note, now())
     // At each try: the row may not have been there before.
     await recordLastError(db, workflowID, { reason: report.reason, message })
     if (!isNews) return
@@ -154,12 +154,12 @@ export class StuckRuns {
     const job = await this.#jobOf(runID)
     if (job === undefined) return
     const note = { workflowID: job.workflow_id, runID, build: this.#options.build, message: found }
-    await this.#noteMisfit({ ...note, what: 'misfit' }, this.#subjectOf(job))
+    await this.#noteMisfit({ ...note, reason: 'misfit' }, this.#subjectOf(job))
   }
 
-  async #noteMisfit(note: StuckNote, subject: Subject): Promise<void> {
+  async #noteMisfit(note: StuckRunReport, subject: Subject): Promise<void> {
     const { db, log, now } = this.#deps
-    if (!(await noteStuckRun(db, note, now()))) return
+    if (!(await recordStuckRun(db, note, now()))) return
     log.debug({ ...named(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
   }
 
@@ -211,7 +211,7 @@ export class StuckRuns {
 
   async #startAnew(stuck: StuckRun): Promise<void> {
     const { db, client, log, now } = this.#deps
-    const { job, runID, what, message: found } = stuck
+    const { job, runID, reason, message: found } = stuck
     const { workflow_id: workflowID } = job
     if (!(await claimRestart(db, workflowID, now()))) return
     const cause = this.#causeOf(stuck)
@@ -222,14 +222,14 @@ export class StuckRuns {
     const subject = this.#subjectOf(job)
     log.warn({ ...named(subject, workflowID), found }, WHY[cause])
     await recordLostJob(db, job, now(), {
-      cause: what === 'misfit' ? 'its run was made by other code' : 'its run met a bug',
+      cause: reason === 'misfit' ? 'its run was made by other code' : 'its run met a bug',
     })
     await forgetStuckRun(db, stuck)
-    if (what === 'misfit') await this.#warn(subject, workflowID, runID, report)
+    if (reason === 'misfit') await this.#warn(subject, workflowID, runID, report)
   }
 
-  #causeOf({ what, build }: StuckRun): RestartCause {
-    if (what === 'misfit') return 'misfit'
+  #causeOf({ reason, build }: StuckRun): RestartCause {
+    if (reason === 'misfit') return 'misfit'
     return build === this.#options.build ? 'bug before a change' : 'bug of other code'
   }
 

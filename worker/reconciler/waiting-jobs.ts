@@ -10,9 +10,9 @@ import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
 import { MOST_AHEAD } from '../../activities/journal/read/limits.ts'
-import { type Waiting, waitingWakes } from '../../activities/journal/read/waiting.ts'
-import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
-import { grouped } from '../../activities/journal/write/grouped.ts'
+import { type QueuePosition, waitingWakes } from '../../activities/journal/read/wake-queue.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/read/subjects.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
 import { findOpenJobs, type JobSubject } from '../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
@@ -64,8 +64,11 @@ export class WaitingJobs {
     this.#lookups = {
       registry,
       now,
-      findOpen: grouped(MOST, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
-      readSubject: grouped(MOST, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry))),
+      findOpen: createGroupCommit(MOST, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
+      readSubject: createGroupCommit(
+        MOST,
+        async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry)),
+      ),
     }
   }
 
@@ -89,7 +92,7 @@ export class WaitingJobs {
     const wakes = await waitingWakes(db, {
       cluster,
       controllers: this.#jobControllers(),
-      left: leftLanes(shares),
+      unhandledLanes: leftLanes(shares),
       since,
       now: now(),
       known,
@@ -115,7 +118,7 @@ export class WaitingJobs {
     return controllers.filter((name) => registry.modes[name] === 'job')
   }
 
-  async #tellOf(wake: Wake & Waiting): Promise<void> {
+  async #tellOf(wake: Wake & QueuePosition): Promise<void> {
     const resolution = await resolveWake(wake, this.#lookups)
     const run = resolution.to === 'start' ? resolution.run : undefined
     // What is hosted waits for the turn of its host, which has a wake of its own.
@@ -152,7 +155,7 @@ interface Told {
 }
 
 /** Of the own namespace only: how much others ask for is not everybody's to know. */
-function aheadOf({ ahead }: Waiting): string {
+function aheadOf({ ahead }: QueuePosition): string {
   const count = ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
   return `${ahead === 0 ? 'none' : count} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it, and namespaces take turns`
 }

@@ -9,7 +9,7 @@ import { hostname } from 'node:os'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { beat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
+import { sendHeartbeat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
@@ -102,7 +102,7 @@ export class HealthTeller {
     ]
     const said = this.#beat([...new Set(parts)].sort())
     try {
-      await beat(db, said, FORGET_INTERVALS * this.#settings.everyMs)
+      await sendHeartbeat(db, said, FORGET_INTERVALS * this.#settings.everyMs)
       return wrongWith(await heartbeats(db, own.cluster))
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'the journal takes no heartbeat')

@@ -5,7 +5,7 @@
 //   V3. What is needed is what the bridges follow objects for, by what they say themselves: processes with other flags come to the same.
 //   V4. Failed after two looks in a row that were not well: a process that is being replaced is no failure.
 
-import type { Heard } from '../../activities/journal/write/heartbeats.ts'
+import type { HeartbeatRecord } from '../../activities/journal/write/heartbeats.ts'
 
 export type HealthState = 'Init' | 'Ok' | 'Failed'
 
@@ -19,7 +19,7 @@ const SILENT_BEATS = 3
 const MOST_TOLD = 20
 
 /** What is not well, for people; empty when all is. The same for whoever has heard the same. */
-export function wrongWith(heard: readonly Heard[]): readonly string[] {
+export function wrongWith(heard: readonly HeartbeatRecord[]): readonly string[] {
   const living = heard.filter((one) => !isSilent(one))
   const [bridges, workers] = [ofRole(living, 'bridge'), ofRole(living, 'worker')]
   const served = servedBy(workers)
@@ -38,20 +38,20 @@ export function wrongWith(heard: readonly Heard[]): readonly string[] {
   ]
 }
 
-function ofRole(heard: readonly Heard[], wanted: Heard['role']): readonly Heard[] {
+function ofRole(heard: readonly HeartbeatRecord[], wanted: HeartbeatRecord['role']): readonly HeartbeatRecord[] {
   return heard.filter(({ role }) => role === wanted)
 }
 
-function servedBy(heard: readonly Heard[]): ReadonlySet<string> {
+function servedBy(heard: readonly HeartbeatRecord[]): ReadonlySet<string> {
   return new Set(heard.flatMap(({ serves }) => serves))
 }
 
-function isSilent({ silentMs, everyMs }: Heard): boolean {
+function isSilent({ silentMs, everyMs }: HeartbeatRecord): boolean {
   return silentMs > SILENT_BEATS * everyMs
 }
 
 /** V2 */
-function isReplaced({ role, at }: Heard, living: readonly Heard[]): boolean {
+function isReplaced({ role, at }: HeartbeatRecord, living: readonly HeartbeatRecord[]): boolean {
   return living.some((one) => one.role === role && one.startedAt > at)
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../../../workflows/chaos/cloud.ts'
 import { MAX_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
-import { wholeBody } from '../../kube/whole-body.ts'
+import { wholeBody } from '../../kube/http-client.ts'
 
 /** Less than a webhook's timeout. */
 const REQUEST_MS = 5000

@@ -4,7 +4,7 @@
 import { sql } from 'kysely'
 
 import type { Deps } from '../../deps.ts'
-import { livingObjects } from '../../journal/living-objects.ts'
+import { livingObjects } from '../../journal/conditions.ts'
 import type { Sample } from '../../run/metrics.ts'
 import { DISRUPTION_CRON_KIND, DISRUPTION_KIND, GROUP } from '../../../workflows/chaos/contract.ts'
 import { timestampMs } from '../../../workflows/chaos/timestamp.ts'

@@ -42,7 +42,7 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const inFlightRuns = new InFlightRuns(now)
     const { route, subjectKinds, modes, hosts, controllers } = builtIn
     const routing = { route, subjectKinds, modes, hosts, controllers, contentKey: undefined, now, inFlightRuns }
-    const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', routing)
+    const journal = createGroupedJournal({ db, asyncCommitDb: db, report: unexpected }, 'local', routing)
     const parts = { cluster: 'local', kube, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: landscaperDeps({ ...parts, ...routing }) }
   })

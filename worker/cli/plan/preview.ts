@@ -6,7 +6,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 
 import { createActivities, openWing, type OpenWing } from '../../../activities/index.ts'
-import { noJournal } from '../../../activities/journal/no-journal.ts'
+import { createEmptyJournal } from '../../../activities/journal/empty-journal.ts'
 import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { type DryRun, dryRun, type DryWrite } from '../../../activities/kube/dry-run.ts'
@@ -128,7 +128,7 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
   const deps = {
     cluster: 'local',
     kube: room.client,
-    ...noJournal(),
+    ...createEmptyJournal(),
     objects: new ObjectCache(),
     inFlightRuns: new InFlightRuns(now),
     controllers,

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 
-import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
@@ -94,7 +94,7 @@ async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise
 const MAX_EVENTS = 2
 
 /** The newest Events of an object that is being deleted: its controllers explain there what the deletion waits for. */
-async function deletionEvents(object: AskedObject, flags: PersonFlags): Promise<readonly string[]> {
+async function deletionEvents(object: ObjectRecord, flags: PersonFlags): Promise<readonly string[]> {
   if (object.deleted || deletionIn(object.projection) === undefined) return []
   try {
     // Most answers need no Events.
