@@ -30,6 +30,7 @@ const { route, subjectKinds, modes, lanes, hosts, watchedKinds, controllers } = 
 )
 const clock = createJournalClock()
 const now = () => clock.now()
+const HOUR_MS = 60 * 60 * 1000
 
 await runProcess('bridge', config.logLevel, bridge)
 
@@ -98,8 +99,6 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
 }
 
 // Once an hour: partitions ahead, old events out. Every bridge does it; the statements exclude each other.
-
-const HOUR_MS = 60 * 60 * 1000
 
 export interface UpkeepDeps {
   readonly db: Kysely<Database>
