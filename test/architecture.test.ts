@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { importCycles, packagesAtStart, runtimeClosure } from './architecture/import-graph.ts'
 import { HOSTED, importViolations, rowOf, TABLE } from './architecture/import-table.ts'
 import { foreignWords, isEngine } from './architecture/engine-words.ts'
-import { builtIn } from '../worker/server/registry.ts'
+import { builtInRegistry } from '../worker/server/registry.ts'
 import { readKindFolders } from '../worker/server/kind-folders.ts'
 import type { Controller } from '../workflows/kit/index.ts'
 import { type Deed, parseModule, readModules, type SourceModule } from './architecture/source-module.ts'
@@ -73,7 +73,7 @@ describe('what the import table says of who is hosted', () => {
     const folders = await readKindFolders(ROOT)
     const folderOf = ({ target }: Controller) =>
       basename(folders.find(({ kinds }) => kinds.some(({ kind }) => kind === target.kind))?.folder ?? '')
-    const all = [...builtIn.controllers.values()]
+    const all = [...builtInRegistry.controllers.values()]
     const hosting = all.map((host): [string, string[]] => [
       folderOf(host),
       all.filter(({ hostedBy }) => hostedBy?.[0] === host.name).map(folderOf),

@@ -4,8 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-
-import { NodeAgent } from '../../../../activities/chaos/node-agent/agent.ts'
+import { NodeAgent, monotonicTime } from '../../../../activities/chaos/node-agent/agent.ts'
 import { readFlags } from '../../../../activities/chaos/node-agent/flags.ts'
 import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
 import type { KubeClient, KubeObject } from '../../../../activities/kube/client.ts'
@@ -146,4 +145,24 @@ describe('a node agent', () => {
     })
     expect(await readdir(state)).toEqual(['pods'])
   })
+})
+
+it("the monotonic time follows the machine's clock forward, and continues when the clock is set back", () => {
+  const time = { machine: 1_000_000, steady: 0 }
+  const now = monotonicTime(
+    () => time.machine,
+    () => time.steady,
+  )
+  const go = (ms: number) => {
+    time.machine += ms
+    time.steady += ms
+  }
+  go(1000)
+  expect(now()).toBe(1_001_000)
+  time.machine -= 3_600_000
+  go(1000)
+  expect(now()).toBe(1_002_000)
+  time.machine += 7_200_000
+  go(1000)
+  expect(now()).toBe(1_003_000 + 3_600_000)
 })
