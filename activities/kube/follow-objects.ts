@@ -7,12 +7,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { EventType } from '../journal/write/incoming.ts'
+import type { EventType } from '../journal/write/incoming-events.ts'
 import type { KubeClient, KubeObject } from './client.ts'
 import { KubeError } from './errors.ts'
 import { readPages } from './pages.ts'
-import { watchError, watchRefusal } from './watch-refusal.ts'
-import { needsList, readMessages } from './watch-stream.ts'
+import { watchError, watchRefusal, needsList, readMessages } from './watch-stream.ts'
 
 export type Followed =
   | { readonly type: 'listed'; readonly objects: readonly KubeObject[] }

@@ -7,7 +7,6 @@ import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import { buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
 import { KubeError } from './kube-error.ts'
 import { createLiveAgent, PROBE_AFTER_MS, type SilenceLimits } from './live-agent.ts'
-import { wholeBody } from './whole-body.ts'
 
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string>>
@@ -200,4 +199,22 @@ async function textOf(body: Dispatcher.ResponseData['body'], most: number): Prom
 
 function tooLong(bytes: number): Error {
   return Object.assign(new Error(`the body is longer than ${bytes} bytes`), { code: 'BODY_TOO_LONG' })
+}
+
+// The body of an answer, of whatever server: bounded, for nobody knows what it sends.
+
+/**
+ * All of it. A body that is too long is left where that is seen, which destroys it, and with it the connection.
+ *
+ * @throws what `excess` makes when there are more than `most` bytes; what the body throws.
+ */
+export async function wholeBody(body: AsyncIterable<unknown>, most: number, excess: () => Error): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > most) throw excess()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }

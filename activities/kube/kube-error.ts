@@ -1,8 +1,7 @@
 // What can go wrong at the Kubernetes API, as data. Apart from how it leaves an activity (errors.ts): a command line has no activities, and need not load
 // what they fail with.
 
-import { blankValues } from './blank-values.ts'
-import { refusedField } from './refused-field.ts'
+import { blankValues, refusedField } from './redact-message.ts'
 
 interface ErrorResponse {
   readonly statusCode: number

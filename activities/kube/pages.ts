@@ -6,10 +6,8 @@
 //       gets no further requests for it, and the caller's back-off has the word.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { KubeClient, KubeObject, ObjectList, RequestOptions } from './client.ts'
 import { KubeError } from './errors.ts'
-import { lastLimit, rememberLimit } from './page-limits.ts'
 
 export interface PagesOptions {
   /** Selectors, and how fresh the list has to be. */
@@ -175,4 +173,33 @@ const NAME = /^[a-zA-Z0-9]([-.:a-zA-Z0-9]{0,251}[a-zA-Z0-9])?$/
 
 function isName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text)
+}
+
+// Lists that were too large all at once: in which pages they came, so that the next pass does not read what it has to throw away first.
+// Per client, and bounded; only memory, for a process that does not know tries all at once.
+
+export interface RememberedList {
+  readonly kube: Pick<KubeClient, 'request'>
+  /** Path and selectors. */
+  readonly list: string
+}
+
+const MOST_LISTS = 500
+const LIMITS = new WeakMap<RememberedList['kube'], Map<string, number>>()
+
+/** Undefined: it came all at once, or was not asked for lately. */
+export function lastLimit({ kube, list }: RememberedList): number | undefined {
+  return LIMITS.get(kube)?.get(list)
+}
+
+/** @param limit undefined: all at once. */
+export function rememberLimit({ kube, list }: RememberedList, limit: number | undefined): void {
+  const limits = LIMITS.get(kube) ?? new Map<string, number>()
+  LIMITS.set(kube, limits)
+  // What is used goes to the end; the one that was used least lately is forgotten.
+  limits.delete(list)
+  if (limit === undefined) return
+  limits.set(list, limit)
+  const [oldest] = limits.keys()
+  if (limits.size > MOST_LISTS && oldest !== undefined) limits.delete(oldest)
 }

@@ -18,9 +18,9 @@ import {
   type WatchedKind,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import type { Looker } from '../journal/write/families.ts'
+import type { PassRef } from '../journal/write/family-cache.ts'
 import type { KnownFamily, KnownObject } from '../journal/read/known-objects.ts'
-import { newestVersion } from '../journal/read/objects.ts'
+import { newestVersion } from '../journal/read/subjects.ts'
 import { activitySignal } from './activity-signal.ts'
 import type { KubeObject, ObjectList } from './client.ts'
 import { resourcePath } from './resource-path.ts'
@@ -28,7 +28,7 @@ import { isNotFound } from './errors.ts'
 import { versionOf } from './object-cache.ts'
 import { isOwnedBy } from './owners.ts'
 import { readAll } from './pages.ts'
-import { type StoredAs, storedAs } from './stored.ts'
+import { type StoredAs, storedAs } from './views.ts'
 
 /** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
 export type KnownVersions = Readonly<Record<string, string>>
@@ -58,7 +58,7 @@ export async function readSubject<Watched extends WatchedKind>(
   deps: Deps,
   watched: Watched,
   subject: Omit<Subject, 'group' | 'kind'>,
-  by?: Looker,
+  by?: PassRef,
 ): Promise<StoredAs<Watched> | undefined> {
   return await readKnown(deps, watched, subject, (await deps.journal.family(ownerAt(watched, subject), by)).self)
 }
@@ -71,7 +71,7 @@ export interface Children<Child extends WatchedKind = WatchedKind> {
   /** Newest version that the run itself has written or seen, 0 for none. */
   readonly ownVersion?: number
   /** As for `readSubject`. */
-  readonly looker?: Looker
+  readonly looker?: PassRef
 }
 
 export interface Family<Watched extends WatchedKind = WatchedKind, Child extends WatchedKind = WatchedKind> {
@@ -285,5 +285,5 @@ export async function listNow<Watched extends WatchedKind>(
  */
 export async function recordObservation({ journal, inFlightRuns }: Deps, by: By): Promise<void> {
   inFlightRuns.passStarted(by.workflowID)
-  await journal.touch(by)
+  await journal.countPass(by)
 }

@@ -1,6 +1,13 @@
 // What workflows see of objects: names, states and versions; never bodies. Pure functions over objects as the API server has them.
 
-import { type ErrorReport, ownerReferenceOf, type TargetView } from '../../workflows/kit/index.ts'
+import {
+  type ErrorReport,
+  ownerReferenceOf,
+  type TargetView,
+  type Kind,
+  type ObjectOf,
+  type WatchedKind,
+} from '../../workflows/kit/index.ts'
 import type { KubeObject, OwnerReference } from './client.ts'
 
 interface JobStatus {
@@ -41,4 +48,17 @@ export function ownerOf(object: Pick<KubeObject, 'metadata'>): OwnerReference | 
 /** Under deletion with no finalizer left: the server has removed it with this write. */
 export function isReleased({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
+}
+
+// Objects of a kind as the API server has stored them, by the kind that was asked for.
+
+/** The type that a kind's definition derives; any object for kinds that are known by their names and paths only. */
+export type StoredAs<Watched extends WatchedKind> = Watched extends Kind ? ObjectOf<Watched> : KubeObject
+
+/**
+ * What the server answered about an object of this kind, as that. No cast but this one: the server has checked the object against the CRD
+ * that is generated from the same definition.
+ */
+export function storedAs<Watched extends WatchedKind>(_watched: Watched, object: KubeObject): StoredAs<Watched> {
+  return object as unknown as StoredAs<Watched>
 }

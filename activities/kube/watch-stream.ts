@@ -5,8 +5,9 @@
 //   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
 
 import { readJson } from '../../workflows/kit/index.ts'
-import type { EventType } from '../journal/write/incoming.ts'
-import type { KubeObject } from './client.ts'
+import type { EventType } from '../journal/write/incoming-events.ts'
+import type { KubeObject, StreamedResponse } from './client.ts'
+import { KubeError } from './errors.ts'
 
 export type WatchMessage =
   | {
@@ -183,4 +184,30 @@ function versionOf(object: KubeObject, line: string): number {
   const version = Number(metadata?.resourceVersion)
   if (!Number.isSafeInteger(version) || version <= 0) throw new WatchGarbled(line)
   return version
+}
+
+// A watch that the server refuses, or ends with an error, as the error that any request has.
+
+/** Of an answer with another status than 200; reads the beginning of its body. */
+export async function watchRefusal(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
+  const status = parseStatus(await beginningOf(body))
+  const seconds = Number(headers['retry-after'])
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : status.retryAfterMs
+  return watchError(path, { ...status, code: statusCode, retryAfterMs })
+}
+
+/** Of a message of the watch. */
+export function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {
+  return new KubeError(`GET ${path}: ${code} ${reason}: ${message}`, { status: code, reason, retryAfterMs })
+}
+
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > 65_536) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -13,9 +13,8 @@ import type { AnsweredWrites } from '../journal/write/events.ts'
 import type { KubeObject } from './client.ts'
 import { resourcePath } from './resource-path.ts'
 import { inParallel } from './in-parallel.ts'
-import { type StoredAs, storedAs } from './stored.ts'
-import { isSecret } from './secrets.ts'
-import { isReleased } from './views.ts'
+import { type StoredAs, storedAs, isReleased } from './views.ts'
+import { isSecret } from './core-kinds.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
 /** Whose write it is: the run, its pass, and the step that acts. */

@@ -3,21 +3,21 @@
 //
 //   N1. The write occupies a workflow task for at most 20 s, also if the API server does not answer. Then the next pass comes after the back-off.
 
-import type {
-  NewJobTarget,
-  By,
-  JobModeController,
-  StatusFields,
-  Subject,
-  TargetView,
+import {
+  type NewJobTarget,
+  type By,
+  type JobModeController,
+  type StatusFields,
+  type Subject,
+  type TargetView,
+  isIdle,
 } from '../../workflows/kit/index.ts'
-import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isFinal, laterFailure } from '../kube/errors.ts'
 import { hurried, type Patience } from '../kube/hurried-client.ts'
 import { targetView } from '../kube/views.ts'
-import { fieldManagerOf } from '../kube/field-manager.ts'
+import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 import { SLOW_CALL_MS } from './slow-call-back-off.ts'

@@ -5,7 +5,7 @@ import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { BeforeRelease, Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isReleased, targetView } from '../kube/views.ts'
-import { fieldManagerOf } from '../kube/field-manager.ts'
+import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { controllerOf, jobController } from './controllers.ts'
 

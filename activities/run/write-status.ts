@@ -22,7 +22,7 @@ import { isNotFound } from '../kube/errors.ts'
 import { versionOf } from '../kube/object-cache.ts'
 import { recordWarning } from '../kube/events.ts'
 import { statusOf, targetView } from '../kube/views.ts'
-import { fieldManagerOf } from '../kube/field-manager.ts'
+import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 

@@ -4,13 +4,13 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { holdLease } from '../../activities/journal/write/checkpoints.ts'
-import { touchJobs } from '../../activities/journal/write/jobs.ts'
+import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
+import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
-import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
@@ -44,7 +44,7 @@ async function know(...items: TaskOptions[]): Promise<void> {
 }
 
 async function listExecutions(): Promise<void> {
-  await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+  await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
   await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
 }
 
@@ -77,7 +77,7 @@ describe('an item under deletion whose execution is not in the journal', () => {
 
   it('is asked for again later while executions were never listed to the end', async () => {
     await know(item)
-    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
   })
 
@@ -121,7 +121,7 @@ describe('an unfinished item', () => {
 
   it('has none while its execution has the job, nor while it is not known whether that has', async () => {
     await know(item)
-    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
     await execution({ jobID: JOB })
     expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'execution' } })
@@ -162,7 +162,7 @@ describe('a run that a former worker started, under the ID of its time', () => {
   const change = async (version: number, status: object, writer?: string) => {
     const events = [seen('MODIFIED', { ...unfinished, version, status }, executionKind)]
     const origin = { cluster: 'c', source: 'write' as const, ...(writer !== undefined && { writer }) }
-    await journalEvents(test.db, { ...origin, events }, { ...deps, ...builtIn })
+    await journalEvents(test.db, { ...origin, events }, { ...deps, ...builtInRegistry })
   }
   const wakes = async () => await test.db.selectFrom('wake').selectAll().execute()
 
@@ -195,18 +195,18 @@ describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
     inFlightRuns = new InFlightRuns(() => new Date()),
-    { registry = builtIn, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
+    { registry = builtInRegistry, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
   ): Promise<void> => {
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
-      { db: test.db, lax: test.db, client, log, now, inFlightRuns, registry, report },
+      { db: test.db, asyncCommitDb: test.db, client, log, now, inFlightRuns, registry, report },
       {
         owner: 'd',
         cluster: 'c',
         slots: 5,
         leaseMs: 5000,
         idleMs: 50,
-        takenUpMs: 1000,
+        wokenSlotMs: 1000,
         taskQueue: `none-${randomUUID()}`,
         controllers: undefined,
         workflowTaskTimeoutMs: 10_000,
@@ -380,7 +380,7 @@ describe('the dispatcher', () => {
     const inFlightRuns = new InFlightRuns(() => looked)
     const look = async () => {
       inFlightRuns.passStarted(workflow_id)
-      await touchJobs(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
+      await countPasses(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
     }
     await look()
     const before = looked.getTime()

@@ -6,9 +6,9 @@ import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { noteStuckRun } from '../../activities/journal/write/stuck-runs.ts'
+import { recordStuckRun } from '../../activities/journal/write/stuck-runs.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { sweepOnce } from '../../worker/reconciler/resync.ts'
+import { resyncOnce } from '../../worker/reconciler/resync.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
@@ -53,7 +53,7 @@ describe('an open run whose workflow task fails again and again', () => {
     const handle = await openRun()
     await failTask(3)
     const { workflowId: workflowID, firstExecutionRunId: runID } = handle
-    await noteStuckRun(test.db, { workflowID, runID, what: 'bug', build: 'b', message: 'a bug' }, new Date())
+    await recordStuckRun(test.db, { workflowID, runID, reason: 'bug', build: 'b', message: 'a bug' }, new Date())
     expect(await sweep()).toEqual({ outcomes: [null], wakes: [] })
     await handle.terminate()
   })
@@ -62,7 +62,7 @@ describe('an open run whose workflow task fails again and again', () => {
     const handle = await openRun()
     await failTask(3)
     const former = { workflowID: handle.workflowId, runID: '00000000-0000-7000-8000-000000000000' }
-    await noteStuckRun(test.db, { ...former, what: 'bug', build: 'b', message: 'a bug' }, new Date())
+    await recordStuckRun(test.db, { ...former, reason: 'bug', build: 'b', message: 'a bug' }, new Date())
     expect(await sweep()).toMatchObject({ outcomes: ['lost'] })
     expect((await handle.describe()).status.name).toBe('TERMINATED')
   })
@@ -100,7 +100,7 @@ async function failTask(times: number): Promise<void> {
 async function sweep() {
   const log = createLogger('test', 'silent')
   const options = { cluster: 'c', taskQueue, controllers: undefined }
-  await sweepOnce({ db: test.db, client, log, now: () => new Date() }, options)
+  await resyncOnce({ db: test.db, client, log, now: () => new Date() }, options)
   const jobs = await test.db.selectFrom('job').select('outcome').execute()
   const wakes = await test.db.selectFrom('wake').select(['controller', 'cause', 'may_start']).execute()
   return { outcomes: jobs.map(({ outcome }) => outcome), wakes }

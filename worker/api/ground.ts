@@ -1,6 +1,6 @@
 // What answers are judged by: the rights of the user who asks, and what the journal says of where things are.
 
-import type { PlacedObject } from '../../activities/journal/read/places.ts'
+import type { LocatedObject } from '../../activities/journal/read/object-locations.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
 
 export type Verb = 'get' | 'list'
@@ -15,7 +15,7 @@ export interface Rights {
 
 /** What the journal says of where things are. */
 export interface Ground {
-  readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
+  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
   readonly namespacesOf: (kind: GroupKind, most: number) => Promise<readonly string[]>
 }

@@ -2,8 +2,8 @@
 // rows is read by programs, which have no use for words in the place of names. The rules are those of judged.ts.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
-import type { PlacedObject } from '../../activities/journal/read/places.ts'
-import type { Questions } from '../../activities/journal/read/questions.ts'
+import type { LocatedObject } from '../../activities/journal/read/object-locations.ts'
+import type { JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
 import { tellable } from './told-texts.ts'
 import { UNSEEN } from './unseen.ts'
@@ -26,15 +26,15 @@ interface Sight {
   /** And list all like it there. */
   readonly mayList: Judge
   /** Those of the objects that he may get, by uid. */
-  readonly seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
   /** Whoever may see them. */
-  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
 }
 
 export function ofRows(
-  questions: Questions,
+  questions: JournalQueries,
   { maySee, mayList, seen, placesOfRuns }: Sight,
-): Pick<Questions, 'exportedRows' | 'eventsAt'> {
+): Pick<JournalQueries, 'exportedRows' | 'eventsAt'> {
   /** By what they are about. */
   const placed = async (rows: readonly Row[], may = maySee): Promise<readonly Row[]> => {
     const judgements = await Promise.all(

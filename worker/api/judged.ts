@@ -7,10 +7,10 @@
 //   J3. Names of others hide in texts, too: in workflow IDs, which say namespace and name, and in causes. They are judged, or left out.
 //   J4. Enumerating takes the right to list: objects of a kind, and children.
 
-import type { AskedEvent, AskedWrite, Awaited } from '../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-objects.ts'
-import type { PlacedObject } from '../../activities/journal/read/places.ts'
-import type { Questions } from '../../activities/journal/read/questions.ts'
+import type { EventRecord, WriteRecord, AwaitedObject } from '../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../activities/journal/read/object-queries.ts'
+import type { LocatedObject } from '../../activities/journal/read/object-locations.ts'
+import type { JournalQueries } from '../../activities/journal/read/queries.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
 import type { Ground, Rights, Verb } from './ground.ts'
 import { ofRows } from './judged-rows.ts'
@@ -23,13 +23,13 @@ export class Refused extends Error {}
 /** In so many namespaces it is looked whether the user may list there, when he asks for all and may not list in all. */
 export const MOST_NAMESPACES = 500
 
-export function judged(questions: Questions, ground: Ground, rights: Rights): Questions {
+export function judged(questions: JournalQueries, ground: Ground, rights: Rights): JournalQueries {
   return { ...ofObjects(questions, ground, rights), ...ofJobs(questions, ground, rights) }
 }
 
 type OfObjects = 'followedKinds' | 'listObjects' | 'listNames' | 'objectsNamed' | 'objectOf' | 'childrenOf'
 
-function ofObjects(questions: Questions, ground: Ground, rights: Rights): Pick<Questions, OfObjects> {
+function ofObjects(questions: JournalQueries, ground: Ground, rights: Rights): Pick<JournalQueries, OfObjects> {
   return {
     // Which kinds there are every user of the API server may know.
     followedKinds: questions.followedKinds,
@@ -87,9 +87,9 @@ function listedBy<Row>(list: List<Row>, ground: Ground, rights: Rights): List<Ro
 
 /** In the place of all children of an owner that may not be seen: that there are some. */
 function hidden(
-  children: readonly (AskedObject & { readonly owner: string })[],
-  owners: ReadonlyMap<string, PlacedObject>,
-): readonly (AskedObject & { readonly owner: string })[] {
+  children: readonly (ObjectRecord & { readonly owner: string })[],
+  owners: ReadonlyMap<string, LocatedObject>,
+): readonly (ObjectRecord & { readonly owner: string })[] {
   const living = children.filter(({ deleted }) => !deleted)
   const byOwner = new Map(living.map((child) => [child.owner, child]))
   return [...byOwner].map(([owner, { namespace, updatedAt }]) => ({
@@ -106,7 +106,7 @@ function hidden(
   }))
 }
 
-function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Questions, OfObjects> {
+function ofJobs(questions: JournalQueries, ground: Ground, rights: Rights): Omit<JournalQueries, OfObjects> {
   const seen = seenOf(ground, rights)
   const seenOnly = async (uids: readonly string[]) => [...(await seen(uids)).keys()]
   const isSeen = async (uid: string) => (await seen([uid])).has(uid)
@@ -157,7 +157,7 @@ function ofJobs(questions: Questions, ground: Ground, rights: Rights): Omit<Ques
 
 /** Those of the objects that the user may get, by uid. */
 function seenOf({ placesOf }: Ground, rights: Rights) {
-  return async (uids: readonly string[]): Promise<ReadonlyMap<string, PlacedObject>> => {
+  return async (uids: readonly string[]): Promise<ReadonlyMap<string, LocatedObject>> => {
     const places = [...(await placesOf(uids)).values()]
     const judgements = await Promise.all(places.map(async (one) => await rights.may('get', one, one.namespace)))
     return new Map(places.flatMap((one, index) => (judgements[index] === true ? [[one.uid, one] as const] : [])))
@@ -185,7 +185,7 @@ function cutting({ placesOfRuns }: Ground, rights: Rights) {
     return new Map(told)
   }
   return {
-    jobs: async (jobs: readonly AskedJob[]): Promise<readonly AskedJob[]> => {
+    jobs: async (jobs: readonly JobRecord[]): Promise<readonly JobRecord[]> => {
       const places = await placesOfRuns(jobs.map(({ workflowID }) => workflowID))
       return await Promise.all(
         jobs.map(async (job) => {
@@ -195,7 +195,10 @@ function cutting({ placesOfRuns }: Ground, rights: Rights) {
         }),
       )
     },
-    events: async (events: readonly AskedEvent[], { uid, namespace }: PlacedObject): Promise<readonly AskedEvent[]> => {
+    events: async (
+      events: readonly EventRecord[],
+      { uid, namespace }: LocatedObject,
+    ): Promise<readonly EventRecord[]> => {
       const runs = await runsFrom(
         events.flatMap(({ writer }) => writer ?? []),
         uid,
@@ -207,7 +210,7 @@ function cutting({ placesOfRuns }: Ground, rights: Rights) {
         reason: event.reason === null ? null : tellable(event.reason),
       }))
     },
-    writes: async (writes: readonly AskedWrite[], namespace: string): Promise<readonly AskedWrite[]> =>
+    writes: async (writes: readonly WriteRecord[], namespace: string): Promise<readonly WriteRecord[]> =>
       await Promise.all(
         writes.map(async (write) => {
           const place = placeOfText(write.object)
@@ -221,7 +224,10 @@ function cutting({ placesOfRuns }: Ground, rights: Rights) {
           }
         }),
       ),
-    awaited: async (awaited: readonly Awaited[], namespace: string | undefined): Promise<readonly Awaited[]> =>
+    awaited: async (
+      awaited: readonly AwaitedObject[],
+      namespace: string | undefined,
+    ): Promise<readonly AwaitedObject[]> =>
       await Promise.all(
         awaited.map(async (one) => {
           if (await maySee(one)) return one

@@ -3,7 +3,7 @@
 
 import { writeJson } from '../../workflows/kit/index.ts'
 import { MOST_EVENTS } from '../../activities/journal/read/limits.ts'
-import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
+import type { QueryName, JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { Input, JsonObject } from './input.ts'
 
 export const ASK_PATH = '/v1/ask/'
@@ -15,11 +15,11 @@ export const TOKEN_HEADER = 'x-pawl-token'
 /** One row or null; rows; by uid one row, or rows. The fields are times. */
 type Form = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
 
-interface Wire<Name extends QuestionName> {
+interface Wire<Name extends QueryName> {
   /** From the arguments to what is sent. */
-  readonly input: (...args: Parameters<Questions[Name]>) => JsonObject
+  readonly input: (...args: Parameters<JournalQueries[Name]>) => JsonObject
   /** And back. @throws BadQuestion */
-  readonly args: (input: Input) => Parameters<Questions[Name]>
+  readonly args: (input: Input) => Parameters<JournalQueries[Name]>
   readonly answer: Form
 }
 
@@ -27,7 +27,7 @@ const OBJECT = ['updatedAt'] as const
 const JOB = ['startedAt', 'finishedAt'] as const
 const kindIn = (input: Input) => ({ group: input.text('group'), kind: input.text('kind') })
 
-export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
+export const WIRES: { readonly [Name in QueryName]: Wire<Name> } = {
   followedKinds: { input: () => ({}), args: () => [], answer: ['rows'] },
   listObjects: {
     input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
@@ -119,7 +119,7 @@ export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
   },
 }
 
-export function isQuestion(name: string): name is QuestionName {
+export function isQuestion(name: string): name is QueryName {
   return Object.hasOwn(WIRES, name)
 }
 
@@ -135,7 +135,7 @@ export function answerText(answer: unknown): string {
 }
 
 /** An answer that has come over the wire, as the question's type has it. @throws where it is none. */
-export function answerIn(name: QuestionName, body: unknown): unknown {
+export function answerIn(name: QueryName, body: unknown): unknown {
   const [form, ...fields] = WIRES[name].answer
   const answer = recordIn(name, body)['answer'] ?? null
   const row = (value: unknown) => withTimes(recordIn(name, value), fields)
@@ -190,12 +190,12 @@ function withTimes(row: JsonObject, fields: readonly string[]): JsonObject {
   return { ...row, ...Object.fromEntries(found) }
 }
 
-function recordIn(name: QuestionName | 'about', value: unknown): JsonObject {
+function recordIn(name: QueryName | 'about', value: unknown): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
   throw new Error(`the answer to ${name} has no object where one is expected`)
 }
 
-function listIn(name: QuestionName | 'about', value: unknown): readonly unknown[] {
+function listIn(name: QueryName | 'about', value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
   throw new Error(`the answer to ${name} has no list where one is expected`)
 }

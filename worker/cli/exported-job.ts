@@ -1,7 +1,7 @@
 // One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
-import type { AskedJob } from '../../activities/journal/read/asked-objects.ts'
+import type { JobRecord } from '../../activities/journal/read/object-queries.ts'
 import type { TemporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { objectAndJobs } from './query/diff.ts'
@@ -32,7 +32,7 @@ interface ExportedJob {
   readonly journal: (ExportedRows & { readonly wokenBy: readonly Row[] }) | undefined
 }
 
-type NamedJob = FoundJob & { readonly job: AskedJob }
+type NamedJob = FoundJob & { readonly job: JobRecord }
 
 /** @throws UsageError for several jobs; an Error where the object has none. */
 export async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {

@@ -9,12 +9,18 @@ import { asking, type AskFlags, withAskFlags, type Asked, journalURL } from './q
 import { foldFlags, TEMPORAL_DETAILS } from './options.ts'
 import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
 import { exportedJob, jobNamed } from './exported-job.ts'
-import { brokenRules, type BrokenRule, gapsOf, openRuns, RULES } from '../../activities/journal/read/soundness.ts'
+import {
+  violatedRules,
+  type ViolatedRule,
+  sequenceGaps,
+  openRuns,
+  RULES,
+} from '../../activities/journal/read/consistency-rules.ts'
 import type { TemporalTarget } from '../server/temporal.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
 import { parseOneOf } from './usage.ts'
 import { openDatabase } from '../../activities/journal/database.ts'
-import { type Prunable, prunable, pruneJournal } from '../../activities/journal/write/retention.ts'
+import { type PruningPreview, previewPruning, pruneJournal } from '../../activities/journal/write/retention.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { DATA_DIR_OPTION } from './dev-folder.ts'
 
@@ -94,23 +100,24 @@ function verifyCommand(): Command {
 }
 
 async function verify(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
-  const broken = await brokenRules(asked)
-  const { events, without } = await gapsOf(asked)
+  const broken = await violatedRules(asked)
+  const { events, without } = await sequenceGaps(asked)
   const gaps =
     without === 0
       ? 'none is missing'
       : `${without} numbers have none: their transactions did not commit, or retention took them`
   return [
-    ...broken.flatMap(told),
+    ...broken.flatMap(findingsOf),
     { part: 'rules', verdict: 'ok', text: `${RULES.length - broken.length} of ${RULES.length} hold` },
     { part: 'numbers', verdict: 'ok', text: `of the newest ${events} events ${gaps}` },
     ...(await runsFound(asked, target)),
   ]
 }
 
-function told({ name, verdict, expected, found, more }: BrokenRule): readonly Finding[] {
-  const rest: readonly Finding[] = more ? [{ part: name, verdict, text: 'and more' }] : []
-  return [...found.map((one): Finding => ({ part: name, verdict, text: `${one}; expected ${expected}` })), ...rest]
+function findingsOf({ name, severity, expected, violations, isTruncated }: ViolatedRule): readonly Finding[] {
+  const finding = (text: string): Finding => ({ part: name, verdict: severity, text })
+  const findings = violations.map((violation) => finding(`${violation}; expected ${expected}`))
+  return isTruncated ? [...findings, finding('and more')] : findings
 }
 
 async function runsFound(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
@@ -124,9 +131,9 @@ async function runsFound(asked: Asked, target: TemporalTarget | undefined): Prom
     target,
     runs.map(({ workflowID }) => workflowID),
   )
-  const lost = runs.flatMap(({ workflowID, told }): Finding[] => {
+  const lost = runs.flatMap(({ workflowID, description }): Finding[] => {
     const state = missing.get(workflowID)
-    const text = `${told}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
+    const text = `${description}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
     return state === undefined ? [] : [{ part: 'runs', verdict: 'bad', text }]
   })
   const text = `${runs.length - lost.length} of ${runs.length} open jobs have a run in Temporal`
@@ -161,7 +168,7 @@ function pruneCommand(): Command {
         answerMs: 0,
       })
       try {
-        const found = await prunable(db, before)
+        const found = await previewPruning(db, before)
         if (flags.yes === true) {
           const now = new Date()
           const done = await pruneJournal(db, now.getTime() - before.getTime(), now)
@@ -206,7 +213,7 @@ export function durationMs(flag: string, text: string): number {
   throw new UsageError(`${flag} is '${text}', expected a duration such as 7d or 36h`)
 }
 
-function prunableText({ before, partitions, rows, ended }: Prunable, isDone: boolean): string {
+function prunableText({ before, partitions, rows, ended }: PruningPreview, isDone: boolean): string {
   const [days, drop, kept] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
   const lines = partitions.map(({ name, events, isWhole }) =>
     isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${kept} ${events} events; something needs the others`,

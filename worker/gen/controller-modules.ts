@@ -10,7 +10,7 @@ import { crdKinds } from './controller/kind-lookup.ts'
 import { compareFiles, writeFiles } from './output.ts'
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { sandboxProblems, sandboxWords } from '../server/sandbox-check.ts'
+import { sandboxProblems, findUnavailableNames } from '../server/sandbox-check.ts'
 
 export interface GenControllersOptions {
   /** The checkout; files in it import its kit. */
@@ -174,6 +174,6 @@ async function modulesIn(folder: string): Promise<readonly string[]> {
 function isUserOf(file: string, target: string): boolean {
   const text = readFileSync(file, 'utf8')
   if (file === target || !text.includes(basename(target))) return false
-  const imports = sandboxWords(text, TYPESCRIPT.test(file))?.imports ?? []
+  const imports = findUnavailableNames(text, TYPESCRIPT.test(file))?.imports ?? []
   return imports.some((source) => source.startsWith('.') && resolve(dirname(file), source) === target)
 }

@@ -5,10 +5,9 @@
 
 import type { WatchedKind } from '../../../workflows/kit/index.ts'
 import type { Context } from '../../../workflows/landscaper/context/kind.ts'
-import { configMapResource } from '../../kube/config-maps.ts'
+import { configMapResource, entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'

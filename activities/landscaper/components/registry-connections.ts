@@ -5,10 +5,9 @@
 //   N2. Credentials never follow a redirect to another origin.
 //   N3. No answer is longer than was asked for; none is quoted.
 
-import type { Agent } from 'undici'
-import { request } from 'undici'
+import { type Agent, request } from 'undici'
 import { retryableFailure } from '../../kube/errors.ts'
-import { wholeBody } from '../../kube/whole-body.ts'
+import { wholeBody } from '../../kube/http-client.ts'
 import type { AddressRule } from '../deploy/target/address-rule.ts'
 import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
 import { isUntrusted } from '../deploy/target/untrusted.ts'

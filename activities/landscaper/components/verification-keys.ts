@@ -3,7 +3,7 @@
 //   K1. Only Secrets of the Context's own namespace are read: who may write a Context must not verify with, or find out about, those of others.
 
 import type { Context } from '../../../workflows/landscaper/context/kind.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'

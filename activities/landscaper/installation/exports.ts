@@ -10,7 +10,7 @@ import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { isWrittenByOthers } from '../../kube/field-owners.ts'
+import { isWrittenByOthers } from '../../kube/managed-fields.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
@@ -20,7 +20,7 @@ import { reportFurtherDocuments } from '../further-documents.ts'
 import { askDependents } from './dependents.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
-import { renderExports } from '../render/executions.ts'
+import { renderExports, type ExportBindings } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import {
   dataLabels,
@@ -29,7 +29,6 @@ import {
   installationContext,
   surroundingContext,
 } from '../render/names.ts'
-import type { ExportBindings } from '../render/executions.ts'
 import type { Fields } from '../render/field-reader.ts'
 import { withCondition } from './author-faults.ts'
 import { exportsWithin } from './exports-within.ts'

@@ -3,9 +3,8 @@
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import type { WatchedKind } from '../../../workflows/kit/index.ts'
-import { configMapResource } from '../../kube/config-maps.ts'
+import { configMapResource, secretResource } from '../../kube/core-kinds.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { secretResource } from '../../kube/secrets.ts'
 import { dataObjectName, ROOT_CONTEXT } from '../render/names.ts'
 import type { TargetShape } from '../render/target-shape.ts'
 import type { InstallationSpec } from './spec.ts'

@@ -10,11 +10,17 @@ import {
   installationKind,
   installationTrigger,
 } from '../../../workflows/landscaper/installation/kind.ts'
-import { exportedNames, importedNames, isSuccessor, ringThrough } from '../../../workflows/landscaper/data-flow.ts'
+import { exportedNames, importedNames, isSuccessor, shortestCycle } from '../../../workflows/landscaper/data-flow.ts'
 import { shortList } from '../../../workflows/landscaper/short-list.ts'
 import { type Flow, groupKindOf, isIdle, jobIDsOf, path, textAt } from '../../../workflows/kit/index.ts'
-import { flowIn, flowKeys } from '../../journal/flow-keys.ts'
-import { type FlowObject, giversOf, takersOf, upstreamOf } from '../../journal/read/flow.ts'
+import {
+  flowOfProjection,
+  flowKeys,
+  type FlowObject,
+  producersOf,
+  consumersOf,
+  upstreamProducersOf,
+} from '../../journal/flow.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { readObject } from '../../kube/read-family.ts'
@@ -35,7 +41,8 @@ export async function rootPredecessorsOf(
   const own = flowOf(installation)
   const query = queryFor(deps, installation, own.takes)
   // Who gives nothing is in no ring.
-  const upstream = own.gives.length === 0 ? await giversOf(deps.db, query) : await upstreamOf(deps.db, query)
+  const upstream =
+    own.gives.length === 0 ? await producersOf(deps.db, query) : await upstreamProducersOf(deps.db, query)
   checkRing(installation, own, upstream)
   const predecessors = upstream.filter(({ projection }) => givesTo(own, projection))
   const open = predecessors.filter(({ projection }) => standingOf(projection) !== 'succeeded')
@@ -54,7 +61,7 @@ export async function rootSuccessorsOf(
   installation: Installation,
 ): Promise<InTheWay> {
   const own = flowOf(installation)
-  const takers = await takersOf(deps.db, queryFor(deps, installation, own.gives))
+  const takers = await consumersOf(deps.db, queryFor(deps, installation, own.gives))
   const isInRing = await ringMembers(deps, installation, own, takers)
   const open = takers.filter((one) => !(isLeaving(one.projection) && isInRing(one)))
   const now = await lookedAt(deps, onlooker, open, (one) => isSuccessor(one.spec, installation.spec))
@@ -65,7 +72,7 @@ export async function rootSuccessorsOf(
 
 /** Those that import what this one exports, as the journal knows them, but for those under deletion. */
 export async function dependentsOf(deps: LandscaperDeps, installation: Installation): Promise<readonly FlowObject[]> {
-  const takers = await takersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
+  const takers = await consumersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
   return takers.filter(({ projection }) => !isLeaving(projection))
 }
 
@@ -83,14 +90,17 @@ function queryFor(
 }
 
 function givesTo({ takes }: Flow, projection: object): boolean {
-  const given = new Set(flowIn(projection).gives)
+  const given = new Set(flowOfProjection(projection).gives)
   return takes.some((key) => given.has(key))
 }
 
 /** R3 */
 function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: readonly FlowObject[]): void {
   if (own.gives.length === 0 || upstream.length === 0) return
-  const all = [{ name, flow: own }, ...upstream.map((one) => ({ name: one.name, flow: flowIn(one.projection) }))]
+  const all = [
+    { name, flow: own },
+    ...upstream.map((one) => ({ name: one.name, flow: flowOfProjection(one.projection) })),
+  ]
   const givers = new Map<string, string[]>()
   for (const { name: giver, flow } of all)
     for (const key of flow.gives) givers.set(key, [...(givers.get(key) ?? []), giver])
@@ -99,7 +109,7 @@ function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: re
     // Its own exports are nobody's to wait for.
     dependsOn: [...new Set(flow.takes.flatMap((key) => givers.get(key) ?? []))].filter((giver) => giver !== taker),
   }))
-  const ring = ringThrough(name, graph)
+  const ring = shortestCycle(name, graph)
   if (ring === undefined) return
   const path = shortList(ring).join(' -> ')
   throw finalFailure('ImportRing', `installations import from each other: ${path}; expected no ring`)
@@ -113,7 +123,7 @@ async function ringMembers(
   takers: readonly FlowObject[],
 ): Promise<(one: Pick<FlowObject, 'uid'>) => boolean> {
   if (!takers.some(({ projection }) => isLeaving(projection))) return () => false
-  const upstream = await upstreamOf(deps.db, queryFor(deps, installation, takes))
+  const upstream = await upstreamProducersOf(deps.db, queryFor(deps, installation, takes))
   const uids = new Set(upstream.map(({ uid }) => uid))
   return ({ uid }) => uids.has(uid)
 }

@@ -6,7 +6,7 @@
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
-import { entriesOf } from '../../kube/secrets.ts'
+import { entriesOf } from '../../kube/core-kinds.ts'
 import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { listed } from '../deploy/target/answers.ts'

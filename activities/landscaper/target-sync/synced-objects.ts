@@ -1,9 +1,8 @@
 // Reads, writes and removes the Targets and Secrets of a TargetSync.
 //
 //   T1. An object belongs to a TargetSync if it has the label and no other owner: another object of that name is reported and unchanged.
-//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found
-//       by their
-//       Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
+//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found by
+//       their Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
 //   T3. Unchanged objects are not written. Values of Secrets go from one API server to the other, and nowhere else.
 
 import {
@@ -17,7 +16,7 @@ import { groupKindOf, isSameGroupKind, type Subject, type WatchedKind } from '..
 import type { KubeObject, OwnerReference } from '../../kube/client.ts'
 import { mergePatch } from '../../kube/merge.ts'
 import { listNow, readObject } from '../../kube/read-family.ts'
-import { secretResource } from '../../kube/secrets.ts'
+import { secretResource } from '../../kube/core-kinds.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'

@@ -30,7 +30,7 @@ import {
   type WrittenKind,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { replaceSubscriptions } from '../../journal/write/level-runs.ts'
+import { replaceSubscriptions } from '../../journal/write/subscriptions.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
@@ -60,7 +60,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     const controller = controllerOf(input.by)
     deps.observerOf?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
     // The deadline is measured from here (O4).
-    await withinCallDeadline(() => deps.journal.touch(input.by))
+    await withinCallDeadline(() => deps.journal.countPass(input.by))
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid === input.subject.uid) {
       cacheTarget(deps, found)

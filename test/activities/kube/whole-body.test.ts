@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { wholeBody } from '../../../activities/kube/whole-body.ts'
+import { wholeBody } from '../../../activities/kube/http-client.ts'
 
 /** Of these parts; says how it was left. */
 function bodyOf(...parts: readonly string[]) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
-import type { PlacedObject } from '../../../activities/journal/read/places.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { EventRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { LocatedObject } from '../../../activities/journal/read/object-locations.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import type { Ground, Rights } from '../../../worker/api/ground.ts'
 import { judged, MOST_NAMESPACES } from '../../../worker/api/judged.ts'
@@ -16,7 +16,7 @@ const item = { ...object('DeployItem', 'item'), namespace: 'team-a' }
 const secret = { ...object('Secret', `${CANARY}-secret`), group: '', namespace: 'team-a' }
 const theirs = { ...object('Installation', `${CANARY}-theirs`), namespace: `${CANARY}-ns` }
 const ALL = [own, item, secret, theirs]
-const RUNS: Readonly<Record<string, PlacedObject>> = {
+const RUNS: Readonly<Record<string, LocatedObject>> = {
   'installation/team-a/own/uid-own/j1': own,
   [`installation/${CANARY}-ns/theirs/u/j9`]: theirs,
 }
@@ -118,7 +118,7 @@ describe('who may see the installations of one namespace', () => {
   })
 
   it('takes of the rows of his job those about what he may see, and is told how many are left out', async () => {
-    const row = (place: PlacedObject, more: object = {}) => {
+    const row = (place: LocatedObject, more: object = {}) => {
       const { group, kind, namespace, name, uid } = place
       return { api_group: group, kind, namespace, name, uid, ...more }
     }
@@ -192,7 +192,7 @@ describe('all namespaces of a large cluster', () => {
   })
 })
 
-function asked(rights: Rights, answers: Partial<Questions>, more: Partial<Ground> = {}): Questions {
+function asked(rights: Rights, answers: Partial<JournalQueries>, more: Partial<Ground> = {}): JournalQueries {
   const ground: Ground = {
     placesOf: (uids) => answer(new Map(ALL.filter(({ uid }) => uids.includes(uid)).map((one) => [one.uid, one]))),
     placesOfRuns: (ids) => answer(new Map(Object.entries(RUNS).filter(([id]) => ids.includes(id)))),
@@ -200,7 +200,7 @@ function asked(rights: Rights, answers: Partial<Questions>, more: Partial<Ground
     ...more,
   }
   // A question that a test does not expect has no answer.
-  return judged(answers as Questions, ground, rights)
+  return judged(answers as JournalQueries, ground, rights)
 }
 
 function rightsTo(...texts: readonly string[]): Rights {
@@ -210,7 +210,7 @@ function rightsTo(...texts: readonly string[]): Rights {
   }
 }
 
-function event(writer: string | null = null): AskedEvent {
+function event(writer: string | null = null): EventRecord {
   return {
     seq: 1,
     at: BEGIN,
@@ -225,7 +225,7 @@ function event(writer: string | null = null): AskedEvent {
   }
 }
 
-function write(of = `Secret/team-a/${CANARY}`): AskedWrite {
+function write(of = `Secret/team-a/${CANARY}`): WriteRecord {
   return {
     pass: 1,
     step: 's',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type QuestionName, questionsTo } from '../../../activities/journal/read/questions.ts'
+import { type QueryName, queriesOf } from '../../../activities/journal/read/queries.ts'
 import { inputOf } from '../../../worker/api/input.ts'
 import { answerIn, answerText, isQuestion, WIRES } from '../../../worker/api/wire.ts'
 import { questionsOver } from '../../../worker/cli/query/open-journal.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
-const over = (name: QuestionName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
+const over = (name: QueryName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
 
 describe('an answer', () => {
   it('comes over the wire as it was', () => {
@@ -52,7 +52,7 @@ describe('a question', () => {
   })
 
   it('is one that the journal can be asked, and each of these is one', () => {
-    const names = Object.keys(questionsTo({ db: undefined as never, cluster: 'local' }))
+    const names = Object.keys(queriesOf({ db: undefined as never, cluster: 'local' }))
     expect(Object.keys(WIRES).sort()).toEqual(names.sort())
     expect(isQuestion('constructor')).toBe(false)
   })

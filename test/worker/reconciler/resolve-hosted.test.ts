@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest'
 
-import type { JournaledObject, SubjectState } from '../../../activities/journal/read/objects.ts'
+import type { JournaledObject, SubjectState } from '../../../activities/journal/read/subjects.ts'
 import type { Job } from '../../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../../activities/journal/write/wakes.ts'
 import { type Lookups, resolveWake } from '../../../worker/reconciler/resolve-wake.ts'
-import { builtIn } from '../../../worker/server/registry.ts'
+import { builtInRegistry } from '../../../worker/server/registry.ts'
 import { groupKindOf, isIdle } from '../../../workflows/kit/index.ts'
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -133,12 +133,12 @@ async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, j
     inst: { ...groupKindOf(installationKind), jobID: runningOf(inst) },
   }
   const subjects = new Map([
-    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostServes: serves }],
+    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostLanes: serves }],
     ['exec', subject('exec', 'inst', exec, [above.inst])],
     ['inst', subject('inst', null, inst, [])],
   ])
   const lookups: Lookups = {
-    registry: builtIn,
+    registry: builtInRegistry,
     now: () => NOW,
     findOpen: ({ controller, uid }) =>
       Promise.resolve(jobs.find((one) => one.controller === controller && one.uid === uid)),
@@ -168,15 +168,20 @@ const WAKE = {
   lease_owner: null,
 } as unknown as Wake
 
-function subject(uid: string, owner_uid: string | null, status: object, above: SubjectState['above']): SubjectState {
+function subject(
+  uid: string,
+  owner_uid: string | null,
+  status: object,
+  above: SubjectState['ancestors'],
+): SubjectState {
   const projection = { metadata: { finalizers: [FINALIZER] }, spec: { type: MOCK }, status }
   const object = { uid, owner_uid, namespace: 'n', name: 'root', deleted: false, projection }
   return {
     object: object as unknown as JournaledObject,
     owner: owner_uid === null ? 'gone' : 'present',
-    above,
+    ancestors: above,
     ownerKind: above[0],
-    hostServes: null,
+    hostLanes: null,
   }
 }
 

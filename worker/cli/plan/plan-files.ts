@@ -13,7 +13,7 @@ import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
 import { rehearse } from './preview.ts'
 import { drawnPlan, exitCodeOf, toldPlan } from './plan-text.ts'
-import { jobsOf, objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
+import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 
 export interface PlanFilesFlags extends AskFlags {
   readonly filename: readonly string[]

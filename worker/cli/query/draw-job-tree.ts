@@ -1,6 +1,6 @@
 // The tree of a job as text: a line for each object with phase, duration, a bar over the time of the whole, and the phases it went through. Pure.
 
-import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { between, colourOf, duration, errorText, isGood, nameOf, type Paint, shown } from './format.ts'
@@ -35,7 +35,7 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   return [head, ...body].join('')
 }
 
-function began(job: AskedJob | undefined): string {
+function began(job: JobRecord | undefined): string {
   return job === undefined
     ? '; the journal has none of this object'
     : `, begun ${job.startedAt.toISOString()}: ${shown(job.cause)}`
@@ -56,7 +56,7 @@ interface Span {
   readonly isGuess: boolean
 }
 
-export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): Span | undefined {
+export function spanOf(node: JobNode, whole: JobRecord | undefined, now: Date): Span | undefined {
   const { job, object } = node
   if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
   const handed = textAt(object.projection, path('status.jobIDGenerationTime'))
@@ -66,7 +66,7 @@ export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): S
 }
 
 /** Where in the time of the whole job this one lies. */
-function barOf(part: Span | undefined, whole: AskedJob | undefined, now: Date): string {
+function barOf(part: Span | undefined, whole: JobRecord | undefined, now: Date): string {
   if (part === undefined || whole === undefined) return '·'.repeat(BAR)
   const start = whole.startedAt.getTime()
   const span = Math.max(1, (whole.finishedAt ?? now).getTime() - start)
@@ -82,7 +82,7 @@ function countOf({ children }: JobNode): string {
 }
 
 /** `Init 0.1s, Progressing 3.0s`: how long each phase took. */
-export function phasesText(job: AskedJob | undefined, now: Date): string {
+export function phasesText(job: JobRecord | undefined, now: Date): string {
   if (job === undefined) return ''
   const { phases, finishedAt } = job
   return phases

@@ -1,6 +1,6 @@
 // The object that the words of a command line mean, and its job, as the journal has them.
 
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { Asked } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
 import { isOver } from './job-tree.ts'
@@ -10,7 +10,7 @@ import { jobIDIn, nameOf } from './format.ts'
 export async function findObjects(
   asked: Asked,
   words: readonly string[],
-): Promise<readonly [AskedObject, ...AskedObject[]]> {
+): Promise<readonly [ObjectRecord, ...ObjectRecord[]]> {
   const { namespace, cluster } = asked
   const { kind, name } = objectNamed(words, asked.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
@@ -25,12 +25,16 @@ export async function findObjects(
 }
 
 export interface FoundJob {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
 }
 
 /** That which the object says it has: the newest run may have had no job, and the jobs of hosted items are not in the journal. */
-async function current(asked: Asked, object: AskedObject, newest: AskedJob | undefined): Promise<AskedJob | undefined> {
+async function current(
+  asked: Asked,
+  object: ObjectRecord,
+  newest: JobRecord | undefined,
+): Promise<JobRecord | undefined> {
   if (newest === undefined || object.deleted || !isOver(object, newest)) return newest
   const jobID = jobIDIn(object.projection)
   if (jobID === undefined) return newest

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 
-import type { AskedObject, AskedJob, AskedName } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord, JobRecord, ObjectName } from '../../../activities/journal/read/object-queries.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -28,8 +28,8 @@ import {
   shown,
 } from './format.ts'
 import { readTurns, turnText, pausedText } from './waiting.ts'
-import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
-import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
+import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 
 const FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const
 
@@ -100,7 +100,7 @@ async function listedOf<Row>(
   return listed
 }
 
-async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
+async function withJobs(asked: Asked, objects: readonly ObjectRecord[]): Promise<readonly Found[]> {
   const uids = objects.map(({ uid }) => uid)
   const newest = await asked.newestJobs(uids)
   // Jobs of hosted items are not in the journal: what is there may be of an earlier one.
@@ -117,7 +117,7 @@ async function withJobs(asked: Asked, objects: readonly AskedObject[]): Promise<
     busy.map(({ uid }) => uid),
   )
   const children = await asked.childrenOf(busy, new Date())
-  const unfinished = new Map<string, AskedObject[]>()
+  const unfinished = new Map<string, ObjectRecord[]>()
   for (const child of children) {
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
@@ -154,7 +154,7 @@ export function labelsOf(selector: string | undefined): ReadonlyMap<string, stri
 }
 
 export function hasLabels(
-  { projection }: Pick<AskedObject, 'projection'>,
+  { projection }: Pick<ObjectRecord, 'projection'>,
   wanted: ReadonlyMap<string, string>,
 ): boolean {
   return [...wanted].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
@@ -163,13 +163,13 @@ export function hasLabels(
 // Objects with their newest jobs as rows: for a table, for programs, and as names. Pure.
 
 interface Found {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
-  readonly awaited: readonly Awaited[]
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
+  readonly awaited: readonly AwaitedObject[]
   /** Children that are not through, when the object is not. */
-  readonly unfinished: readonly AskedObject[]
+  readonly unfinished: readonly ObjectRecord[]
   /** Its next job is asked for, and has not begun. */
-  readonly turn?: Waiting | undefined
+  readonly turn?: QueuePosition | undefined
 }
 
 interface Form {
@@ -207,7 +207,7 @@ function rowOf(found: Found, { now, wide, withNamespace, withKind }: Form): read
   ]
 }
 
-function wideCells(job: AskedJob | undefined): readonly Cell[] {
+function wideCells(job: JobRecord | undefined): readonly Cell[] {
   if (job === undefined) return ['-', '-', '-', '-']
   return [job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
 }
@@ -232,7 +232,7 @@ function restText(found: Found): string {
   return goingText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
 }
 
-function goingText({ projection }: AskedObject): string | undefined {
+function goingText({ projection }: ObjectRecord): string | undefined {
   const deletion = deletionIn(projection)
   return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
 }
@@ -257,12 +257,12 @@ function getData(found: readonly Found[]): readonly object[] {
   }))
 }
 
-function jobData(job: AskedJob): object {
+function jobData(job: JobRecord): object {
   const { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt } = job
   return { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt }
 }
 
-function getNames(objects: readonly (GroupKind & AskedName)[]): string {
+function getNames(objects: readonly (GroupKind & ObjectName)[]): string {
   return objects
     .map(({ group, kind, name }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
     .join('')

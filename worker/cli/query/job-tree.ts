@@ -1,17 +1,17 @@
 // A job with the jobs below it, as the journal has them: those of hosted children and those of children with runs of their own.
 
-import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
 import { isUnseen } from '../../api/unseen.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './format.ts'
 
 export interface JobNode {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
-  readonly awaited: readonly Awaited[]
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
+  readonly awaited: readonly AwaitedObject[]
   readonly children: readonly JobNode[]
 }
 
@@ -21,17 +21,17 @@ const LONGEST_PHASE = 60
 const DEEPEST = 24
 
 export async function readJobTree(
-  journal: Questions,
-  object: AskedObject,
-  job: AskedJob | undefined,
+  journal: JournalQueries,
+  object: ObjectRecord,
+  job: JobRecord | undefined,
 ): Promise<JobNode> {
   const { jobs, below, seen } = await readBelow(journal, object, job)
   const isPast = job !== undefined && isOver(object, job)
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = isPast ? new Map<string, readonly Awaited[]>() : await journal.awaitedByAll(controllers, seen)
+  const awaited = isPast ? new Map<string, readonly AwaitedObject[]>() : await journal.awaitedByAll(controllers, seen)
   const jobless = seen.filter((uid) => !jobs.has(uid))
   const then = isPast ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
-  const nodeOf = (one: AskedObject): JobNode => ({
+  const nodeOf = (one: ObjectRecord): JobNode => ({
     object: then === undefined || jobs.has(one.uid) ? one : asOf(one, then.get(one.uid)),
     job: jobs.get(one.uid),
     awaited: awaited.get(one.uid) ?? [],
@@ -42,10 +42,10 @@ export async function readJobTree(
 }
 
 /** What lies below, and whose jobs began in the time of this one; each once. */
-async function readBelow(journal: Questions, object: AskedObject, job: AskedJob | undefined) {
+async function readBelow(journal: JournalQueries, object: ObjectRecord, job: JobRecord | undefined) {
   const time = { from: job?.startedAt ?? object.updatedAt, to: job?.finishedAt ?? null }
-  const jobs = new Map<string, AskedJob>(job === undefined ? [] : [[object.uid, job]])
-  const below = new Map<string, AskedObject[]>()
+  const jobs = new Map<string, JobRecord>(job === undefined ? [] : [[object.uid, job]])
+  const below = new Map<string, ObjectRecord[]>()
   const seen = new Set([object.uid])
   let found = await journal.childrenOf([object], time.from)
   for (let depth = 1; depth <= DEEPEST; depth++) {
@@ -70,15 +70,15 @@ async function readBelow(journal: Questions, object: AskedObject, job: AskedJob 
 }
 
 /** The object has had another job since, and what it and its children say is of that. */
-export function isOver({ projection }: Pick<AskedObject, 'projection'>, job: AskedJob): boolean {
+export function isOver({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord): boolean {
   return job.outcome !== null && job.jobID !== '' && jobIDIn(projection) !== job.jobID
 }
 
 /** A child as it was at the end of a job that is over, as far as the journal has that. */
 export function asOf(
-  child: AskedObject,
-  then: { readonly at: Date; readonly type: string; readonly projection: AskedObject['projection'] } | undefined,
-): AskedObject {
+  child: ObjectRecord,
+  then: { readonly at: Date; readonly type: string; readonly projection: ObjectRecord['projection'] } | undefined,
+): ObjectRecord {
   if (then !== undefined)
     return { ...child, projection: then.projection, deleted: then.type === 'DELETED', updatedAt: then.at }
   const isNeverAsked = phaseIn(child.projection) === undefined
@@ -90,7 +90,7 @@ const UNKNOWN = 'unknown'
 
 /** Those of which jobs are made; an item that waits for others has not even a phase. */
 const PARTS: ReadonlySet<string> = new Set(
-  [...builtIn.controllers.values()].flatMap(({ mode, target }) =>
+  [...builtInRegistry.controllers.values()].flatMap(({ mode, target }) =>
     mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
   ),
 )
@@ -123,6 +123,6 @@ export function isOpen({ object, job }: Pick<JobNode, 'object' | 'job'>): boolea
 }
 
 /** Whether a job that is over ended as it should. */
-export function endedWell(job: AskedJob): boolean {
+export function endedWell(job: JobRecord): boolean {
   return isGood(job.outcome ?? undefined) || (job.outcome === 'Finished' && !isBad(job.phase ?? undefined))
 }

@@ -5,12 +5,12 @@ import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Questions, QuestionName } from '../../../activities/journal/read/questions.ts'
+import type { JournalQueries, QueryName } from '../../../activities/journal/read/queries.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
 import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
@@ -28,7 +28,7 @@ export interface AskFlags extends ContextFlags {
 }
 
 /** What a command asks; its `db` is there only where a database answers. */
-export interface Asked extends Journal, Questions {
+export interface Asked extends Journal, JournalQueries {
   readonly namespace: string
   readonly kinds: readonly AskableKind[]
   /** Those with a controller of Pawl's own. */
@@ -53,7 +53,7 @@ export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Pro
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
   const opened = await openFound(await findJournal(flags, config), flags, config)
-  const own = findPlans(builtIn).map(({ kind }) => kind)
+  const own = findPlans(builtInRegistry).map(({ kind }) => kind)
   try {
     const followed = await opened.firstAnswer(opened.questions.followedKinds())
     return await ask({
@@ -74,7 +74,7 @@ export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Pro
 }
 
 interface Opened {
-  readonly questions: Questions
+  readonly questions: JournalQueries
   /** @throws UsageError where no database answers. */
   readonly db: () => Journal['db']
   readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
@@ -84,13 +84,13 @@ interface Opened {
 async function openFound(found: FoundJournal, flags: AskFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
     // Who asks `pawl api` does without the client of a database.
-    const [{ openReader }, { questionsTo }] = await Promise.all([
+    const [{ openReader }, { queriesOf }] = await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
-      import('../../../activities/journal/read/questions.ts'),
+      import('../../../activities/journal/read/queries.ts'),
     ])
     const db = openReader(found.url)
     return {
-      questions: questionsTo({ db, cluster: flags.cluster }),
+      questions: queriesOf({ db, cluster: flags.cluster }),
       db: () => db,
       firstAnswer: async (answer) => await firstAnswer(answer, found.url),
       close: async () => await db.destroy(),
@@ -162,14 +162,14 @@ export async function journalURL(flags: AskFlags, config: Config): Promise<strin
 // The questions, answered by `pawl api`.
 
 /** Sends the input of a question, and gives the body of the answer back. */
-type AskApi = (name: QuestionName, input: unknown) => Promise<unknown>
+type AskApi = (name: QueryName, input: unknown) => Promise<unknown>
 
-export function questionsOver(ask: AskApi): Questions {
-  const names = Object.keys(WIRES) as QuestionName[]
+export function questionsOver(ask: AskApi): JournalQueries {
+  const names = Object.keys(WIRES) as QueryName[]
   const entries = names.map((name) => {
     // The arguments are those of this question, as its type says.
     const input = WIRES[name].input as (...args: readonly unknown[]) => unknown
     return [name, async (...args: readonly unknown[]) => answerIn(name, await ask(name, input(...args)))]
   })
-  return Object.fromEntries(entries) as Questions
+  return Object.fromEntries(entries) as JournalQueries
 }

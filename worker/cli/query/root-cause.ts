@@ -1,6 +1,6 @@
 // What a job waits for, from object to object down to the one at the bottom, in sentences. Pure.
 
-import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
 import { isUnseen } from '../../api/unseen.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
@@ -44,7 +44,7 @@ export function reasonsOf(node: JobNode, around: Surroundings): readonly string[
 }
 
 /** What the status of the object says, where its kind lets the journal keep it. */
-function said(object: AskedObject): readonly string[] {
+function said(object: ObjectRecord): readonly string[] {
   const message = textAt(object.projection, MESSAGE)
   return message === undefined || message === '' ? [] : [`${nameOf(object)} says: ${message}.`]
 }

@@ -1,21 +1,21 @@
 // The versions of an object as text and as data. Pure.
 
-import type { AskedEvent } from '../../../activities/journal/read/asked-events.ts'
+import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
 import { type Paint, shown } from './format.ts'
 import { writeJson, type Projection } from '../../../workflows/kit/index.ts'
 
 /** A version, and what it changed. */
 export interface Known {
-  readonly event: AskedEvent
+  readonly event: EventRecord
   readonly changes: readonly string[]
 }
 
 /** @param versions of one object, in the order of the journal. */
-export function knownIn(versions: readonly AskedEvent[]): readonly Known[] {
+export function knownIn(versions: readonly EventRecord[]): readonly Known[] {
   return versions.map((event, index) => ({ event, changes: changesOf(versions[index - 1], event) }))
 }
 
-function changesOf(before: AskedEvent | undefined, event: AskedEvent): readonly string[] {
+function changesOf(before: EventRecord | undefined, event: EventRecord): readonly string[] {
   if (event.type === 'DELETED') return ['gone']
   return changesBetween(before?.projection, event.projection)
 }
@@ -36,11 +36,11 @@ export function historyText(known: readonly Known[], paint: Paint): string {
     .join('')
 }
 
-function sourceText({ source }: AskedEvent): string {
+function sourceText({ source }: EventRecord): string {
   return { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' }[source]
 }
 
-function writerText({ writer }: AskedEvent): string {
+function writerText({ writer }: EventRecord): string {
   return writer === null ? "by somebody beside Pawl's runs" : `by run ${shown(writer)}`
 }
 

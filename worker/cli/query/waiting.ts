@@ -9,16 +9,16 @@ import {
   textAt,
   valueAt,
 } from '../../../workflows/kit/index.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { nameOf, shown } from './format.ts'
-import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { MOST_AHEAD } from '../../../activities/journal/read/limits.ts'
-import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 
 const STEERING = new Map(
-  [...builtIn.controllers.values()].flatMap((controller) => {
+  [...builtInRegistry.controllers.values()].flatMap((controller) => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
     return [[groupKindText(groupKindOf(controller.target)), controller.steering] as const]
   }),
@@ -58,13 +58,13 @@ export function pauseTold(object: Asked): readonly string[] {
 
 // Whose turn has not come: what is asked for, and has not begun.
 
-type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
+type Asking = readonly { readonly object: ObjectRecord; readonly job: JobRecord | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
-const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+const JOB_CONTROLLERS = Object.entries(builtInRegistry.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** Of those that have no open job, which wait for their turn; by uid. */
-export async function readTurns(journal: Questions, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
+export async function readTurns(journal: JournalQueries, asking: Asking): Promise<ReadonlyMap<string, QueuePosition>> {
   const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
   return await journal.waitingOf(
     JOB_CONTROLLERS,
@@ -73,11 +73,11 @@ export async function readTurns(journal: Questions, asking: Asking): Promise<Rea
 }
 
 /** In a few words. */
-export function turnText({ ahead }: Waiting): string {
+export function turnText({ ahead }: QueuePosition): string {
   return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
 }
 
-export function turnTold(object: AskedObject, { due, ahead }: Waiting): string {
+export function turnTold(object: ObjectRecord, { due, ahead }: QueuePosition): string {
   const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
   return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
 }
@@ -87,7 +87,7 @@ function countOf(ahead: number): string {
 }
 
 /** Of a job's own run. */
-export function unbegunTold(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
+export function unbegunTold(object: ObjectRecord, job: JobRecord, run: RunRecord | undefined): readonly string[] {
   if (job.outcome !== null || run === undefined || run.passes > 0) return []
   return [
     `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,

@@ -2,7 +2,7 @@
 // quote any field.
 
 import type { KubeError } from '../../../kube/errors.ts'
-import { withoutSent } from '../../../kube/sent-texts.ts'
+import { withoutSent } from '../../../kube/redact-message.ts'
 
 // The beginning of the message: the request and the webhook.
 const SENTENCE = /^[^]*? denied (?:the )?request: /
