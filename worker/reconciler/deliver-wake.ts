@@ -19,7 +19,7 @@ import {
   type JobSubject,
   type NewJob,
   openJobs,
-  handledLanesOf,
+  handledPartitionsOf,
 } from '../../activities/journal/write/jobs.ts'
 import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
@@ -329,7 +329,7 @@ export function serving(run: Run, shares: readonly LaneShare[] = []): Run {
 /** A job that is begun again serves what it did, as far as this process can: what it left to others may be at work there. */
 export async function goingOn(db: Kysely<Database>, run: Run, shares?: readonly LaneShare[]): Promise<Run> {
   const ours = serving(run, shares)
-  const serves = (await handledLanesOf(db, run.workflowID)) ?? undefined
+  const serves = (await handledPartitionsOf(db, run.workflowID)) ?? undefined
   const canGoOn = serves?.every((lane) => isPartitionHandled(ours.input.serves, lane)) === true
   return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
 }

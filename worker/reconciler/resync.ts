@@ -116,7 +116,7 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
   })
   await each(
     deps,
-    await jobsToLookUp(db, { cluster, controllers, unhandledLanes: leftLanes(shares) }, now()),
+    await jobsToLookUp(db, { cluster, controllers, unhandledPartitions: leftLanes(shares) }, now()),
     async (job) => {
       await lookUp(deps, options, job)
     },

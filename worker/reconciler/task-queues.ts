@@ -1,7 +1,7 @@
 // The task queues of runs. Temporal gives the task of a run to any worker that asks the run's queue, so a queue is asked by workers alone that can run
 // all that comes on it: a process that runs all has one, and one for each name that controllers ask for (`settings.queue`); others have one for each controller, and where lanes are shared out, one for what each run is.
 
-import type { UnhandledLanes } from '../../activities/journal/conditions.ts'
+import type { UnhandledPartitions } from '../../activities/journal/conditions.ts'
 import type { GivenFlags } from '../server/flags.ts'
 import type { Controller, Partitions } from '../../workflows/kit/index.ts'
 
@@ -103,7 +103,7 @@ export function servesOf(shares: readonly LaneShare[], controller: string): read
 }
 
 /** What this process leaves to others. */
-export function leftLanes(shares: readonly LaneShare[]): readonly UnhandledLanes[] {
+export function leftLanes(shares: readonly LaneShare[]): readonly UnhandledPartitions[] {
   return shares.flatMap(({ controller, lanes: { path: at, names: all }, served }) => {
     const lanes = all.filter((lane) => !served.includes(lane))
     return lanes.length === 0 ? [] : [{ controller, at, lanes }]

@@ -92,7 +92,7 @@ export class WaitingJobs {
     const wakes = await waitingWakes(db, {
       cluster,
       controllers: this.#jobControllers(),
-      unhandledLanes: leftLanes(shares),
+      unhandledPartitions: leftLanes(shares),
       since,
       now: now(),
       known,

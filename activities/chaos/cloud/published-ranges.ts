@@ -17,7 +17,7 @@ import {
 } from '../../../workflows/chaos/cloud.ts'
 import { MAX_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
-import { wholeBody } from '../../kube/http-client.ts'
+import { readBody } from '../../kube/http-client.ts'
 
 /** Less than a webhook is waited for. */
 const REQUEST_MS = 5000
@@ -120,7 +120,7 @@ async function fetched(cloud: Cloud, url: string): Promise<Ranges> {
       throw new NoRanges(`${where} answers ${answer.statusCode}, expected 200`)
     }
     const excess = () => new RangeError(`more than ${MOST_BYTES} bytes`)
-    document = JSON.parse((await wholeBody(answer.body, MOST_BYTES, excess)).toString('utf8'))
+    document = JSON.parse((await readBody(answer.body, MOST_BYTES, excess)).toString('utf8'))
   } catch (error) {
     if (error instanceof NoRanges) throw error
     const { name, code = name } = error as { readonly name?: string; readonly code?: string }

@@ -7,7 +7,7 @@
 
 import { type Agent, request } from 'undici'
 import { retryableFailure } from '../../kube/errors.ts'
-import { wholeBody } from '../../kube/http-client.ts'
+import { readBody } from '../../kube/http-client.ts'
 import type { AddressRule } from '../deploy/target/address-rule.ts'
 import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
 import { isUntrusted } from '../deploy/target/untrusted.ts'
@@ -94,7 +94,7 @@ export class RegistryConnections {
       })
       if (statusCode === 200) {
         const excess = () => strange(url, `found more than ${most} bytes, expected at most that`)
-        return { origin, status: statusCode, headers, bytes: await wholeBody(body, most, excess) }
+        return { origin, status: statusCode, headers, bytes: await readBody(body, most, excess) }
       }
       // What says more than its status may be long, or quote us.
       body.on('error', () => undefined).destroy()
