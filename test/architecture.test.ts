@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { importCycles, packagesAtStart, runtimeClosure } from './architecture/import-graph.ts'
 import { HOSTED, importViolations, rowOf, TABLE } from './architecture/import-table.ts'
 import { foreignWords, isEngine } from './architecture/engine-words.ts'
-import { builtIn } from '../worker/server/registry.ts'
+import { builtInRegistry } from '../worker/server/registry.ts'
 import { readKindFolders } from '../worker/server/kind-folders.ts'
 import type { Controller } from '../workflows/kit/index.ts'
 import { type Deed, parseModule, readModules, type SourceModule } from './architecture/source-module.ts'
@@ -73,7 +73,7 @@ describe('what the import table says of who is hosted', () => {
     const folders = await readKindFolders(ROOT)
     const folderOf = ({ target }: Controller) =>
       basename(folders.find(({ kinds }) => kinds.some(({ kind }) => kind === target.kind))?.folder ?? '')
-    const all = [...builtIn.controllers.values()]
+    const all = [...builtInRegistry.controllers.values()]
     const hosting = all.map((host): [string, string[]] => [
       folderOf(host),
       all.filter(({ hostedBy }) => hostedBy?.[0] === host.name).map(folderOf),
@@ -287,7 +287,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['workflows/landscaper/execution/workflow.ts', "import { runJob } from '../../kit/run/loop/index.ts'"],
     ['workflows/landscaper/execution/jobs.ts', "import { shortActivities } from '../../kit/run/loop/index.ts'"],
     ['workflows/landscaper/execution/jobs.ts', "import { deployActivities } from '../deploy-item/jobs.ts'"],
-    ['workflows/landscaper/execution/take-up-items.ts', "import { deployItems } from '../deploy-item/deploy-items.ts'"],
+    ['workflows/landscaper/execution/start-items.ts', "import { deployItems } from '../deploy-item/deploy-items.ts'"],
     ['workflows/landscaper/installation/workflow.ts', "import { executionJobs } from '../execution/jobs.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import type { KubeConfig } from '@kubernetes/client-node'"],
     ['activities/landscaper/installation/render.ts', "import { render } from '../render/engine.ts'"],

@@ -7,7 +7,7 @@ import {
   SKIP_ANNOTATION,
 } from '../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeHandled } from '../../workflows/landscaper/deploy-item/handled-types.ts'
 import { isIdle, type HandledPartitions } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import { isObjectName } from './deploy/target/target-config.ts'
@@ -150,7 +150,7 @@ function untouchedMark(
   run: HandledPartitions,
 ): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
-  const isAsked = metadata.deletionTimestamp !== undefined || !isTypeServed(spec.type, run)
+  const isAsked = metadata.deletionTimestamp !== undefined || !isTypeHandled(spec.type, run)
   return isAsked && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
 }
 
@@ -189,7 +189,7 @@ export function pickupMs(
   { landscaper, now }: PickupLimit,
 ): number | undefined {
   const { pickupTimeoutMs } = landscaper
-  if (pickupTimeoutMs === undefined || isTypeServed(object.spec.type, run)) return undefined
+  if (pickupTimeoutMs === undefined || isTypeHandled(object.spec.type, run)) return undefined
   const waitedMs = waitedForPickupMs(object, now())
   return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
 }

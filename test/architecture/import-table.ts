@@ -28,7 +28,7 @@ const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing: names, kinds, of these also the parts of their schemas and the rules about them. */
 const WING =
-  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|served-types)\\.ts)$'
+  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$'
 
 /** Which folder of a kind runs the passes of whose objects inside those of its own. The controllers say the same (architecture.test.ts). */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,5 @@
 // Reports values of the operation annotation that start nothing, such as `Reconcile` with a capital: the webhook warns the client that writes the
-// value, and
-// a Warning Event on the object reports it where no webhook runs. Pure.
+// value, and a Warning Event on the object reports it where no webhook runs. Pure.
 
 import {
   type AdmissionRequest,

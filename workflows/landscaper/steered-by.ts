@@ -40,7 +40,8 @@ function recordChange(
     const { annotation, value: only } = typeof asked === 'string' ? { annotation: asked, value: undefined } : asked
     const value = now[annotation]
     if (typeof value !== 'string' || (only !== undefined && value !== only)) return []
-    if (value !== before[annotation]) return [[annotation, { value: cut(value), by: shownName(user.name) }] as const] // B1
+    if (value !== before[annotation])
+      return [[annotation, { value: shortened(value), by: shownName(user.name) }] as const] // B1
     const entry = entryOf(known[annotation], value)
     return entry === undefined ? [] : [[annotation, entry] as const] // B2
   })
@@ -65,10 +66,12 @@ function annotationsIn(object: object | undefined): JsonFields {
 
 function entryOf(found: unknown, value: string): Entry | undefined {
   const { value: of, by } = fieldsOf(found)
-  return of === cut(value) && textOf(by) !== '' ? { value: cut(value), by: shownName(textOf(by)) } : undefined
+  return of === shortened(value) && textOf(by) !== ''
+    ? { value: shortened(value), by: shownName(textOf(by)) }
+    : undefined
 }
 
-function cut(value: string): string {
+function shortened(value: string): string {
   return value.slice(0, LONGEST_VALUE)
 }
 

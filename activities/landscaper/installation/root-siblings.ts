@@ -10,7 +10,7 @@ import {
   installationKind,
   installationTrigger,
 } from '../../../workflows/landscaper/installation/kind.ts'
-import { exportedNames, importedNames, isSuccessor, ringThrough } from '../../../workflows/landscaper/data-flow.ts'
+import { exportedNames, importedNames, isSuccessor, shortestCycle } from '../../../workflows/landscaper/data-flow.ts'
 import { shortList } from '../../../workflows/landscaper/short-list.ts'
 import { type Flow, groupKindOf, isIdle, jobIDsOf, path, textAt } from '../../../workflows/kit/index.ts'
 import {
@@ -109,7 +109,7 @@ function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: re
     // Its own exports are nobody's to wait for.
     dependsOn: [...new Set(flow.takes.flatMap((key) => givers.get(key) ?? []))].filter((giver) => giver !== taker),
   }))
-  const ring = ringThrough(name, graph)
+  const ring = shortestCycle(name, graph)
   if (ring === undefined) return
   const path = shortList(ring).join(' -> ')
   throw finalFailure('ImportRing', `installations import from each other: ${path}; expected no ring`)

@@ -4,7 +4,7 @@
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
 import { PAUSED_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { handedDown, pauseReason } from '../../../workflows/landscaper/pause.ts'
+import { handedDownValue, pauseReason } from '../../../workflows/landscaper/pause.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
@@ -85,7 +85,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     ...input
   }: SubsInput & { readonly isPaused: boolean; readonly pausedBy?: string }): Promise<SubsResult> {
     const { jobID } = input
-    const held = { annotation: PAUSED_ANNOTATION, value: handedDown(jobID, pausedBy) }
+    const held = { annotation: PAUSED_ANNOTATION, value: handedDownValue(jobID, pausedBy) }
     const isFree = (current: KubeObject) => isRunning(current, jobID) && pauseReason(current) === undefined
     return await send(deps, input, 'holdSubInstallations', (sub) =>
       isPaused

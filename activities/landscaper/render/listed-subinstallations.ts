@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 2.5, 3.5.
 
 import { findCycle, type Problem } from '../../../workflows/kit/index.ts'
-import { pathInWords } from '../../../workflows/landscaper/item-list-rules.ts'
+import { formatCycle } from '../../../workflows/landscaper/item-rules.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { type Blueprint, type BlueprintData, type InlineBlueprintData, readInlineBlueprint } from './blueprint.ts'
 import { flowGraph } from '../../../workflows/landscaper/data-flow.ts'
@@ -75,10 +75,10 @@ async function cyclesBelow(
 }
 
 function cycleProblem(cycle: readonly string[], parents: readonly string[]): Problem {
-  const where = parents.length === 0 ? '' : `, in ${pathInWords(parents)}`
+  const where = parents.length === 0 ? '' : `, in ${formatCycle(parents)}`
   return {
     field: 'spec.blueprint.inline',
-    found: `sub-installations that import from each other: ${pathInWords(cycle)}${where}`,
+    found: `sub-installations that import from each other: ${formatCycle(cycle)}${where}`,
     expected: 'an order in which they can run',
   }
 }

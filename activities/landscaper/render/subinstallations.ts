@@ -4,7 +4,7 @@ import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { MOST_SUBINSTALLATIONS, type TemplateExecutor } from './blueprint-definition.ts'
 import type { ImportDefinition } from './blueprint-imports.ts'
 import type { Blueprint, BlueprintData } from './blueprint.ts'
-import { exportProblems, ringProblem } from '../../../workflows/landscaper/data-flow.ts'
+import { exportProblems, cycleProblem } from '../../../workflows/landscaper/data-flow.ts'
 import { commonBinding, type ExecutionBindings } from './executions.ts'
 import { renderInTurn, type ExecutionStates } from './executor.ts'
 import { readFields, type Fields } from './field-reader.ts'
@@ -52,7 +52,7 @@ export async function renderSubinstallations(
   if (problems.length === 0)
     problems.push(...exportProblems(templates).map((problem) => `subinstallations: ${problem}`))
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
-  const ring = ringProblem(templates)
+  const ring = cycleProblem(templates)
   if (ring !== undefined) throw new BlueprintError('ERR_CYCLIC_DEPENDENCIES', `subinstallations: ${ring}`)
   const absent = absentData(blueprint.imports, imports)
   return { templates: templates.map((template) => withoutImports(template, absent)), states }

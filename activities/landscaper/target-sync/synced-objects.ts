@@ -1,9 +1,8 @@
 // Reads, writes and removes the Targets and Secrets of a TargetSync.
 //
 //   T1. An object belongs to a TargetSync if it has the label and no other owner: another object of that name is reported and unchanged.
-//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found
-//       by their
-//       Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
+//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found by
+//       their Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
 //   T3. Unchanged objects are not written. Values of Secrets go from one API server to the other, and nowhere else.
 
 import {

@@ -6,7 +6,7 @@ import type { JournaledObject, SubjectState } from '../../../activities/journal/
 import type { Job } from '../../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../../activities/journal/write/wakes.ts'
 import { type Lookups, resolveWake } from '../../../worker/reconciler/resolve-wake.ts'
-import { builtIn } from '../../../worker/server/registry.ts'
+import { builtInRegistry } from '../../../worker/server/registry.ts'
 import { groupKindOf, isIdle } from '../../../workflows/kit/index.ts'
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -138,7 +138,7 @@ async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, j
     ['inst', subject('inst', null, inst, [])],
   ])
   const lookups: Lookups = {
-    registry: builtIn,
+    registry: builtInRegistry,
     now: () => NOW,
     findOpen: ({ controller, uid }) =>
       Promise.resolve(jobs.find((one) => one.controller === controller && one.uid === uid)),

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
-import { sandboxProblems, sandboxWords } from '../../server/sandbox-check.ts'
+import { sandboxProblems, findUnavailableNames } from '../../server/sandbox-check.ts'
 
 const MODULE = /\.[cm]?[jt]s$/
 const TYPESCRIPT = /\.[cm]?ts$/
@@ -39,6 +39,6 @@ async function modulesIn(folder: string): Promise<readonly string[]> {
 function isUserOf(file: string, target: string): boolean {
   const text = readFileSync(file, 'utf8')
   if (file === target || !text.includes(basename(target))) return false
-  const imports = sandboxWords(text, TYPESCRIPT.test(file))?.imports ?? []
+  const imports = findUnavailableNames(text, TYPESCRIPT.test(file))?.imports ?? []
   return imports.some((source) => source.startsWith('.') && resolve(dirname(file), source) === target)
 }

@@ -20,9 +20,8 @@ import {
   valueAt,
   type RunRequest,
 } from '../../kit/index.ts'
-import { deletionRun } from '../delete-by-hand.ts'
+import { deletionRun, FIRST_SEEN, lacksFinalizer } from '../runs-without-parent.ts'
 import { executionKind } from '../execution/kind.ts'
-import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployItemKind } from './kind.ts'
@@ -70,7 +69,7 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
     return { jobID: ids.jobID, cause: 'job ID in its status' }
   }
   if (isFirstSeen(subject)) return FIRST_SEEN
-  if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : AFTERWARDS
+  if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : RETRY_WAITS
   if (!isDeleting(subject)) {
     const unknown = isOfBuiltInType(subject) ? unknownOperationRun(subject, OPERATIONS.deployItem) : undefined
     return unknown ?? { none: 'deploy item is idle' }
@@ -81,7 +80,7 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
 const PARENT = { name: 'execution', mark: label(MANAGED_BY_LABEL) } as const
 
 const RETRY = 'retry annotation'
-const AFTERWARDS = { none: 'its retry begins when the job of its execution has ended' } as const
+const RETRY_WAITS = { none: 'its retry begins when the job of its execution has ended' } as const
 
 /** Whether a user requests a job for this item, of any type. */
 function isRetry(item: object): boolean {
@@ -100,5 +99,5 @@ function isDeleting(item: object): boolean {
 }
 
 function isFirstSeen(item: object): boolean {
-  return isOfBuiltInType(item) && isUnguarded(item, executionKind)
+  return isOfBuiltInType(item) && lacksFinalizer(item, executionKind)
 }

@@ -8,9 +8,9 @@ import {
   isIdle,
   isJobIDInvalid,
   isJobReplaced,
+  jobIDProblem,
   jobIDsOf,
   ownerOfKind,
-  jobIDProblem,
   path,
   INVALID_JOB_ID,
   type RoutedEvent,
@@ -19,12 +19,11 @@ import {
   type RunRequest,
   writeJson,
 } from '../../kit/index.ts'
-import { deletionRun } from '../delete-by-hand.ts'
+import { deletionRun, FIRST_SEEN, lacksFinalizer } from '../runs-without-parent.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
-import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
+import { PAUSED_RUN, pauseReason, pauseReportRun } from '../pause.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
-import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
 export const executionRoutes: ControllerRoutes = {
@@ -46,9 +45,9 @@ function fromExecution(event: RoutedEvent): Routing {
   // The dispatcher resolves whether the owner is gone.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
-  if (isUnguarded(event.projection, installationKind))
+  if (lacksFinalizer(event.projection, installationKind))
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
-  const tells = runThatTells(event.projection)
+  const tells = pauseReportRun(event.projection)
   if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
   if (isJobIDInvalid(event)) return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (setsUnknownOperation(event, OPERATIONS.execution))
@@ -118,9 +117,9 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
   const ids = jobIDsOf(subject)
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
-  if (isUnguarded(subject, installationKind)) return FIRST_SEEN
+  if (lacksFinalizer(subject, installationKind)) return FIRST_SEEN
   const wanted = idleRun(subject, ownerGone)
-  return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
+  return 'none' in wanted ? (pauseReportRun(subject) ?? wanted) : wanted
 }
 
 const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION) } as const
@@ -128,5 +127,5 @@ const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION
 function idleRun(subject: object, ownerGone: boolean): RunRequest {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined)
     return unknownOperationRun(subject, OPERATIONS.execution) ?? { none: 'execution is idle' }
-  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : HELD_BACK
+  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : PAUSED_RUN
 }

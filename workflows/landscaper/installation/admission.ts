@@ -5,7 +5,7 @@
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
-import { cronProblem } from '../cron-spec.ts'
+import { cronProblem } from '../cron.ts'
 import { shownName } from '../item-rules.ts'
 import { fieldsOf, type JsonFields, textOf } from '../json-fields.ts'
 import { operationRules, OPERATIONS } from '../operation-warnings.ts'

@@ -21,9 +21,9 @@ import {
   type RunRequest,
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
-import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
+import { automaticReconcile, resetCount } from './automatic-reconcile.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
-import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
+import { PAUSED_RUN, pauseReason, pauseReportRun } from '../pause.ts'
 import { hasLeftDependents, installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
@@ -65,8 +65,7 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 // Source: docs/architecture.md "Subjects and routes": the end and the deletion of a child. Also the loss of a handed-down job ID, which the parent
-// hands down
-// again.
+// hands down again.
 function toParent(event: RoutedEvent, child: string): Routing {
   const owner = ownerOfKind(event.projection, installationKind)
   const before = event.previous && ownerOfKind(event.previous, installationKind)
@@ -105,21 +104,21 @@ export function installationRun(subject: object, ownerGone = false): RunRequest 
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const wanted = isSubInstallation(subject) ? runOfSub(subject, ownerGone) : runOfRoot(subject)
   if (!('none' in wanted)) return wanted
-  return runThatTells(subject) ?? unknownOperationRun(subject, OPERATIONS.installation) ?? wanted
+  return pauseReportRun(subject) ?? unknownOperationRun(subject, OPERATIONS.installation) ?? wanted
 }
 
 function runOfRoot(subject: object): RunRequest {
   const trigger = installationTrigger(subject)
-  if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...countAnew(subject) }
-  if (pauseReason(subject) !== undefined) return HELD_BACK
-  return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
+  if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...resetCount(subject) }
+  if (pauseReason(subject) !== undefined) return PAUSED_RUN
+  return automaticRun(subject) ?? { none: 'installation is idle and not triggered' }
 }
 
 /** A run that only triggers the dependents that Landscaper's last job left. */
 const LEFT_DEPENDENTS = { jobID: undefined, cause: 'dependents left to start', isJobless: true } as const
 
 // Another operation and the ignore annotation have priority. An interrupt on an idle object belongs to a job that has ended.
-function runByItself(subject: object): RunRequest | undefined {
+function automaticRun(subject: object): RunRequest | undefined {
   const operation = valueAt(subject, annotation(OPERATION_ANNOTATION))
   const isFree =
     textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' && (operation === undefined || operation === 'interrupt')
@@ -131,7 +130,7 @@ function runByItself(subject: object): RunRequest | undefined {
 function runOfSub(subject: object, ownerGone: boolean): RunRequest {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
-  if (pauseReason(subject) !== undefined) return HELD_BACK
+  if (pauseReason(subject) !== undefined) return PAUSED_RUN
   // Like a root: after a failure, the user requests the next job.
   if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
     return { jobID: undefined, cause: 'reconcile annotation' }

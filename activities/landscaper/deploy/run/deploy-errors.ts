@@ -19,8 +19,7 @@ const TOO_LARGE = /request is too large|trying to send message larger than max/
 
 /**
  * Classifies an error. 401 ends the job with ERR_UNAUTHORIZED. Requests that cannot succeed unchanged, and servers with an untrusted certificate, end
- * it with
- * ERR_CONFIGURATION_PROBLEM. Other errors, including 403 and denials of webhooks, are retried. A DeployError is returned unchanged.
+ * it with ERR_CONFIGURATION_PROBLEM. Other errors, including 403 and denials of webhooks, are retried. A DeployError is returned unchanged.
  *
  * @throws any other error, because it is a bug.
  */

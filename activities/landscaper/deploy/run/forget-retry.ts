@@ -7,7 +7,7 @@ import {
   deployItemKind,
   RETRIED_CONDITION,
 } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeBuiltIn } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeBuiltIn } from '../../../../workflows/landscaper/deploy-item/handled-types.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { fieldManagerOf } from '../../../kube/managed-fields.ts'
 import { readObject } from '../../../kube/read-family.ts'

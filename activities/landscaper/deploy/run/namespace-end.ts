@@ -1,6 +1,5 @@
 // Handles an item whose Target acts as a ServiceAccount of the namespace (`selfConfig`) while that namespace is being deleted. Kubernetes deletes the
-// account
-// and its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source:
+// account and its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source:
 // docs/adr/0064.
 //
 //   N1. An item is released only if all objects that it has deployed are in the namespace.

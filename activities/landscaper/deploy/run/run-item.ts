@@ -279,9 +279,8 @@ class ItemRun {
 
   /**
    * Removes the finalizer of the item, and of Targets without further users. An Execution that is being deleted releases Targets after its last item.
-   * Other items release their Targets before the item is deleted, because no run repeats the release afterwards, and after it, because two items may be
-   * deleted
-   * at once.
+   * Other items release their Targets before the item is deleted, because no run repeats the release afterwards, and after it, because two items may
+   * be deleted at once.
    */
   async #release({ object, ...job }: ItemJob): Promise<ItemResult> {
     const releases = releasesTargets(this.#deps, object)

@@ -1,6 +1,5 @@
 // Makes the first attempt of items that work on other clusters, many in one call: most end, or turn out not to be ready, within milliseconds. An item
-// that
-// takes longer, or fails, continues in its own activity (item-activities.ts), so that it delays no sibling.
+// that takes longer, or fails, continues in its own activity (item-activities.ts), so that it delays no sibling.
 //
 //   F1. The call ends when all attempts have ended, or after LONGEST_MS, because the run receives no signals meanwhile.
 //   F2. Attempts that have not ended continue in this process until their activities join them (sending.ts). So do failures: Temporal retries
@@ -48,8 +47,7 @@ const MOST_AT_ONCE = 20
 export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deployer[], sending: Sending) => ({
   /**
    * Makes the first attempts. Items in `sent` have ended or wait for a check (`isWaiting`); the others continue. Never fails: the item's activity
-   * reports
-   * its failure.
+   * reports its failure.
    */
   async sendItems(input: SendInput): Promise<SendResult> {
     const { by, subject, jobID, items, isHosted = false } = input

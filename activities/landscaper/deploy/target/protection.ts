@@ -1,11 +1,9 @@
 // Keeps Targets in use, and the Secrets that they reference, until the last DeployItem that needs them is uninstalled. Kubernetes deletes the objects
-// of a
-// namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
+// of a namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
 //
 //   P1. The finalizer is written before anything is sent to the target. An object that has it is not written again.
 //   P2. The Target's annotation names its Secret before that Secret gets the finalizer. So every Secret with the finalizer can be found.
-//   P3. A release reads all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the
-//       API
+//   P3. A release reads all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the API
 //       server, because the journal may not have the newest DeployItem.
 //   P4. A release checks for new users again after it has written, and restores the finalizer for them.
 

@@ -1,5 +1,4 @@
-// Previews a job of an Execution: runs its plan with items that succeed as soon as they start. Whether the items would succeed is checked
-// by the
+// Previews a job of an Execution: runs its plan with items that succeed as soon as they start. Whether the items would succeed is checked by the
 // deployers' preview (activities/landscaper/deploy/run/foresee-items.ts).
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
@@ -10,21 +9,21 @@ import { observeExecution } from './observe-execution.ts'
 import type { ExecutionActivities, ExecutionPass, ExecutionState } from './pass.ts'
 import { executionPlan } from './plan.ts'
 
-type Found = ExecutionState & { readonly target: ExecutionView | ChildExecution }
+type ObservedState = ExecutionState & { readonly target: ExecutionView | ChildExecution }
 
 /** @param act the activities of an Execution's passes; their writes must not be persisted. */
-export async function foreseeExecution(act: ExecutionActivities, asked: DryRunRequest): Promise<DryRunJob> {
+export async function previewExecution(act: ExecutionActivities, asked: DryRunRequest): Promise<DryRunJob> {
   const input = { subject: asked.subject, jobID: asked.jobID, cause: 'plan' }
   const found = await observeExecution(act, input, asked.by, () => undefined)
   if (found === undefined) throw new Error(`execution ${asked.subject.namespace}/${asked.subject.name} is not there`)
-  return (await foreseeItems(act, asked, found)).job
+  return (await previewItems(act, asked, found)).job
 }
 
 /** Previews a job of an Execution that was observed already. */
-export async function foreseeItems(
+export async function previewItems(
   act: ExecutionActivities,
   { subject, jobID, by, runtime }: DryRunRequest,
-  found: Found,
+  found: ObservedState,
 ): Promise<{ readonly job: DryRunJob; readonly state: ExecutionState }> {
   const begun: DeployItemView[] = []
   const pass: ExecutionPass = {
@@ -34,14 +33,14 @@ export async function foreseeItems(
     state: { ...found, target: { ...found.target, jobID } },
     act: {
       ...act,
-      ...rehearsed(() => pass, begun),
+      ...recordedActivities(() => pass, begun),
       async releaseDeployItems(input) {
         const uids = new Set(input.items.map(({ uid }) => uid))
         begun.push(...pass.state.deployItems.filter(({ uid }) => uids.has(uid)))
         return await act.releaseDeployItems(input)
       },
     },
-    draft: { phase: 'Init', observedGeneration: found.target.generation, lastError: undefined, ...NOTHING_SAID },
+    draft: { phase: 'Init', observedGeneration: found.target.generation, lastError: undefined, ...EMPTY_DRAFT },
     background: { has: () => false, start: () => undefined, retain: () => undefined },
     wake: () => undefined,
     hosted: [],
@@ -53,14 +52,14 @@ export async function foreseeItems(
     enters: () => undefined,
   })
   const { end, told } = ran
-  const job = { subject, end, ...(told !== undefined && { told }), items: inLevels(begun), jobs: [] }
+  const job = { subject, end, ...(told !== undefined && { told }), items: withLevels(begun), jobs: [] }
   return { job, state: pass.state }
 }
 
-const NOTHING_SAID = { conditions: [], marks: [], fields: {} }
+const EMPTY_DRAFT = { conditions: [], marks: [], fields: {} }
 
 /** Replaces the activities that start items: they record each item and report it as succeeded, or as deleted. */
-function rehearsed(
+function recordedActivities(
   pass: () => ExecutionPass,
   begun: DeployItemView[],
 ): Pick<ExecutionActivities, 'deployMockItems' | 'sendItems' | 'triggerDeployItems'> {
@@ -96,7 +95,7 @@ function rehearsed(
 }
 
 /** `begun` is in topological order: the level of an item is one above the highest level of its dependencies. */
-function inLevels(begun: readonly DeployItemView[]): readonly DryRunItem[] {
+function withLevels(begun: readonly DeployItemView[]): readonly DryRunItem[] {
   const levels = new Map<string, number>()
   return begun.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
     const uninstalls = isAway || deleting

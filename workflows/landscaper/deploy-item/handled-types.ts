@@ -4,7 +4,7 @@ import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import type { HandledPartitions } from '../../kit/index.ts'
 
 /** Whether the run handles the type: it is built in, and the run's input names it. Without names the run handles all built-in types. */
-export function isTypeServed(type: string, { serves }: HandledPartitions): boolean {
+export function isTypeHandled(type: string, { serves }: HandledPartitions): boolean {
   return BUILT_IN_TYPES.has(type) && serves?.includes(type) !== false
 }
 

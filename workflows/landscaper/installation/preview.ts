@@ -1,27 +1,25 @@
 // Previews a job of an Installation: runs its plan to the point where the job would wait for started children, includes the preview of its Execution,
-// and
-// previews its sub-installations in the order of their imports. Exports that a job would create do not exist in the preview, so an importer reports
-// them as
-// missing.
+// and previews its sub-installations in the order of their imports. Exports that a job would create do not exist in the preview, so an importer
+// reports them as missing.
 
 import type { Activities } from '../../../activities/index.ts'
 import { done, type DryRunRequest, type DryRunJob, dryRunPhases, type Subject } from '../../kit/index.ts'
-import { foreseeItems } from '../execution/foresee.ts'
+import { previewItems } from '../execution/preview.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionActivities } from '../execution/pass.ts'
 import { installationKind } from './kind.ts'
 import type { InstallationActivities, InstallationPass } from './pass.ts'
 import { installationPlan } from './plan.ts'
 
-export interface Pretending {
+export interface StatusOverlay {
   /** Makes later observations show this status for the object. */
   pretendStatus(subject: Subject, status: object): Promise<void>
 }
 
-type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & Pretending
+type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'observeInstallation'> & StatusOverlay
 
 /** @param act the activities of an Installation's passes and of its Execution's; their writes must not be persisted. */
-export async function foreseeInstallation(act: Act, asked: DryRunRequest): Promise<DryRunJob> {
+export async function previewInstallation(act: Act, asked: DryRunRequest): Promise<DryRunJob> {
   const { subject, jobID, by, runtime } = asked
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
   if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
@@ -38,7 +36,7 @@ export async function foreseeInstallation(act: Act, asked: DryRunRequest): Promi
       subInstallations: subInstallations.changed,
       isAdopted: true,
     },
-    act: { ...act, ...rehearsed(act, asked, told), itemsOfExecution: () => pass.state.deployItems },
+    act: { ...act, ...recordedActivities(act, asked, told), itemsOfExecution: () => pass.state.deployItems },
     draft: {
       phase: 'Init',
       observedGeneration: target.generation,
@@ -65,19 +63,19 @@ export async function foreseeInstallation(act: Act, asked: DryRunRequest): Promi
   }
 }
 
-type Rehearsed = Pick<InstallationActivities, 'runExecution' | 'triggerSubInstallations'>
+type RecordedActivities = Pick<InstallationActivities, 'runExecution' | 'triggerSubInstallations'>
 
-function rehearsed(
+function recordedActivities(
   act: Act,
   asked: DryRunRequest,
   told: { execution?: DryRunJob; readonly jobs: DryRunJob[] },
-): Rehearsed {
+): RecordedActivities {
   const { jobID, subject } = asked
   return {
     async runExecution(_pass, given) {
       const { group, kind } = executionKind
       const of = { ...subject, group, kind, uid: given.target.uid }
-      const { job, state } = await foreseeItems(
+      const { job, state } = await previewItems(
         act,
         { ...asked, by: { ...asked.by, controller: 'execution' }, subject: of },
         given,
@@ -106,7 +104,7 @@ function rehearsed(
       for (let hasEnded = true; hasEnded;) {
         hasEnded = false
         for (const [uid, one] of left) {
-          const job = await foreseeInstallation(act, { ...asked, subject: one })
+          const job = await previewInstallation(act, { ...asked, subject: one })
           waiting.set(uid, job)
           if (job.end === 'waits') continue
           hasEnded = true

@@ -7,10 +7,10 @@ import { fieldsOf, listOf, textOf } from './json-fields.ts'
 const apiVersion = 'landscaper.gardener.cloud/v1alpha1'
 
 /** Source: spec/landscaper.md 5.9. */
-const MOST_PROBLEMS = 10
-const LONGEST_DESCRIPTION = 2000
+const MAX_PROBLEMS = 10
+const MAX_DESCRIPTION_LENGTH = 2000
 
-export const telling: StatusReports = {
+export const selfReports: StatusReports = {
   health: {
     apiVersion,
     kind: 'LsHealthCheck',
@@ -28,7 +28,7 @@ export const telling: StatusReports = {
     plural: 'criticalproblems',
     with: (object, problem) => {
       const known = listOf(fieldsOf(fieldsOf(object)['spec'])['criticalProblem'])
-      return { spec: { criticalProblem: [entryOf(problem), ...known].slice(0, MOST_PROBLEMS) } }
+      return { spec: { criticalProblem: [entryOf(problem), ...known].slice(0, MAX_PROBLEMS) } }
     },
   },
 }
@@ -38,5 +38,5 @@ function entryOf({ place, at, description }: ProblemReport) {
 }
 
 function cut(text: string): string {
-  return text.length > LONGEST_DESCRIPTION ? `${text.slice(0, LONGEST_DESCRIPTION - 3)}...` : text
+  return text.length > MAX_DESCRIPTION_LENGTH ? `${text.slice(0, MAX_DESCRIPTION_LENGTH - 3)}...` : text
 }

@@ -1,5 +1,8 @@
-// Validates the syntax of a cron specification; cron-times.ts computes its times. Pure.
+// Validates cron specifications and computes their times, as robfig/cron v3 does. Pure: reads no clock.
 // Source: robfig/cron v3, ParseStandard, which Landscaper uses for `cronSpec`: five fields or a descriptor, optionally with a time zone.
+
+import { Cron } from 'croner'
+import { parseDuration } from '../kit/index.ts'
 
 interface FieldForm {
   readonly name: string
@@ -25,11 +28,11 @@ const DESCRIPTORS: readonly string[] = ['@yearly', '@annually', '@monthly', '@we
 const EVERY = /^@every [+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
 const ZONE = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/s
 // Longer texts are rejected without parsing.
-const LONGEST = 1000
+const MAX_LENGTH = 1000
 
 /** The defect that the text has, for messages; undefined for a valid specification. */
 export function cronProblem(text: string): string | undefined {
-  if (text.length > LONGEST) return `${text.length} characters`
+  if (text.length > MAX_LENGTH) return `${text.length} characters`
   const [, zone, rest] = ZONE.exec(text) ?? []
   if (zone !== undefined && !isTimeZone(zone)) return 'a time zone that is unknown'
   const spec = (rest ?? text).trim()
@@ -75,3 +78,55 @@ function numberOf(text: string, least: number, names: readonly string[]): number
   if (index >= 0) return index + least
   return isNumber(text) ? Number(text) : NaN
 }
+
+// Computes the next time of a cron specification as robfig/cron v3 does. Pure: reads no clock.
+// Source: robfig/cron v3, SpecSchedule.Next and ConstantDelaySchedule.Next; five fields in UTC, or in the time zone before them.
+
+/* eslint-disable no-restricted-globals -- Times are converted; no clock is asked. */
+
+const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)\s+/
+const EVERY_PREFIX = /^@every [+]?/
+const SECOND_MS = 1000
+// Landscaper's limit. A longer search, for example for 30 February, would block other work.
+const MAX_SEARCH_MS = 5 * 366 * 24 * 3_600_000
+
+/** In milliseconds since 1970; undefined if the time never occurs, and for an unknown time zone. @param spec has no `cronProblem`. */
+export function nextTime(spec: string, fromMs: number): number | undefined {
+  const zone = ZONE_PREFIX.exec(spec)
+  const text = spec.slice(zone?.[0].length ?? 0).trim()
+  if (EVERY_PREFIX.test(text)) return everyAfter(text.replace(EVERY_PREFIX, ''), fromMs)
+  const name = zone?.[1]
+  const timezone = name === undefined || name === '' || name === 'Local' ? 'UTC' : name
+  try {
+    const stopAt = new Date(fromMs + MAX_SEARCH_MS)
+    const cron = new Cron(asCroner(text), { timezone, stopAt, mode: '5-part', paused: true })
+    return cron.nextRun(new Date(fromMs))?.getTime()
+  } catch {
+    // The syntax was validated, so the error means that this machine does not know the time zone.
+    return undefined
+  }
+}
+
+/** In whole seconds, at least one, as in Landscaper. */
+function everyAfter(duration: string, fromMs: number): number | undefined {
+  const ms = parseDuration(duration)
+  if (ms === undefined) return undefined
+  const seconds = Math.max(1, Math.floor((ms === 'none' ? 0 : ms) / SECOND_MS))
+  return Math.floor(fromMs / SECOND_MS) * SECOND_MS + seconds * SECOND_MS
+}
+
+/** Translates to croner's syntax: `?` is `*`, and `3/15` starts at 3 and ends with the field. */
+function asCroner(text: string): string {
+  if (text.startsWith('@')) return text.replace('@midnight', '@daily')
+  return text
+    .split(/\s+/)
+    .map((field, index) =>
+      field
+        .split(',')
+        .map((part) => part.replace('?', '*').replace(/^([a-z0-9]+)\//i, `$1-${LAST[index] ?? ''}/`))
+        .join(','),
+    )
+    .join(' ')
+}
+
+const LAST = [59, 23, 31, 12, 6]
