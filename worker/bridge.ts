@@ -30,6 +30,7 @@ const { route, subjectKinds, modes, lanes, hosts, watchedKinds, controllers } = 
 )
 const clock = createJournalClock()
 const now = () => clock.now()
+const HOUR_MS = 60 * 60 * 1000
 
 await runProcess('bridge', config.logLevel, bridge)
 
@@ -101,8 +102,6 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
 }
 
 // Hourly maintenance of the journal: creates partitions in advance and removes old events. Every bridge runs it; the statements exclude each other.
-
-const HOUR_MS = 60 * 60 * 1000
 
 export interface MaintenanceDeps {
   readonly db: Kysely<Database>

@@ -39,7 +39,7 @@ describe.each([
   { targeting: 'dynamic', spec: {} },
   { targeting: 'static', spec: { staticTargeting: true } },
 ])('Disruptions of one pod each, with $targeting targeting', ({ targeting, spec }) => {
-  it('keep within their budget from creation to end, and list nothing that they do not select', async () => {
+  it('stay within their budget from creation to end, and list nothing that they do not select', async () => {
     const names = Array.from({ length: COUNT }, (_, index) => `${targeting}-${index}`)
     for (const name of names) await shop().runPod(name, { labels: { app: name }, node: 'played' })
     const mark = auditMark(chaos.tenants.auditLogPath)
@@ -68,8 +68,8 @@ describe.each([
   })
 })
 
-describe('a Disruption whose chaos pod goes step by step', () => {
-  it('keeps within its budget, too: what its end looks like meanwhile is no write', async () => {
+describe('a Disruption whose chaos pod changes step by step', () => {
+  it('stays within its budget, because intermediate states cause no writes', async () => {
     const kubelet = new ChaosKubelet(shop().cluster.kube)
     await shop().runPod('slow', { labels: { app: 'slow' }, node: 'slow' })
     const mark = auditMark(chaos.tenants.auditLogPath)

@@ -95,7 +95,7 @@ async function ended(name: string, made: KubeObject): Promise<void> {
 }
 
 describe('the notifiers of Disruptions', () => {
-  it('are told each event once, with what it is about, by the names that their users know', async () => {
+  it("send each Event once, with its object, under chaos-controller's names", async () => {
     const made = await disturbed('web', {
       reporting: { slackChannel: 'web-team', purpose: 'to see what breaks', minNotificationType: 'Completion' },
     })
@@ -125,7 +125,7 @@ describe('the notifiers of Disruptions', () => {
     expect(post?.headers.authorization).toBe(`Bearer ${SECRETS.token}`)
   })
 
-  it('are an agent of Datadog as well, which is sent metrics by worker and injectors', async () => {
+  it('send events and metrics of worker and injectors to a Datadog agent', async () => {
     const made = await disturbed('data')
     const [pod] = await kubelet.untilPods(made, 1)
     const [injector] = pod!.spec.containers as readonly { readonly args: readonly string[]; readonly env?: object[] }[]
@@ -152,7 +152,7 @@ describe('the notifiers of Disruptions', () => {
     expect(agent.of('chaos.controller.restart')).toMatchObject([{ type: 'c', value: '1', tags: [app] }])
   })
 
-  it('hold nothing up, and lose nothing silently, while nobody answers', async () => {
+  it('delay nothing and lose nothing silently while no receiver answers', async () => {
     receiver.answering = ({ path }, response) => {
       if (path.startsWith('/hook/')) response.writeHead(503).end('no')
       // Slack never answers.
@@ -177,7 +177,7 @@ describe('the notifiers of Disruptions', () => {
     await ended('mute', made)
   })
 
-  it('are told by the next worker what the killed one had to tell', async () => {
+  it('continue in the next worker after a kill', async () => {
     let isAway = true
     receiver.answering = (_, response) => {
       // The worker waits for an answer when it is killed.

@@ -23,8 +23,8 @@ async function wrongTimes(): Promise<readonly unknown[]> {
   return rows
 }
 
-describe('workers whose clocks are wrong', () => {
-  it('do the jobs once, and what they note is told by the time of the database', async () => {
+describe('workers with wrong clocks', () => {
+  it('run each job once, and record times of the database', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `shop-${index}`)
     await Promise.all(names.map((name) => stage.cluster.create(installation(name, CHAIN), 'installations')))
     for (const name of names) {
@@ -38,7 +38,7 @@ describe('workers whose clocks are wrong', () => {
     expect(await wrongTimes()).toEqual([])
   })
 
-  it('let no time-out of an item pass early, also when one takes over from the other', async () => {
+  it('let no time-out of an item pass early, also when one worker takes over from the other', async () => {
     // Time-outs of items are 10 minutes.
     await stage.cluster.create(installation('slow', [waitingItem('slow')]), 'installations')
     const found = await stage.cluster.waitUntilItems('slow', ['slow'], (it) => it?.status?.phase === 'Progressing')

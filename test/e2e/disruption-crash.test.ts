@@ -49,8 +49,8 @@ afterAll(async () => {
   await stage.played.stop()
 })
 
-describe('a Disruption that nothing disturbs', () => {
-  it('makes the writes at which others are interrupted, and none of another kind', () => {
+describe('an undisturbed Disruption', () => {
+  it('makes exactly the writes at which the other tests interrupt it', () => {
     // A pass that is done again tells again of what is told already, which is refused.
     const written = writesOf(stage, 'undisturbed').flatMap(({ label, status }) => (status < 300 ? [label] : []))
     const points = [...INJECTION_WRITES, ...CLEANUP_WRITES].map(({ label }) => label)
@@ -140,7 +140,7 @@ describe('X2: Disruptions whose process is killed', () => {
   )
 })
 
-describe('a Disruption whose API server', () => {
+describe('a Disruption ends like any other', () => {
   const whole = async (name: string, disturb: () => OnWrite) => {
     const course = new CrashCourse(stage, name)
     rearm(stage, undefined, disturb())
@@ -152,7 +152,7 @@ describe('a Disruption whose API server', () => {
   }
 
   it(
-    'X1: refuses the first write to each object as a conflict ends like any other',
+    'X1: when the first write to each object is a conflict',
     async () => {
       let refusals = 0
       const disturb = () => {
@@ -173,7 +173,7 @@ describe('a Disruption whose API server', () => {
   )
 
   it(
-    'X2: carries out each first write to an object and loses the answer ends like any other',
+    'X2: when the answer to the first write to each object is lost',
     async () => {
       const disturb = () => {
         const seen = new Set<string>()
@@ -194,7 +194,7 @@ describe('a Disruption whose API server', () => {
   )
 
   it(
-    'X3: is away while it is undone ends like any other, and is never stuck',
+    'X3: when the API server is away during the clean-up, and is never stuck',
     async () => {
       const { worker, bridge } = chaos.tenants.proxies
       const course = new CrashCourse(stage, 'away')
@@ -225,7 +225,7 @@ describe('a Disruption whose API server', () => {
   )
 
   it(
-    'X5: tells everything twice, and of chaos pods only when all are made, ends like any other',
+    'X5: when all events arrive twice and late',
     async () => {
       const { bridge } = chaos.tenants.proxies
       const made = () => writesOf(stage, 'twice').filter(({ label, status }) => label === 'POST pods' && status === 201)

@@ -47,7 +47,7 @@ const YEARLY = { schedule: '0 0 1 1 *', delayedStartTolerance: '8784h' }
 describe('a DisruptionCron', () => {
   const child = 'disruption-cron-game'
 
-  it('makes one Disruption when it is time, none beside it, and none while everything is to stop; its own goes with it', async () => {
+  it('creates one Disruption at the scheduled time, none next to it, and none during an emergency stop; deleting it deletes the Disruption', async () => {
     await create('DisruptionCron', 'game', { ...YEARLY, targetResource: TARGET, disruptionTemplate: TEMPLATE })
     const cron = await until('disruptioncrons', 'game', { status: { observedGeneration: 1 } })
     expect(cron.metadata.finalizers).toEqual([FINALIZER])
@@ -89,7 +89,7 @@ describe('a DisruptionCron', () => {
     )
   })
 
-  it('notes that its target is missing, passes over what is due meanwhile, and forgets it when that is there', async () => {
+  it('records a missing target, skips the times meanwhile, and clears the record when the target is back', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'later', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
@@ -106,7 +106,7 @@ describe('a DisruptionCron', () => {
     await gone('disruptioncrons', 'later')
   })
 
-  it('is deleted when its target has been missing for too long', async () => {
+  it('is deleted after its target has been missing for too long', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'lost', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const since = { targetResourcePreviouslyMissing: expect.any(String) as string }
@@ -119,7 +119,7 @@ describe('a DisruptionCron', () => {
     ])
   })
 
-  it('is counted when it is too late and when it is paused, each once, and says when it is next', async () => {
+  it('counts a late time and a pause once each, and has a gauge for the next time', async () => {
     const spec = { ...YEARLY, delayedStartTolerance: '1ms', targetResource: TARGET, disruptionTemplate: TEMPLATE }
     await create('DisruptionCron', 'late', spec)
     await until('disruptioncrons', 'late', { status: { observedGeneration: 1 } })
@@ -158,7 +158,7 @@ describe('a DisruptionCron', () => {
 })
 
 describe('a DisruptionRollout', () => {
-  it('makes one Disruption when the containers of its target have changed, and none for its replicas', async () => {
+  it("creates one Disruption after a change of its target's containers, and none after a change of replicas", async () => {
     const child = 'disruption-rollout-game'
     await create('DisruptionRollout', 'game', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
     const { status } = await until('disruptionrollouts', 'game', { status: { latestTargetResource: 'deployment/web' } })
@@ -188,7 +188,7 @@ describe('a DisruptionRollout', () => {
     expect(await find('disruptions', child)).toBeUndefined()
   })
 
-  it('notes that its target is missing, and forgets it when that is there', async () => {
+  it('records a missing target, and clears the record when the target is back', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionRollout', 'later', { targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
@@ -202,7 +202,7 @@ describe('a DisruptionRollout', () => {
     await gone('disruptionrollouts', 'later')
   })
 
-  it('passes over a change that it is too late for, and counts it once', async () => {
+  it('skips a change that is too late, and counts it once', async () => {
     await create('DisruptionRollout', 'late', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
     await until('disruptionrollouts', 'late', { status: { latestTargetResource: 'deployment/web' } })
     const longAgo = '2020-01-01T00:00:00Z'
@@ -222,14 +222,14 @@ describe('a DisruptionRollout', () => {
   }
 })
 
-describe('an example', () => {
+describe('the example', () => {
   beforeAll(async () => {
     const deployments = (await documentsIn('shop.yaml')).filter(({ kind }) => kind === 'Deployment')
     expect(deployments.map(({ metadata }) => metadata.name)).toEqual(['shop', 'warehouse'])
     for (const body of deployments) await shop().kube.request('POST', DEPLOYMENTS, { body })
   })
 
-  it('of a cron makes its Disruption of the shop when it is time', async () => {
+  it('of a cron creates its Disruption of the shop at the scheduled time', async () => {
     const [{ metadata, spec }] = await documentsIn('cron.yaml')
     const child = `disruption-cron-${metadata.name}`
     await create('DisruptionCron', metadata.name, spec)
@@ -243,7 +243,7 @@ describe('an example', () => {
     await goWithChaosPods('disruptioncrons', metadata.name, made)
   })
 
-  it('of a rollout makes its Disruption of the shop when that has another image', async () => {
+  it('of a rollout creates its Disruption of the shop after a change of the image', async () => {
     const [{ metadata, spec }] = await documentsIn('rollout.yaml')
     const child = `disruption-rollout-${metadata.name}`
     await create('DisruptionRollout', metadata.name, spec)

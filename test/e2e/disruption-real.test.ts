@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 
 describe.skipIf(missing !== undefined)(`a Disruption on this machine${because}`, () => {
-  it('loses packets of the pod while it is there, and leaves its network as it was', async () => {
+  it('drops packets of the pod, and restores its network at the end', async () => {
     const target = spawn('unshare', ['--net', 'sh', '-c', 'ip link set lo up && exec sleep 600'], { stdio: 'ignore' })
     children.push(target)
     // Rules, and chains that somebody has made: a table that was looked into stays, empty.

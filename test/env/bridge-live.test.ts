@@ -45,7 +45,9 @@ const running = async (owner: string, during: () => Promise<void>, client = kube
     contentKey: Buffer.alloc(32, 3),
     now: () => new Date(),
   }
-  const run = createReflector(configMaps, { ...shared, journal, settings: DEFAULT_REFLECTOR_SETTINGS }).run(stopping.signal)
+  const run = createReflector(configMaps, { ...shared, journal, settings: DEFAULT_REFLECTOR_SETTINGS }).run(
+    stopping.signal,
+  )
   await during()
   stopping.abort()
   await run

@@ -29,7 +29,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     await stage.close()
   })
 
-  it('changes what the target is told of names, and nothing when it has ended', async () => {
+  it("changes the target's DNS answers, and nothing after its end", async () => {
     const injector = await stage.injected(args('a.example:A:192.0.2.7:5;gone.example:A:NXDOMAIN:5'), place())
     await expect.poll(() => ask('a.example')).toEqual(['192.0.2.7'])
     await expect.poll(() => ask('gone.example')).toBe('ENOTFOUND')
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     await expect.poll(() => ask('a.example')).toEqual(['192.0.2.7'])
   })
 
-  it.each(['its notes', 'its marks'])('is undone by %s when it was killed', async (by) => {
+  it.each(['its notes', 'its marks'])('of a killed injector is undone by %s', async (by) => {
     const injector = await stage.injected(args('a.example:A:192.0.2.7:5'), place())
     injector.kill('SIGKILL')
     await injector.ended
@@ -58,7 +58,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     expect(networkState(app)).toBe(before)
   })
 
-  it('is not injected when the address of its pod is not known', async () => {
+  it('is not injected if the address of its pod is unknown', async () => {
     const injector = stage.injector(args('a.example:A:192.0.2.7:5'), { inside: node })
     await expect.poll(() => injector.lines.join('\n')).toContain('CHAOS_POD_IP is not set')
     injector.kill('SIGTERM')

@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     ...['--target-containers', `chaos-handler;process://${waiting.pid}`],
   ]
 
-  it('starts when it is disturbed, and not before; what was done goes when the injector ends', async () => {
+  it('starts after its disruption, which ends with the injector', async () => {
     const injector = await stage.injected(args('--hosts', `${PEER};9001;udp`))
     const { code, rules } = await waiting.ended
     expect(code).toBe(0)
@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     expect(networkState(sandbox)).toBe(before)
   })
 
-  it('starts also when it could not be disturbed: the injector says so, and is not ready', async () => {
+  it('starts if it could not be disturbed, and the injector reports it and is not ready', async () => {
     const injector = stage.injector(args('--delay', '100'), { env: { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' } })
     expect((await waiting.ended).code).toBe(0)
     expect(injector.isReady()).toBe(false)
@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     expect(networkState(sandbox)).toBe(before)
   })
 
-  it('starts in a dry run as well, which changes nothing', async () => {
+  it('starts in a dry run, which changes nothing', async () => {
     const injector = await stage.injected(args('--dry-run'))
     expect((await waiting.ended).code).toBe(0)
     expect(networkState(sandbox)).toBe(before)

@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await stage.close()
   })
 
-  it('D12: keeps the CPUs of a group busy for a share of the time, and no more when it has ended', async () => {
+  it('D12: keeps the CPUs of a group busy for a share of the time, until it ends', async () => {
     const [cpu, accounts] = [stage.group(join(GROUPS, 'cpu'), 'app'), stage.group(join(GROUPS, 'cpuacct'), 'app')]
     app = await stage.container({ groups: [cpu, accounts] })
     const injector = await stage.injected(told('cpu-pressure', '--count', '30%'))
@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await expect.poll(used).toBeLessThan(0.05)
   })
 
-  it('D12: fills the memory of a group up to a share of its limit, and gives it back', async () => {
+  it('D12: fills the memory of a group up to a share of its limit, and frees it', async () => {
     const memory = stage.group(join(GROUPS, 'memory'), 'app')
     write(join(memory, 'memory.limit_in_bytes'), String(512 * MEBIBYTE))
     app = await stage.container({ groups: [memory] })
@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await expect.poll(usage).toBeLessThan(before + 64)
   })
 
-  it('D12: refuses to fill memory that has no limit', async () => {
+  it('D12: needs a memory limit for memory pressure', async () => {
     app = await stage.container({ groups: [stage.group(join(GROUPS, 'memory'), 'app')] })
     const injector = stage.injector(told('memory-pressure', '--target-percent', '60'))
     await expect.poll(() => injector.lines.join('\n')).toContain('Unsupported: the memory of the target has no limit')
@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await ends(injector)
   })
 
-  it('D12: keeps no CPU busy when it cannot be that of the target', async () => {
+  it('D12: needs a CPU group of the target for CPU pressure', async () => {
     app = await stage.container()
     const env = { CHAOS_INJECTOR_MOUNT_CGROUP: stage.folder }
     const injector = stage.injector(told('cpu-pressure', '--count', '30%'), { env })
@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await expect.poll(() => members(cpu)).toEqual([app.pid])
   })
 
-  it('cleans up after a child that was killed, and after cleaning is harmless to be started again', async () => {
+  it('cleans up after a killed child, and can start it again', async () => {
     const cpu = stage.group(join(GROUPS, 'cpu'), 'app')
     app = await stage.container({ groups: [cpu] })
     const pulses = ['--pulse-active-duration', '600ms', '--pulse-dormant-duration', '600ms']
@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     expect(members(cpu)).toEqual([app.pid])
   })
 
-  it('D13: slows down what a group writes to a disk, and restores the limits that were there', async () => {
+  it('D13: throttles the writes of a group to a disk, and restores the previous limits', async () => {
     const blkio = stage.group(join(GROUPS, 'blkio'), 'app')
     app = await stage.container({ groups: [blkio] })
     const limits = () =>
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     expect(limits()).toEqual(before)
   })
 
-  it('D13: restores a limit that somebody has set before', async () => {
+  it('D13: restores a disk limit of another program', async () => {
     const blkio = stage.group(join(GROUPS, 'blkio'), 'app')
     app = await stage.container({ groups: [blkio] })
     const file = join(blkio, 'blkio.throttle.write_bps_device')
@@ -154,7 +154,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await ends(injector)
   })
 
-  it('fails at once when its target is not there', async () => {
+  it('fails at once if its target does not exist', async () => {
     const args = ['cpu-pressure', '--level', 'pod', '--target-containers', 'app;containerd://0123456789abcdef']
     const injector = stage.injector(args)
     expect(await injector.ended).toBe(1)
@@ -163,7 +163,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     )
   })
 
-  it('D15: is ready and writes nothing when a node failure is dry', async () => {
+  it('D15: is ready and writes nothing in a dry run of a node failure', async () => {
     app = await stage.container()
     const files = { SYSRQ: join(stage.folder, 'sysrq'), SYSRQ_TRIGGER: join(stage.folder, 'trigger') }
     for (const file of Object.values(files)) write(file, '')

@@ -27,7 +27,13 @@ const RUNNING = { phase: 'Progressing', jobID: JOB }
 const VICTIM = 'alice'
 const ATTACKER = 'mallory'
 
-const built = { ...deps, ...rules, route: builtInRegistry.route, subjectKinds: builtInRegistry.subjectKinds, modes: builtInRegistry.modes }
+const built = {
+  ...deps,
+  ...rules,
+  route: builtInRegistry.route,
+  subjectKinds: builtInRegistry.subjectKinds,
+  modes: builtInRegistry.modes,
+}
 const quiet = { ...deps, route: () => ({ ignored: 'set-up' }) }
 
 type Told = readonly [WatchedKind, TaskOptions]

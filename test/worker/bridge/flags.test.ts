@@ -39,9 +39,7 @@ describe('the settings of the bridge', () => {
 
   it('switch on what the worker runs, which needs a content key, too', () => {
     const on = { 'default-contexts': 'yes' }
-    expect(() => bridgeSettings(on, config)).toThrow(
-      '--content-key is missing beside controller context in level mode',
-    )
+    expect(() => bridgeSettings(on, config)).toThrow('--content-key is missing beside controller context in level mode')
     expect([...bridgeSettings({ ...on, 'content-key': 'key' }, config).off]).toEqual(['targetSync'])
     expect([...bridgeSettings({}, config).off]).toEqual(['context', 'targetSync'])
     expect(() => bridgeSettings({ 'default-contexts': 'maybe' }, config)).toThrow(

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { objectKey, type PendingItem, PendingQueue, selectReady, writersOfUnansweredWrites } from '../../../worker/bridge/pending.ts'
+import {
+  objectKey,
+  type PendingItem,
+  PendingQueue,
+  selectReady,
+  writersOfUnansweredWrites,
+} from '../../../worker/bridge/pending.ts'
 import { seen } from '../../activities/journal/build-events.ts'
 
 const NAMES = ['a', 'b', 'c'] as const

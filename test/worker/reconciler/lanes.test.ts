@@ -68,7 +68,10 @@ describe('the task queues of a worker', () => {
       { taskQueue, controllers: ['house', 'paint'] },
     ]
     expect([allTaskQueues(all), taskQueueOf(all, 'paint', 'example.com/red')]).toEqual([['q'], 'q'])
-    expect([allTaskQueues(some), taskQueueOf(some, 'paint', 'example.com/red')]).toEqual([['q-house', 'q-paint'], 'q-paint'])
+    expect([allTaskQueues(some), taskQueueOf(some, 'paint', 'example.com/red')]).toEqual([
+      ['q-house', 'q-paint'],
+      'q-paint',
+    ])
   })
 
   it('are one for each lane, and for hosts one that says which lanes they host', () => {

@@ -13,7 +13,11 @@ describe('an error of a log line of Temporal', () => {
     const ended = new Error('failed: db')
     ended.stack = ''
     expect([ended, structuredClone(ended)].map(isExpectedFailure)).toEqual([true, true])
-    expect([new TypeError('x is not a function'), undefined, 'text'].map(isExpectedFailure)).toEqual([false, false, false])
+    expect([new TypeError('x is not a function'), undefined, 'text'].map(isExpectedFailure)).toEqual([
+      false,
+      false,
+      false,
+    ])
   })
 })
 

@@ -31,7 +31,9 @@ describe('what is tried until it works', () => {
     const attempt = () =>
       failures.length < 2 ? Promise.reject(new Error(`not yet ${failures.length}`)) : Promise.resolve('there')
     const failed = (error: unknown, delayMs: number) => void failures.push([String(error), delayMs])
-    expect(await retryUntilStopped(attempt, failed, { backoff: backoff(), signal: new AbortController().signal })).toBe('there')
+    expect(await retryUntilStopped(attempt, failed, { backoff: backoff(), signal: new AbortController().signal })).toBe(
+      'there',
+    )
     expect(failures).toEqual([
       ['Error: not yet 0', 2],
       ['Error: not yet 1', 2],

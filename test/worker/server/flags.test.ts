@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
-import { type FlagTable, givenFlags, flagHelp, joinFlagTables, requireFlag, readFlags } from '../../../worker/server/flags.ts'
+import {
+  type FlagTable,
+  givenFlags,
+  flagHelp,
+  joinFlagTables,
+  requireFlag,
+  readFlags,
+} from '../../../worker/server/flags.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 
 const TABLE = {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
 import type { GivenFlags } from '../../../worker/server/flags.ts'
-import { devWingFlags, lacksDefaultWing, readWingFlags, WING_FLAGS, enabledWings } from '../../../worker/server/wings.ts'
+import {
+  devWingFlags,
+  lacksDefaultWing,
+  readWingFlags,
+  WING_FLAGS,
+  enabledWings,
+} from '../../../worker/server/wings.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 import { CONFIG_FLAGS } from '../../../workflows/chaos/config-flags.ts'
 

@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { tellListener } from '../../../../activities/chaos/injector/grpc/listener.ts'
-import { encodeDisruption } from '../../../../activities/chaos/injector/grpc/message.ts'
+import { configureListener, encodeDisruption } from '../../../../activities/chaos/injector/grpc/listener.ts'
 import type { EndpointAlteration } from '../../../../workflows/chaos/injector/invocation.ts'
 
 const ALTERATIONS: readonly EndpointAlteration[] = [
@@ -46,9 +45,9 @@ afterEach(async () => {
   await once(server, 'close')
 })
 
-describe('the listener of an application', () => {
-  it('is told the alterations of each endpoint', async () => {
-    await tellListener({ do: 'listener', address, alterations: ALTERATIONS })
+describe('the disruption listener of an application', () => {
+  it('gets the alterations of each endpoint', async () => {
+    await configureListener({ do: 'listener', address, alterations: ALTERATIONS })
     const body = encodeDisruption(ALTERATIONS)
     expect(calls).toEqual([
       {
@@ -58,7 +57,7 @@ describe('the listener of an application', () => {
     ])
   })
 
-  it('is told as protocol buffers say it', () => {
+  it('gets them as protocol buffers', () => {
     // Written out by hand, tag by tag.
     expect(encodeDisruption(ALTERATIONS.slice(1, 2)).toString('hex')).toBe('0a0e0a062f702e532f4e120412027b7d')
     expect(encodeDisruption(ALTERATIONS.slice(0, 1)).toString('hex')).toBe(
@@ -66,24 +65,28 @@ describe('the listener of an application', () => {
     )
   })
 
-  it('is reset', async () => {
-    await tellListener({ do: 'listener', address })
+  it('gets a reset', async () => {
+    await configureListener({ do: 'listener', address })
     expect(calls).toEqual([{ path: '/disruptionlistener.DisruptionListener/ResetDisruptions', body: '0000000000' }])
   })
 
-  it('fails with what it answers', async () => {
+  it('causes an error with its gRPC status', async () => {
     status = '6'
-    const telling = tellListener({ do: 'listener', address, alterations: ALTERATIONS })
+    const telling = configureListener({ do: 'listener', address, alterations: ALTERATIONS })
     await expect(telling).rejects.toThrow(`Disrupt at ${address}: gRPC status 6: as told`)
   })
 
-  it('is needed to disrupt, and not to reset', async () => {
+  it('must exist for a disruption, but not for a reset', async () => {
     status = '12'
-    await tellListener({ do: 'listener', address })
-    await expect(tellListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow('gRPC status 12')
+    await configureListener({ do: 'listener', address })
+    await expect(configureListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow(
+      'gRPC status 12',
+    )
     server.close()
     await once(server, 'close')
-    await tellListener({ do: 'listener', address })
-    await expect(tellListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow('ECONNREFUSED')
+    await configureListener({ do: 'listener', address })
+    await expect(configureListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow(
+      'ECONNREFUSED',
+    )
   })
 })

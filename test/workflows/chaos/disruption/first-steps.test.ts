@@ -32,7 +32,7 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
   const theirs = chaosPod('web-1', { metadata, isReady: true })
   const there = { pods: [pod('web-1'), pod('web-2')], targetPods: [pod('web-1')], targetNodes: [node('n1')] }
 
-  it('makes its chaos pods its own, and nothing else', async () => {
+  it('adopts its chaos pods and changes nothing else', async () => {
     const {
       written,
       events,
@@ -45,7 +45,7 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
     expect(said).toEqual({ targets: ['web-1'] })
   })
 
-  it('goes on with what is injected, and injects nothing again', async () => {
+  it('continues the injection, and injects nothing again', async () => {
     const taken = { ...status, targets: ['web-1'] }
     const both = { chaosPods: [theirs], labelledChaosPods: [theirs] }
     const { written, status: said } = await pass({ status: taken, state: { ...there, ...both } })
@@ -53,7 +53,7 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
     expect(said).toMatchObject({ originalSpec: { duration: '10m0s' }, specHash: expect.any(String) as string })
   })
 
-  it('keeps no spec, and so begins nothing, as long as one of them is not its own', async () => {
+  it('records no spec and begins nothing while one chaos pod is not adopted', async () => {
     const changed = { code: 'Changed', message: 'changed', retryable: true }
     const { written, status: said } = await runPass(disruptionController, {
       target: {
@@ -74,7 +74,7 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
     expect(said).not.toHaveProperty('specHash')
   })
 
-  it('takes its chaos pods over in deletion as well, and deletes them then', async () => {
+  it('adopts its chaos pods during a deletion as well, and then deletes them', async () => {
     const gone = { deletionTimestamp: at(0).toISOString() }
     const first = await pass({ status, metadata: gone, state: { ...there, labelledChaosPods: [theirs] } })
     expect([first.written, first.ended, reasonsOf(first.events)]).toEqual([[], undefined, ['TakenOver']])

@@ -24,8 +24,8 @@ function course(steps: readonly (Trouble | undefined)[], more: Partial<TargetObs
 const CONTAINERS = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
 const POD = { warnings: { TargetPodInWarningState: 'phase Failed' } } as const
 
-describe('what is told of targets', () => {
-  it('is each trouble once, and that it is over when nothing is left of it', () => {
+describe('an Event of the target observer', () => {
+  it('reports each trouble once, and its end when nothing is wrong', () => {
     expect(
       course([
         undefined,
@@ -43,7 +43,7 @@ describe('what is told of targets', () => {
     ])
   })
 
-  it('holds where Warnings were not read, when one of them may have told it', () => {
+  it('keeps a reason that came from Warnings while Warnings are not read', () => {
     const held: TargetStates = { a: { warnings: ['TargetPodContainersInWarningState', 'TargetPodLivenessProbe'] } }
     const unheard = observeTargetStates([seen('a', undefined, { warningsRead: false })], held, 'Pod')
     expect(unheard).toEqual({ states: { a: { warnings: ['TargetPodLivenessProbe'] } }, events: [], onTargets: [] })
@@ -51,7 +51,7 @@ describe('what is told of targets', () => {
     expect(heard.events.map(({ reason }) => reason)).toEqual(['RecoveredWarningStateInTargetPod'])
   })
 
-  it('says whose word it is that a target is not ready', () => {
+  it('names the source of a failing readiness', () => {
     const { events } = observeTargetStates(
       [seen('a', { isUnready: true, unreadyBy: 'its readiness probe fails' })],
       {},
@@ -60,7 +60,7 @@ describe('what is told of targets', () => {
     expect(events.map(({ message }) => message)).toEqual(['target a: its readiness probe fails'])
   })
 
-  it('is that a container was restarted more than twice since it was looked at first, or was told of last', () => {
+  it('reports more than two restarts since the first observation or the last report', () => {
     const restarts = (app: number) => ({ restarts: { app } })
     expect(course([restarts(5), restarts(7), restarts(8), restarts(10), restarts(11)])).toEqual([
       ...[[], [], ['TargetPodTooManyRestarts'], [], ['TargetPodTooManyRestarts']],
@@ -68,7 +68,7 @@ describe('what is told of targets', () => {
     expect(course([undefined, restarts(3)])).toEqual([[], ['TargetPodTooManyRestarts']])
   })
 
-  it('is a change of readiness, as a warning before it is disturbed alone', () => {
+  it('reports a change of readiness, as a Warning only before the disruption', () => {
     const unready = { isUnready: true } as const
     expect(course([undefined, unready, unready, undefined])).toEqual([
       ...[[], ['TargetReadinessProbeChangeBeforeDisruption'], [], ['RecoveredWarningStateInTargetPod']],
@@ -81,7 +81,7 @@ describe('what is told of targets', () => {
     ])
   })
 
-  it('is one event for many, which names the first of them', () => {
+  it('covers many targets and names the first of them', () => {
     const all = Array.from({ length: 7 }, (_, index) => seen(`web-${index}`, CONTAINERS))
     const { events, states } = observeTargetStates(all, {}, 'Pod')
     expect(events).toEqual([
@@ -95,7 +95,7 @@ describe('what is told of targets', () => {
     expect(Object.keys(states)).toHaveLength(7)
   })
 
-  it('is told on each of them as well, of very many on the first', () => {
+  it('is emitted on each target, up to a maximum', () => {
     const all = Array.from({ length: 51 }, (_, index) => seen(`web-${index}`, { ...CONTAINERS, isUnready: true }))
     const { onTargets } = observeTargetStates(all, {}, 'Pod')
     expect(onTargets.slice(0, 2)).toEqual([
@@ -118,7 +118,7 @@ describe('what is told of targets', () => {
     expect(onTargets.filter(({ name }) => name === 'web-50')).toEqual([])
   })
 
-  it('is nothing of a target that is well, nor is anything kept of it', () => {
+  it('is missing for a healthy target, which also has no recorded state', () => {
     expect(observeTargetStates([seen('a'), seen('b', undefined, { wasTarget: false })], {}, 'Node')).toEqual({
       states: {},
       events: [],
@@ -175,7 +175,7 @@ describe('the trouble of a node', () => {
   const of = (...conditions: readonly object[]) =>
     nodeTrouble({ status: { conditions } } as Parameters<typeof nodeTrouble>[0])
 
-  it('is what its conditions say', () => {
+  it('is derived from its conditions', () => {
     const well = { type: 'Ready', status: 'True' }
     expect(of(well, { type: 'MemoryPressure', status: 'False' })).toBeUndefined()
     expect(of(well, { type: 'MemoryPressure', status: 'True', reason: 'Low' })?.warnings).toEqual({

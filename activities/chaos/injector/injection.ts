@@ -1,9 +1,9 @@
-// One injection: one kind, into one container or node. It can be injected and cleaned many times, as pulses and restarts want it.
+// One injection: one kind, into one container or node. Pulses and restarts inject and clean it up repeatedly.
 //
-//   I1. What undoes is on disk before the first command is done; what has been undone is off it.
-//   I2. Injecting twice does it once; cleaning twice is harmless.
-//   I3. An injection that is told to end stops between two commands.
-//   I4. What is done after readiness is done only to what is injected, and is not done again.
+// I1. The undo log has the undo commands before the first command is executed, and loses them after the clean-up.
+// I2. A second inject without a clean-up does nothing; a second clean-up does nothing.
+// I3. A terminated injection stops between two commands.
+// I4. The commands after readiness run only for a complete injection, and only once.
 
 import {
   type Command,
@@ -17,43 +17,43 @@ import { type Log, textOf } from './log.ts'
 import { bootId, processRef } from './processes.ts'
 import { undoKey, type UndoEntry, type UndoLog } from './undo-log.ts'
 
-/** What the pre-run finds out and plans. */
+/** The result of the pre-run. */
 export interface Prepared {
   readonly plan: Plan | Unsupported
   readonly network?: NetworkRef
-  /** Keeps it up to date while it is injected, as hosts get other addresses; ends when the signal is aborted. */
+  /** Updates the injection when hosts resolve to other addresses; ends when the signal is aborted. */
   readonly follow?: (perform: (commands: Plan['apply']) => Promise<void>, until: AbortSignal) => Promise<void>
 }
 
 export interface Injection {
-  /** Names what it has written down. */
+  /** The key in the undo log. */
   readonly key: string
-  /** Such as `network-disruption of app`. */
+  /** A title such as `network-disruption of app`. */
   readonly what: string
-  /** @throws when it has not been injected, or not wholly. */
+  /** @throws if the injection failed or is incomplete. */
   readonly inject: (until: AbortSignal) => Promise<void>
   /**
-   * Does what is left to do when its injector is ready (`Plan.afterReady`); nothing for most.
+   * Executes the commands after readiness (`Plan.afterReady`); most plans have none.
    *
-   * @param isOver asked before each command.
-   * @throws when not all of it was done.
+   * @param isOver read before each command.
+   * @throws if a command failed or was not executed.
    */
   readonly finish: (until: AbortSignal, isOver: () => boolean) => Promise<void>
-  /** @throws with all that could not be undone. */
+  /** @throws with all failed undo commands. */
   readonly clean: () => Promise<void>
 }
 
 export interface InjectionParts {
   readonly what: string
-  /** Finds out and plans anew, as each time the target may be another process. */
+  /** Collects facts and plans; repeated for each injection, because the target may be another process. */
   readonly prepare: () => Promise<Prepared>
   readonly executor: Executor
-  /** Undefined: nothing is written down, as nothing is done. */
+  /** Undefined: nothing is executed, so nothing is recorded. */
   readonly undoLog: UndoLog | undefined
   readonly proc: string
-  /** Name of the chaos pod; empty outside of one. */
+  /** The name of the chaos pod; empty outside of a pod. */
   readonly pod: string
-  /** Tell this injection from others of the pod. */
+  /** Distinguishes this injection from others of the pod. */
   readonly keyParts: readonly string[]
   readonly log: Log
 }
@@ -73,7 +73,7 @@ export function createInjection(parts: InjectionParts): Injection {
       injected = { undo: plan.undo, scope, stop: () => Promise.resolve() }
       await performAll(parts.executor, plan.apply, { scope, until, isOver: () => until.aborted })
       injected = { ...injected, afterReady: plan.afterReady ?? [] }
-      if (follow !== undefined) injected = { ...injected, stop: keepFollowing(parts, follow, scope) }
+      if (follow !== undefined) injected = { ...injected, stop: startUpdates(parts, follow, scope) }
     },
     finish: async (until, isOver) => {
       if (injected?.afterReady === undefined) return
@@ -92,16 +92,16 @@ export function createInjection(parts: InjectionParts): Injection {
   }
 }
 
-/** What has been injected, wholly or in part. */
+/** A complete or partial injection. */
 interface Injected {
   readonly undo: Plan['undo']
   readonly scope: Scope
   readonly stop: () => Promise<void>
-  /** Undefined before all else was done, and when it has begun. */
+  /** Undefined before all other commands have run, and once these have started. */
   readonly afterReady?: readonly Command[]
 }
 
-/** Undoes all that can be undone. @throws with what could not. */
+/** Tries all undo commands. @throws with those that failed. */
 export async function undoAll(executor: Executor, undo: Plan['undo'], scope: Scope): Promise<void> {
   const never = new AbortController().signal
   const failures: string[] = []
@@ -110,7 +110,7 @@ export async function undoAll(executor: Executor, undo: Plan['undo'], scope: Sco
   if (failures.length > 0) throw new Error(failures.join('; '))
 }
 
-interface Performing {
+interface Execution {
   readonly scope: Scope
   readonly until: AbortSignal
   readonly isOver: () => boolean
@@ -120,7 +120,7 @@ interface Performing {
 async function performAll(
   executor: Executor,
   commands: readonly Command[],
-  { scope, until, isOver }: Performing,
+  { scope, until, isOver }: Execution,
 ): Promise<void> {
   for (const command of commands) {
     if (isOver()) throw new Error('told to end before all of it was injected')
@@ -140,8 +140,8 @@ async function entryOf(
   return network === undefined ? entry : { ...entry, network }
 }
 
-/** @returns what stops it, and resolves when it has stopped. */
-function keepFollowing(
+/** @returns a function that stops the updates and waits for their end. */
+function startUpdates(
   { executor, log, what }: InjectionParts,
   follow: NonNullable<Prepared['follow']>,
   scope: Scope,

@@ -1,4 +1,4 @@
-// What the pre-run may ask of the world.
+// The dependencies of the pre-run: read access to the machine and the cluster.
 
 import type { ServiceRule } from '../../../workflows/chaos/injector/invocation.ts'
 import type { ServiceAddress } from '../../../workflows/chaos/injector/network/network-spec.ts'
@@ -9,7 +9,7 @@ import type { Lookup } from './resolve-hosts.ts'
 import type { Settings } from './settings.ts'
 import type { Run } from './shell.ts'
 
-export interface Finding {
+export interface PreRun {
   readonly settings: Settings
   /** Runs programs that change nothing. */
   readonly run: Run
@@ -17,7 +17,7 @@ export interface Finding {
   readonly log: Log
   readonly lookup: Lookup
   readonly cluster: Cluster | undefined
-  /** Addresses of services, by `namespace/name`. */
+  /** The addresses of Services, by `namespace/name`. */
   readonly serviceAddresses: (
     services: readonly ServiceRule[],
   ) => Promise<Readonly<Record<string, readonly ServiceAddress[]>>>

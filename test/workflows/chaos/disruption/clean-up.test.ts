@@ -11,8 +11,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a pass over a Disruption that is gone, though it was not undone', () => {
-  it('ends its chaos pods, and waits for those that clean', async () => {
+describe('a pass over a deleted Disruption with chaos pods', () => {
+  it('deletes the chaos pods, and waits for those that clean up', async () => {
     const { written, ended, outcome, events } = await pass({
       metadata: UNHELD,
       state: { chaosPods: [chaosPod('a', { isReady: true }), chaosPod('b', { isDeleting: true, phase: 'Succeeded' })] },
@@ -27,7 +27,7 @@ describe('a pass over a Disruption that is gone, though it was not undone', () =
     expect([ended, outcome.againMs]).toEqual([undefined, 10_000])
   })
 
-  it('lets go of those whose target is gone, and tells which cannot clean', async () => {
+  it('releases chaos pods of deleted targets, and reports those that cannot clean up', async () => {
     const { written, events } = await pass({
       metadata: UNHELD,
       state: {
@@ -43,7 +43,7 @@ describe('a pass over a Disruption that is gone, though it was not undone', () =
     expect(events).toContainEqual(expect.objectContaining({ reason: 'StuckOnRemoval', about: 'Pod chaos-slow-b' }))
   })
 
-  it('is over when none is left', async () => {
+  it('is done when no chaos pod is left', async () => {
     const { written, ended } = await pass({ metadata: UNHELD })
     expect([written, ended]).toEqual([[], 'Deleted'])
   })
@@ -53,7 +53,7 @@ describe('a pass over a Disruption that is being deleted', () => {
   const deleted = { deletionTimestamp: '2026-01-02T03:00:01Z' }
   const status = { specHash: 'x', originalSpec: SPEC, injectionStatus: 'Injected', targets: ['a'] }
 
-  it('deletes its chaos pods, and waits for those that clean', async () => {
+  it('deletes the chaos pods, and waits for those that clean up', async () => {
     const {
       written,
       ended,
@@ -70,7 +70,7 @@ describe('a pass over a Disruption that is being deleted', () => {
     expect([ended, outcome.againMs]).toEqual([undefined, 10_000])
   })
 
-  it('holds the Disruption while one is left, also one that is not its own', async () => {
+  it('waits while one chaos pod exists, also one of another owner', async () => {
     const { ended, outcome } = await pass({
       metadata: deleted,
       status,
@@ -81,7 +81,7 @@ describe('a pass over a Disruption that is being deleted', () => {
     expect(outcome.againMs).toBe(10_000)
   })
 
-  it('is stuck on what could not clean, and says how to go on', async () => {
+  it('is stuck when a chaos pod cannot clean up, and reports the next steps', async () => {
     const {
       ended,
       events,
@@ -119,7 +119,7 @@ describe('a pass over a Disruption that is being deleted', () => {
     expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
   })
 
-  it('is told as stuck when it takes too long', async () => {
+  it('is stuck when the clean-up takes too long', async () => {
     vi.setSystemTime(at(1 + 15 * 60))
     const { status: said, events } = await pass({
       metadata: deleted,
@@ -131,7 +131,7 @@ describe('a pass over a Disruption that is being deleted', () => {
     expect(reasonsOf(events)).toEqual(['StuckOnRemoval'])
   })
 
-  it('ends it when nothing is left, after the delay that operators want', async () => {
+  it("releases the Disruption when nothing is left, after the operators' delay", async () => {
     const first = await pass({ metadata: deleted, status: { ...status, isStuckOnRemoval: true } })
     expect(first.status).toMatchObject({ cleanedAt: '2026-01-02T03:00:01Z', isStuckOnRemoval: false })
     expect([first.ended, first.outcome.againMs]).toEqual([undefined, 20_000])

@@ -31,12 +31,12 @@ const MORE = [
   '1.2.3',
 ]
 
-describe('texts are addresses', () => {
-  it.each([...TEXTS, ...MORE])('where Node says so: %s', (text) => {
+describe('the parsers of addresses', () => {
+  it.each([...TEXTS, ...MORE])('agree with Node: %s', (text) => {
     expect([isIPv4(text), isIPv6(text)]).toEqual([nodeIPv4(text), nodeIPv6(text)])
   })
 
-  it('where Node says so, of all addresses and of much that is none', () => {
+  it('agree with Node about generated addresses and invalid texts', () => {
     const near = fc.array(fc.constantFrom('::', ':', '.', '0', '1', 'ab', 'ffff', '255', '256'), { maxLength: 18 })
     fc.assert(
       fc.property(

@@ -14,7 +14,7 @@ import {
   realExecutor,
 } from '../../../../activities/chaos/injector/executor.ts'
 import type { Log } from '../../../../activities/chaos/injector/log.ts'
-import { createInjection, type Prepared } from '../../../../activities/chaos/injector/one-injection.ts'
+import { createInjection, type Prepared } from '../../../../activities/chaos/injector/injection.ts'
 import { sweepNotes } from '../../../../activities/chaos/injector/sweep.ts'
 import { UndoLog } from '../../../../activities/chaos/injector/undo-log.ts'
 import type { Command } from '../../../../workflows/chaos/injector/command.ts'
@@ -39,14 +39,14 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('an injection', () => {
-  it('has on disk what undoes it before it does anything', async () => {
+  it('writes its undo commands to disk before the first command', async () => {
     const notes: number[] = []
     const { inject } = made({ executor: { perform: async () => void notes.push((await noted()).length) } })
     await inject(never())
     expect(notes).toEqual([1, 1, 1])
   })
 
-  it('forgets what it has undone', async () => {
+  it('removes its entry after the clean-up', async () => {
     const { inject, clean } = made()
     await inject(never())
     await clean()
@@ -54,7 +54,7 @@ describe('an injection', () => {
     expect(ran).toEqual(['do-a', 'do-b', 'do-c', 'undo-a', 'undo-b', 'undo-c'])
   })
 
-  it('D2: does not stack when it is injected again, and cleaning twice is harmless', async () => {
+  it('D2: ignores a second injection, and a second clean-up', async () => {
     const { inject, clean } = made()
     await inject(never())
     await inject(never())
@@ -64,14 +64,14 @@ describe('an injection', () => {
     expect(ran).toEqual([...['do-a', 'do-b', 'do-c'], ...['undo-a', 'undo-b', 'undo-c'], ...['do-a', 'do-b', 'do-c']])
   })
 
-  it('undoes all of it after it was injected in part', async () => {
+  it('undoes everything after a partial injection', async () => {
     const { inject, clean } = made({ executor: executor('do-b') })
     await expect(inject(never())).rejects.toThrow('do-b: exit code 1: no')
     await clean()
     expect(ran).toEqual(['do-a', 'do-b', 'undo-a', 'undo-b', 'undo-c'])
   })
 
-  it('stops between two commands when it is told to end', async () => {
+  it('stops between two commands when it is terminated', async () => {
     const ending = new AbortController()
     const { inject, clean } = made({
       executor: {
@@ -87,7 +87,7 @@ describe('an injection', () => {
     expect(ran).toEqual(['do-a', 'undo-a', 'undo-b', 'undo-c'])
   })
 
-  it('keeps its note, and undoes the rest, when something cannot be undone', async () => {
+  it('keeps its entry and undoes the rest when an undo command fails', async () => {
     const { inject, clean } = made({ executor: executor('undo-a') })
     await inject(never())
     await expect(clean()).rejects.toThrow('undo-a: exit code 1: no')
@@ -95,7 +95,7 @@ describe('an injection', () => {
     expect(await noted()).toHaveLength(1)
   })
 
-  it('D16: does and notes nothing when the machine cannot do it', async () => {
+  it('D16: executes and records nothing that the machine does not support', async () => {
     const plan = { unsupported: ['delay needs netem', 'corrupt needs netem'] }
     const { inject, clean } = made({ prepared: { plan } })
     await expect(inject(never())).rejects.toThrow('Unsupported: delay needs netem; corrupt needs netem')
@@ -104,7 +104,7 @@ describe('an injection', () => {
     expect(await noted()).toEqual([])
   })
 
-  it('ends what it follows before it cleans', async () => {
+  it('stops its updates before the clean-up', async () => {
     let isFollowing = false
     const follow: Prepared['follow'] = async (perform, until) => {
       isFollowing = true
@@ -121,7 +121,7 @@ describe('an injection', () => {
   })
 })
 
-describe('D15: a node failure', () => {
+describe('D15: the injection of a node failure', () => {
   const inject = async (dry: boolean) => {
     const files = { enable: join(folder, 'sysrq'), trigger: join(folder, 'trigger') }
     for (const file of Object.values(files)) await writeFile(file, '')
@@ -139,7 +139,7 @@ describe('D15: a node failure', () => {
     }
   }
 
-  it('enables the trigger at once and pulls it after the wait', async () => {
+  it('enables the trigger at once, and pulls it after the wait', async () => {
     const { finish, clock, read } = await inject(false)
     expect(await read()).toEqual(['1', ''])
     const finishing = finish()
@@ -150,7 +150,7 @@ describe('D15: a node failure', () => {
     expect(await read()).toEqual(['1', 'c'])
   })
 
-  it('pulls it once, and not at all before it is armed or when it was put back', async () => {
+  it('pulls the trigger once, and never before it is enabled or after the undo', async () => {
     const { finish, clean, clock, read } = await inject(false)
     await clean()
     await finish()
@@ -164,7 +164,7 @@ describe('D15: a node failure', () => {
     expect([await read(), clock.now()]).toEqual([['1', ''], 1_000_000])
   })
 
-  it('leaves behind when it is killed while it waits what puts the file back, and nothing that pulls the trigger', async () => {
+  it('leaves an undo log that restores the file, and no pulled trigger, when it is killed during the wait', async () => {
     const { finish, clock, read } = await inject(false)
     void finish()
     await clock.turn(30_999)
@@ -172,7 +172,7 @@ describe('D15: a node failure', () => {
     expect(await read()).toEqual(['0', ''])
   })
 
-  it('writes nothing when it is dry', async () => {
+  it('writes nothing in a dry run', async () => {
     const { finish, clean, read } = await inject(true)
     await finish()
     await clean()
@@ -180,8 +180,8 @@ describe('D15: a node failure', () => {
   })
 })
 
-describe('a killed injection', () => {
-  it.each([0, 1, 2, 3])('is undone from its note after %d commands', async (count) => {
+describe('the injection of a killed injector', () => {
+  it.each([0, 1, 2, 3])('is undone by its entry after %d commands', async (count) => {
     const { inject } = made({ executor: killedAfter(count) })
     await Promise.race([inject(never()), killed])
     ran = []
@@ -191,7 +191,7 @@ describe('a killed injection', () => {
     expect(await swept()).toEqual({ undone: [], left: [] })
   })
 
-  it('is only forgotten when the machine was started again', async () => {
+  it('is only forgotten after a reboot', async () => {
     await made().inject(never())
     await writeFile(join(folder, 'proc/sys/kernel/random/boot_id'), 'boot-2\n')
     ran = []
@@ -200,20 +200,20 @@ describe('a killed injection', () => {
     expect(await noted()).toEqual([])
   })
 
-  it('is told of, and kept, when it cannot be undone', async () => {
+  it('is reported and kept when it cannot be undone', async () => {
     await made().inject(never())
     expect(await swept('undo-b')).toEqual({ undone: [], left: ['drop of app: undo-b: exit code 1: no'] })
     expect(await noted()).toHaveLength(1)
   })
 
-  it('is told of when its note cannot be read', async () => {
+  it('is reported when its entry is unreadable', async () => {
     await writeFile(join(folder, 'broken.json'), '{"version": 1')
     expect(await swept()).toEqual({ undone: [], left: [`${join(folder, 'broken.json')} cannot be read`] })
   })
 })
 
-describe('an injection whose injector lives', () => {
-  it('is nobody else’s to undo', async () => {
+describe('the injection of a living injector', () => {
+  it('is not undone by others', async () => {
     await made({ proc: '/proc' }).inject(never())
     const machine = { ...machineOf(), proc: '/proc' }
     const found = await sweepNotes({ machine, undoLog: new UndoLog(folder), log: QUIET }, () => true)
@@ -244,14 +244,14 @@ describe('the executor', () => {
     )
   })
 
-  it('takes what was in a network that is gone for undone, and cannot inject into it', async () => {
+  it('skips undo commands in a deleted network, and cannot inject into it', async () => {
     const scope = { key: 'k', network: { pid: 7, inode: 1 } }
     await answering(1, 'no').perform({ ...command, in: 'target' }, scope, never())
     const apply: Command = { do: 'run', in: 'target', argv: ['tc'] }
     await expect(answering(0, '').perform(apply, scope, never())).rejects.toThrow('the network of the target is gone')
   })
 
-  it('writes into files that are there, and makes none', async () => {
+  it('writes existing files only', async () => {
     const path = join(folder, 'limit')
     const write: Command = { do: 'write', path, text: '254:0 10' }
     await expect(executor().perform(write, SCOPE, never())).rejects.toThrow(`write '254:0 10' to ${path}`)
@@ -261,7 +261,7 @@ describe('the executor', () => {
     expect(await readFile(path, 'utf8')).toBe('254:0 10')
   })
 
-  it('sends no signal to a process that has the number of another', async () => {
+  it('sends no signal to another process with the same PID', async () => {
     const signal: Command = { do: 'signal', signal: 'SIGKILL', process: { pid: process.pid, startTime: '1' } }
     const real = realExecutor({ ...machineOf(), proc: '/proc' })
     await expect(real.perform(signal, SCOPE, never())).rejects.toThrow(`process ${process.pid}: it is not there`)

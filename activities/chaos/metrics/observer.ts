@@ -1,19 +1,21 @@
-// Counts what happens to Disruptions, crons and rollouts, from what the engine tells of it: Events that were recorded, passes, changes of a status.
+// Counts metrics of Disruptions, crons and rollouts from the engine's observer: recorded Events, passes, and status
+// writes.
 //
-//   H1. What a status says for the first time is counted when it is written, and by who writes it: two workers count nothing twice.
-//   H2. Names go to who is sent metrics, and are no labels: of these there are few.
+// H1. The first occurrence of a status value is counted by the process that writes it, so two workers never count it
+//   twice.
+// H2. Object names are sent to the metrics sink but are not Prometheus labels, which must have few values.
 
 import type { ControllerObserver, StatusWrite } from '../../run/controller-observer.ts'
 import type { Metrics } from '../../run/metrics.ts'
 import { kindNamesOf } from '../../../workflows/chaos/contract.ts'
 import { timesOf } from '../../../workflows/chaos/disruption/times.ts'
-import { instantMs } from '../../../workflows/chaos/instant.ts'
+import { timestampMs } from '../../../workflows/chaos/timestamp.ts'
 import { fieldsOf, type JsonFields, textOf } from '../../../workflows/chaos/json-fields.ts'
 
 const DISRUPTION = 'disruption'
 const PARENTS: Readonly<Record<string, string>> = { disruptionCron: 'cron', disruptionRollout: 'rollout' }
-/** Passes that have begun and not ended here: those of runs that other workers took over never do. */
-const MOST_PASSES = 10_000
+/** Limits passes that never end here, because another worker has taken over their runs. */
+const MAX_PASSES = 10_000
 
 type Counted = Pick<Metrics, 'count' | 'observe'>
 
@@ -23,7 +25,7 @@ export interface CountingOptions {
   readonly defaultDurationMs: number
 }
 
-export function countingHearing({ metrics, now, defaultDurationMs }: CountingOptions): ControllerObserver {
+export function metricsObserver({ metrics, now, defaultDurationMs }: CountingOptions): ControllerObserver {
   const began = new Map<string, number>()
   const nowMs = () => now().getTime()
   return {
@@ -37,7 +39,7 @@ export function countingHearing({ metrics, now, defaultDurationMs }: CountingOpt
     passBegan({ controller, workflowID }) {
       if (controller !== DISRUPTION) return
       const [oldest] = began.keys()
-      if (began.size >= MOST_PASSES && oldest !== undefined) began.delete(oldest)
+      if (began.size >= MAX_PASSES && oldest !== undefined) began.delete(oldest)
       began.set(workflowID, nowMs())
     },
     passEnded({ controller, workflowID }) {
@@ -68,7 +70,7 @@ function countDisruption(
     metrics.observe(metric, Math.max(0, nowMs - (sinceMs ?? nowMs)) / 1000, {}, { namespace, name })
   }
   const carried = fieldsOf(originalSpec ?? spec)
-  // One that loses a target and gets another has been injected before.
+  // A Disruption that replaces a target has been injected before.
   if (injectionStatus === 'Injected' && before['injectionStatus'] !== 'Injected' && isFirst(after, before)) {
     const times = timesOf({ spec: carried, metadata: { creationTimestamp } }, defaultDurationMs)
     seconds('chaos_controller_inject_duration', times.inject)
@@ -76,13 +78,13 @@ function countDisruption(
   if (isStuckOnRemoval === true && before['isStuckOnRemoval'] !== true)
     metrics.count('chaos_controller_disruptions_stuck_on_removal', { namespace }, 1, { name })
   if (typeof cleanedAt !== 'string' || before['cleanedAt'] !== undefined) return
-  seconds('chaos_controller_cleanup_duration', instantMs(deletionTimestamp))
-  seconds('chaos_controller_disruption_completed_duration', instantMs(creationTimestamp))
+  seconds('chaos_controller_cleanup_duration', timestampMs(deletionTimestamp))
+  seconds('chaos_controller_disruption_completed_duration', timestampMs(creationTimestamp))
   for (const kind of kindNamesOf(carried))
     metrics.count('chaos_controller_disruptions_count', { disruption_kind: kind }, 1, { namespace, name })
 }
 
-/** Whether it is in its first run, and something of it had not been injected before this write. */
+/** Whether this is the first run and a target had not been injected before this write. */
 function isFirst(after: object, { targetInjections }: JsonFields): boolean {
   const kinds = Object.values(fieldsOf(targetInjections)).flatMap((target) => Object.values(fieldsOf(target)))
   const isNew = kinds.length === 0 || kinds.some((kind) => fieldsOf(kind)['since'] === undefined)
@@ -102,13 +104,13 @@ function countParent(metrics: Counted, parent: string, { before, after }: Status
   if (went('targetResourcePreviouslyMissing')) count('missing_target_found')
   if (came('pausedSince')) count('paused')
   if (isSkippedAsTooLate(parent, status) && status['lastSkippedTime'] !== before['lastSkippedTime']) count('too_late')
-  // A cron passes over times as well; what it has made stands in its history.
+  // A cron skips times as well; its history contains the created Disruptions.
   const [made, known] =
     parent === 'cron' ? [history, before['history']] : [lastScheduleTime, before['lastScheduleTime']]
   if (made !== undefined && JSON.stringify(made) !== JSON.stringify(known)) count('disruption_scheduled')
 }
 
-/** Of rollouts nothing else is passed over. */
+/** A rollout skips only for this reason. */
 function isSkippedAsTooLate(parent: string, status: JsonFields): boolean {
   return isSet('lastSkippedTime', status) && (parent === 'rollout' || status['lastSkippedReason'] === 'TooLate')
 }

@@ -1,8 +1,8 @@
 // Chaos pods that are taken away while their Disruption lives. Source: spec/chaos.md 2.3 (the last but one), B14, B15.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-
 import { at, chaosPod, node, pass, pod, SPEC } from './passes.ts'
+import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
@@ -43,8 +43,8 @@ const there = {
   targetNodes: [node('n1')],
 }
 
-describe('a static target whose chaos pod is taken away', () => {
-  it('B14: is lost, is not replaced, and does not count any more', async () => {
+describe('a static target whose chaos pod a user has deleted', () => {
+  it('B14: is lost, is not replaced, and no longer counts', async () => {
     const chaosPods = [chaosPod('a', going), chaosPod('b', ready)]
     const first = await pass({ spec: STATIC, status, state: { ...there, chaosPods } })
     expect(first.written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
@@ -60,7 +60,7 @@ describe('a static target whose chaos pod is taken away', () => {
     expect([second.written, second.status]).toEqual([[], {}])
   })
 
-  it('is said to be lost before its chaos pod is let go of: who dies between the two has said it', async () => {
+  it('is recorded as lost before its chaos pod is released, so that the next worker knows it', async () => {
     const state = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', ready)] }
     const refused = { code: 'Changed', message: 'changed', retryable: true }
     const { written, outcome } = await pass({ spec: STATIC, status, state, fails: { status: refused } })
@@ -68,7 +68,7 @@ describe('a static target whose chaos pod is taken away', () => {
     expect(outcome.faults).toContainEqual(expect.objectContaining(refused))
   })
 
-  it('is lost also while it had not been injected, and while its injector still cleans', async () => {
+  it('is lost even if it was not injected yet, and while its injector cleans up', async () => {
     const waiting = {
       ...status,
       injectionStatus: 'NotInjected',
@@ -80,14 +80,14 @@ describe('a static target whose chaos pod is taken away', () => {
     expect(written).toEqual([])
   })
 
-  it('is lost also when it went while no worker ran, if it had been injected; what was only planned is made', async () => {
+  it('is lost if the chaos pod disappeared without a running worker after the injection; a planned chaos pod is created', async () => {
     const planned = { ...status, targetInjections: { ...injected('a', SINCE), ...injected('b') } }
     const { next, written } = await pass({ spec: STATIC, status: planned, state: there })
     expect(next.target.status).toMatchObject({ ignoredTargets: ['a'], runCount: 1, ...counts(1, 2, 1, 0) })
     expect(written).toEqual(['create Pod chaos-slow-b'])
   })
 
-  it('leaves nothing to do when it was the last: it was injected until then', async () => {
+  it('leaves nothing to do if it was the last target, which was injected until then', async () => {
     const all = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', going)] }
     const first = await pass({ spec: STATIC, status, state: all, released: 'gone' })
     expect(first.next.target.status).toMatchObject({
@@ -102,7 +102,7 @@ describe('a static target whose chaos pod is taken away', () => {
     expect(over.status).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
   })
 
-  it('goes on being done the other things to that nobody took away', async () => {
+  it('keeps the disruptions of other kinds', async () => {
     const spec = { ...STATIC, count: 1, cpuPressure: {} }
     const cpu = { 'cpu-pressure': { injectionStatus: 'Injected', injectorPodName: 'cpu', since: SINCE } }
     const both = {
@@ -124,8 +124,8 @@ describe('a static target whose chaos pod is taken away', () => {
   })
 })
 
-describe('nothing is lost', () => {
-  it('with dynamic targeting, where another chaos pod is made', async () => {
+describe('no target is lost', () => {
+  it('with dynamic targeting, where another chaos pod is created', async () => {
     const spec = { ...STATIC, staticTargeting: false }
     const { next, written } = await pass({
       spec,
@@ -141,7 +141,7 @@ describe('nothing is lost', () => {
     expect(written).toContainEqual(expect.stringMatching(/^create Pod chaos-slow-/))
   })
 
-  it('when the Disruption is over, or is being deleted, as by an emergency stop', async () => {
+  it('when the Disruption has expired or is being deleted, also by an emergency stop', async () => {
     const state = { ...there, chaosPods: [chaosPod('a', going), chaosPod('b', going)] }
     const deleted = await pass({ spec: STATIC, status, state, metadata: { deletionTimestamp: SINCE } })
     const over = await pass({ spec: STATIC, status, state, latest: at(601) })
@@ -149,7 +149,7 @@ describe('nothing is lost', () => {
     for (const { next } of [deleted, over, stopped]) expect(next.target.status).not.toHaveProperty('ignoredTargets')
   })
 
-  it('B15: when a node has failed, which takes its chaos pod along', async () => {
+  it('B15: when a node has failed together with its chaos pod', async () => {
     const spec = {
       selector: { app: 'web' },
       count: 1,
@@ -177,10 +177,10 @@ describe('nothing is lost', () => {
   })
 })
 
-describe('what chaos-controller has written', () => {
+describe('the status of chaos-controller', () => {
   const { specHash, originalSpec, ...theirs } = status
 
-  it('of today has no list of what was lost: what is missing is made, what goes is lost', async () => {
+  it('today has no list of lost targets: missing chaos pods are created, and deleted ones mean a lost target', async () => {
     expect([specHash, originalSpec]).toEqual(['x', STATIC])
     const { written, next } = await pass({
       spec: STATIC,
@@ -193,10 +193,81 @@ describe('what chaos-controller has written', () => {
     expect((await pass({ spec: STATIC, status: theirs, state })).status).toMatchObject({ ignoredTargets: ['a'] })
   })
 
-  it('of 2021 has lost targets in no other list, and no others are drawn for them', async () => {
+  it('in 2021 has lost targets in one list only, and no other targets are drawn for them', async () => {
     const old = { targets: [], ignoredTargets: ['a', 'b'], injectionStatus: 'Injected' }
     const { written, next } = await pass({ spec: STATIC, status: old, state: there })
     expect(written).toEqual([])
     expect(next.target.status).toMatchObject({ targets: [], ignoredTargets: ['a', 'b'] })
+  })
+})
+
+const NODES = { selector: { role: 'web' }, count: '100%', duration: '10m', level: 'node', cpuPressure: {} }
+
+beforeEach(() => vi.useFakeTimers({ now: at(5), toFake: ['Date'] }))
+afterEach(() => vi.useRealTimers())
+
+/** What a pass is told by a worker. */
+const workerOn = (ownNodes: readonly string[], enableSafeguards = true) => ({
+  ...DEFAULT_CONFIG,
+  controller: { ...DEFAULT_CONFIG.controller, enableSafeguards, ownNodes },
+})
+
+const statusOf = async (given: Parameters<typeof pass>[0]) => (await pass(given)).status
+
+describe('the node of the worker', () => {
+  const state = { nodes: [node('a'), node('b'), node('c')] }
+
+  it('is not disturbed, and the status contains it', async () => {
+    expect(await statusOf({ spec: NODES, state, settings: workerOn(['a']) })).toMatchObject({
+      targets: ['b', 'c'],
+      sparedNodes: ['a'],
+      desiredTargetsCount: 2,
+      ignoredTargetsCount: 0,
+    })
+  })
+
+  it('is disturbed like other nodes without safeguards, and if it is unknown', async () => {
+    for (const settings of [workerOn(['a'], false), DEFAULT_CONFIG]) {
+      const status = await statusOf({ spec: NODES, state, settings })
+      expect(status).toMatchObject({ targets: ['a', 'b', 'c'] })
+      expect(status).not.toHaveProperty('sparedNodes')
+    }
+  })
+
+  it('stays spared after a pass of another worker, so that they do not alternate', async () => {
+    const first = await pass({ spec: NODES, state, settings: workerOn(['a']) })
+    const second = await pass({
+      spec: NODES,
+      state,
+      settings: workerOn(['b']),
+      status: first.next.target.status as object,
+    })
+    expect(second.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
+    const third = await pass({
+      spec: NODES,
+      state,
+      settings: workerOn(['a']),
+      status: second.next.target.status as object,
+    })
+    expect(third.next.target.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
+  })
+
+  it('protects its pods from node failures only', async () => {
+    const pods = { pods: [pod('web-1', { node: 'a' }), pod('web-2', { node: 'b' })] }
+    const spec = { selector: { app: 'web' }, count: '100%', duration: '10m' }
+    const settings = workerOn(['a'])
+    expect(await statusOf({ spec: { ...spec, nodeFailure: {} }, state: pods, settings })).toMatchObject({
+      targets: ['web-2'],
+      sparedNodes: ['a'],
+    })
+    const drop = await statusOf({ spec: { ...spec, network: { drop: 30 } }, state: pods, settings })
+    expect(drop).toMatchObject({ targets: ['web-1', 'web-2'] })
+    expect(drop).not.toHaveProperty('sparedNodes')
+  })
+
+  it('leaves no target if it is the only node', async () => {
+    const { status, events } = await pass({ spec: NODES, state: { nodes: [node('a')] }, settings: workerOn(['a']) })
+    expect(status).toMatchObject({ targets: [], sparedNodes: ['a'] })
+    expect(events).toContainEqual(expect.objectContaining({ reason: 'NoTargetsFound' }))
   })
 })

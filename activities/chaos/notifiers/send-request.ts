@@ -1,5 +1,5 @@
-// One request of a notifier. What goes wrong is told by the host and a code alone: URLs, headers and answers may have secrets, and what is told here stays in
-// histories and logs.
+// Sends one HTTP request of a notifier. Errors contain only the host and a code: URLs, headers and responses may
+// contain secrets, and errors become part of histories and logs.
 
 import { request } from 'undici'
 
@@ -7,13 +7,13 @@ import { ActivityError } from '../../../workflows/kit/index.ts'
 
 /** Source: spec/chaos.md 2.15. */
 const REQUEST_MS = 30_000
-const MOST_ANSWER_BYTES = 100_000
-/** What a server may ask to wait. */
-const LONGEST_WAIT_MS = 300_000
+const MAX_RESPONSE_BYTES = 100_000
+/** The longest Retry-After that is respected. */
+const MAX_RETRY_AFTER_MS = 300_000
 
-export interface Asked {
-  /** Who asks, for people: `http`. */
-  readonly who: string
+export interface NotifierRequest {
+  /** The notifier, for messages: `http`. */
+  readonly notifier: string
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -22,9 +22,12 @@ export interface Asked {
   readonly signal: AbortSignal
 }
 
-/** @returns the body of a 2xx. @throws ActivityError `NotifierUnreachable`, `NotifierRefused` (retryable: what refuses may be on its way). */
-export async function ask({ who, method, url, headers, body, signal }: Asked): Promise<string> {
-  const place = `${who} at ${new URL(url).host}`
+/**
+ * @returns the body of a 2xx response. @throws ActivityError `NotifierUnreachable`, `NotifierRefused` (retryable,
+ * because proxies may refuse temporarily).
+ */
+export async function sendRequest({ notifier, method, url, headers, body, signal }: NotifierRequest): Promise<string> {
+  const place = `${notifier} at ${new URL(url).host}`
   try {
     const answer = await request(url, {
       method,
@@ -43,7 +46,7 @@ export async function ask({ who, method, url, headers, body, signal }: Asked): P
 
 function refusal(place: string, status: number, retryAfter: string | string[] | undefined): ActivityError {
   const seconds = Number(retryAfter)
-  const waitMs = retryAfter !== undefined && seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT_MS) : undefined
+  const waitMs = retryAfter !== undefined && seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined
   return new ActivityError('NotifierRefused', `${place} answers ${status}; expected 2xx`, {
     retryable: true,
     ...(waitMs !== undefined && { retryMs: waitMs }),
@@ -53,15 +56,15 @@ function refusal(place: string, status: number, retryAfter: string | string[] | 
 async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
-  // To its end, so that the connection is free again; what is too long is no answer that anybody asked for.
+  // Reads to the end, so that the connection is reusable; the rest of an overlong response is dropped.
   for await (const part of body) {
     bytes += part.length
-    if (bytes <= MOST_ANSWER_BYTES) parts.push(part)
+    if (bytes <= MAX_RESPONSE_BYTES) parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, `TimeoutError`: never a message, which may quote what was sent. */
+/** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, `TimeoutError`: never a message, which may quote the request. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   const { code } = error as Error & { readonly code?: unknown }

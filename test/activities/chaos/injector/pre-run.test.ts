@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { knownCapabilities, lacks } from '../../../../activities/chaos/injector/capabilities.ts'
-import { behind, restarted } from '../../../../activities/chaos/injector/cluster.ts'
+import { serviceAddressesOf, restartedContainers } from '../../../../activities/chaos/injector/cluster.ts'
 import { findContainer } from '../../../../activities/chaos/injector/containers.ts'
 import { containerMatch, groupOf } from '../../../../activities/chaos/injector/control-groups.ts'
 import { candidates, parseResolvConf, resolveHosts } from '../../../../activities/chaos/injector/resolve-hosts.ts'
@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('a container', () => {
-  it('is found by the process that was started from outside of it', async () => {
+  it('is found by its process with a parent outside of the container', async () => {
     await lives(10, { parent: 1, cgroup: '0::/system.slice/containerd.service' })
     await lives(31, { parent: 30, cgroup: `0::/kubepods/pod1/${ID}` })
     await lives(30, { parent: 10, cgroup: `0::/kubepods/pod1/${ID}` })
@@ -40,13 +40,13 @@ describe('a container', () => {
     expect(found).toEqual({ name: 'app', main: { pid: 30, startTime: '4729' } })
   })
 
-  it('may be a process that stands for it', async () => {
+  it('may be represented by another process', async () => {
     await lives(30, { parent: 1, cgroup: '0::/' })
     const found = await findContainer(roots.proc, { name: 'app', id: 'process://30' })
     expect(found.main.pid).toBe(30)
   })
 
-  it('is not there when none of its processes is, or the last is dead', async () => {
+  it('does not exist without a living process', async () => {
     await lives(30, { parent: 1, cgroup: `0::/kubepods/pod1/${ID}`, state: 'Z' })
     for (const id of [`docker://${ID}`, 'containerd://other', 'process://31'])
       await expect(findContainer(roots.proc, { name: 'app', id })).rejects.toThrow(
@@ -56,7 +56,7 @@ describe('a container', () => {
 })
 
 describe('the control group of a process', () => {
-  it('is of version 2 where there is no other', async () => {
+  it('has version 2 if there is no other hierarchy', async () => {
     await lives(30, { parent: 1, cgroup: '0::/kubepods/c1' })
     await there('cgroup/cgroup.controllers', 'cpu memory io\n')
     await there('cgroup/kubepods/c1/cgroup.controllers', 'cpu memory\n')
@@ -65,7 +65,7 @@ describe('the control group of a process', () => {
     expect(await containerMatch(roots, 30)).toEqual({ version: 2, path: 'kubepods/c1' })
   })
 
-  it('is of version 1 where its controller is, also when several share a mount', async () => {
+  it('has version 1 in the hierarchy of its controller, also when controllers share a mount', async () => {
     await lives(30, { parent: 1, cgroup: '4:cpu,cpuacct:/pod/c1\n3:net_cls:/pod/c1\n2:memory:/pod/c2' })
     await there('cgroup/cpu,cpuacct/pod/c1/tasks', '')
     await there('cgroup/net_cls/pod/c1/net_cls.classid', '0\n')
@@ -79,13 +79,13 @@ describe('the control group of a process', () => {
     expect(await containerMatch(roots, 30)).toEqual({ version: 1, classidFile })
   })
 
-  it('tells nobody apart when it is the root, which is everybody’s', async () => {
+  it('distinguishes no packets if it is the root group', async () => {
     await lives(30, { parent: 1, cgroup: '0::/' })
     await there('cgroup/unified/cgroup.controllers', '\n')
     expect(await containerMatch(roots, 30)).toBeUndefined()
   })
 
-  it('is asked for from the node’s namespace when its path leads out of ours', async () => {
+  it("is read in the node's cgroup namespace if its path leads out of ours", async () => {
     await lives(30, { parent: 1, cgroup: '0::/../../kubepods/c1' })
     await there('cgroup/cgroup.controllers', 'memory\n')
     const asked: string[] = []
@@ -98,7 +98,7 @@ describe('the control group of a process', () => {
   })
 })
 
-describe('names of hosts', () => {
+describe('host names', () => {
   const ask = async (
     hosts: readonly ReturnType<typeof host>[],
     answers: Readonly<Record<string, readonly string[]>>,
@@ -124,14 +124,14 @@ describe('names of hosts', () => {
     await writeFile(join(folder, 'node.conf'), '# of the node\nnameserver 10.0.0.1\nnameserver 10.0.0.2\n')
   })
 
-  it('are looked up as the resolv.conf says, addresses are not', async () => {
+  it('are resolved with resolv.conf, unlike addresses', async () => {
     const hosts = [host({ host: 'web' }), host({ host: '10.1.0.0/16' }), host({ host: '' })]
     const { found, complaints } = await ask(hosts, { 'web.svc.test@10.0.0.10': ['10.2.0.9', '10.2.0.10'] })
     expect(found).toEqual({ web: ['10.2.0.10', '10.2.0.9'] })
     expect(complaints).toEqual([])
   })
 
-  it('are looked up where the host says, with the others to fall back on', async () => {
+  it('are resolved with the requested servers and their fallback', async () => {
     const answers = { 'web.test@10.0.0.1,10.0.0.2': ['10.3.0.1'] }
     const one = async (dnsResolver: 'pod' | 'node' | 'pod-fallback-node') =>
       (await ask([host({ host: 'web.test', dnsResolver })], answers)).found['web.test']
@@ -140,13 +140,13 @@ describe('names of hosts', () => {
     ])
   })
 
-  it('that nobody knows are complained of', async () => {
+  it('without an address are reported', async () => {
     const { found, complaints } = await ask([host({ host: 'gone.example.', dnsResolver: 'node' })], {})
     expect(found).toEqual({})
     expect(complaints).toEqual(['gone.example.: no gone.example. at 10.0.0.1,10.0.0.2'])
   })
 
-  it('are searched for in the order of their dots', () => {
+  it('are tried with search domains in the order of ndots', () => {
     const conf = parseResolvConf('search a.test b.test\nnameserver 10.0.0.1\n')
     expect(conf).toEqual({ servers: ['10.0.0.1'], search: ['a.test', 'b.test'], ndots: 1 })
     expect(candidates('x', conf)).toEqual(['x.a.test', 'x.b.test', 'x'])
@@ -170,9 +170,9 @@ describe('a target', () => {
     },
   })
 
-  it('was started again when all of its containers run and one is another', () => {
+  it('has restarted when all containers run and one has another ID', () => {
     const now = pod(['app', 'containerd://3', true], ['sidecar', 'containerd://2', true], ['other', 'x', true])
-    expect(restarted(now, before)).toEqual([{ name: 'app', id: 'containerd://3' }, before[1]])
+    expect(restartedContainers(now, before)).toEqual([{ name: 'app', id: 'containerd://3' }, before[1]])
   })
 
   it.each([
@@ -181,11 +181,11 @@ describe('a target', () => {
     ['one is not there', pod(['app', 'containerd://3', true])],
     ['nothing is known', { metadata: { name: 'p' } }],
   ])('was not started again when %s', (_, now) => {
-    expect(restarted(now, before)).toBeUndefined()
+    expect(restartedContainers(now, before)).toBeUndefined()
   })
 })
 
-describe('a service', () => {
+describe('a Service', () => {
   const pods = [
     {
       metadata: { name: 'a' },
@@ -195,12 +195,12 @@ describe('a service', () => {
     { metadata: { name: 'b' }, status: {} },
   ]
 
-  it('D5: is at its own address and at those of its pods that have one', () => {
+  it('D5: has its cluster IP and the IPs of its pods', () => {
     const served = [
       { name: 'http', port: 80, targetPort: 'web' },
       { port: 53, protocol: 'UDP' },
     ]
-    expect(behind({ isHeadless: false, clusterIp: '10.96.0.1', served, pods })).toEqual([
+    expect(serviceAddressesOf({ isHeadless: false, clusterIp: '10.96.0.1', served, pods })).toEqual([
       { ip: '10.96.0.1', port: 80, protocol: 'tcp' },
       { ip: '10.96.0.1', port: 53, protocol: 'udp' },
       { ip: '10.1.0.1', port: 8081, protocol: 'tcp' },
@@ -208,9 +208,9 @@ describe('a service', () => {
     ])
   })
 
-  it('is at all ports of its pods when it has no address', () => {
+  it('has all ports of its pods if it is headless', () => {
     const served = [{ port: 80 }]
-    expect(behind({ isHeadless: true, clusterIp: 'None', served, pods })).toEqual([
+    expect(serviceAddressesOf({ isHeadless: true, clusterIp: 'None', served, pods })).toEqual([
       { ip: '10.1.0.1', port: 0, protocol: 'tcp' },
       { ip: '10.1.0.1', port: 0, protocol: 'udp' },
     ])
@@ -218,7 +218,7 @@ describe('a service', () => {
 })
 
 describe('the capabilities of a kernel', () => {
-  it('K6: are tried once for each start of the machine', async () => {
+  it('K6: are tried once for each boot', async () => {
     await there('proc/sys/kernel/random/boot_id', 'boot-1\n')
     let tries = 0
     const run: Run = (argv) => {
@@ -243,7 +243,7 @@ describe('the capabilities of a kernel', () => {
 })
 
 describe('the environment of an injector', () => {
-  it('has to name a backend that there is', () => {
+  it('must name an existing backend', () => {
     expect(readSettings({ CHAOS_INJECTOR_NETWORK_BACKEND: 'tc-reference' }).backend).toBe('tc-reference')
     expect(() => readSettings({ CHAOS_INJECTOR_NETWORK_BACKEND: 'bpf' })).toThrow(
       "CHAOS_INJECTOR_NETWORK_BACKEND: found 'bpf', expected one of tc-reference, iptables-htb",

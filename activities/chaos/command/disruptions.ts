@@ -1,9 +1,12 @@
-// The Disruptions that are there, as their objects say it, and what is left of those that were told to end.
+// Reads Disruptions from the API server and describes those that have not ended.
 
 import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
-import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
+import {
+  DISRUPTION_NAME_LABEL,
+  DISRUPTION_NAMESPACE_LABEL,
+  removeFinalizerCommand,
+} from '../../../workflows/chaos/contract.ts'
 import { disruptionKind, type DisruptionStatus } from '../../../workflows/chaos/disruption/kind.ts'
-import { removeFinalizerCommand } from '../../../workflows/chaos/let-go-command.ts'
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/kube-error.ts'
 import { readPages } from '../../kube/pages.ts'
@@ -17,7 +20,7 @@ export interface StuckPod {
   readonly does: string
 }
 
-export interface LeftDisruption {
+export interface DisruptionSummary {
   readonly uid: string
   /** `shop/slow-shop` */
   readonly title: string
@@ -25,24 +28,24 @@ export interface LeftDisruption {
   readonly name: string
   readonly isDeleting: boolean
   readonly injectionStatus: string | undefined
-  /** Why a target is not injected, or that targets are simulated. */
+  /** The reason why a target is not injected, or a note that targets are simulated. */
   readonly message: string | undefined
   readonly simulated: number
   /** Numbers of targets. */
   readonly injected: number
   readonly desired: number
-  /** None of it goes on by itself. */
+  /** The Disruption needs a user to continue. */
   readonly isStuck: boolean
   readonly stuckPods: readonly StuckPod[]
-  /** Where its chaos pods are; undefined: it has not said so. */
+  /** The namespace of its chaos pods; undefined if the status does not have it. */
   readonly chaosNamespace: string | undefined
 }
 
-/** @param namespace undefined: all. @throws where the cluster does not know the kind, or the person may not list it. */
+/** @param namespace undefined: all. @throws if the cluster has no such kind, or the user may not list it. */
 export async function readDisruptions(
   kube: Pick<KubeClient, 'request'>,
   namespace: string | undefined,
-): Promise<readonly LeftDisruption[]> {
+): Promise<readonly DisruptionSummary[]> {
   const found: KubeObject[] = []
   try {
     for await (const { items } of readPages(kube, resourcePath(disruptionKind, namespace), { limit: undefined }))
@@ -54,10 +57,10 @@ export async function readDisruptions(
       { cause: error },
     )
   }
-  return found.map(leftOf)
+  return found.map(summaryOf)
 }
 
-function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
+function summaryOf({ metadata, ...rest }: KubeObject): DisruptionSummary {
   const { uid = '', namespace = '', name, deletionTimestamp } = metadata
   const status = (rest['status'] ?? {}) as DisruptionStatus
   const isDeleting = deletionTimestamp !== undefined
@@ -66,7 +69,7 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
       injectionStatus === 'IsStuckOnRemoval' ? [{ name: injectorPodName, target, does }] : [],
     ),
   )
-  // Also one that is over, and not deleted.
+  // Also for an expired Disruption that is not deleted.
   const isStuck = status.isStuckOnRemoval === true
   return {
     uid,
@@ -85,8 +88,8 @@ function leftOf({ metadata, ...rest }: KubeObject): LeftDisruption {
   }
 }
 
-/** What a person can do about one that is stuck. */
-export function stuckLines({ title, stuckPods, ...left }: LeftDisruption): readonly string[] {
+/** The steps with which a user resolves a stuck Disruption. */
+export function stuckLines({ title, stuckPods, ...left }: DisruptionSummary): readonly string[] {
   const { chaosNamespace = CHAOS_NAMESPACE } = left
   return [
     `${title} is stuck: what its chaos pods did could not be undone`,
@@ -98,8 +101,11 @@ export function stuckLines({ title, stuckPods, ...left }: LeftDisruption): reado
   ]
 }
 
-/** Of one that is neither gone nor stuck when time is over. @param place where it was told to end. */
-export function slowLine({ title, isDeleting, ...left }: LeftDisruption, { namespace, names }: StopPlace): string {
+/**
+ * The line about a Disruption that is neither deleted nor stuck when the time has passed. @param place the place of the
+ * stop.
+ */
+export function slowLine({ title, isDeleting, ...left }: DisruptionSummary, { namespace, names }: StopPlace): string {
   if (isDeleting) return `${title} is being undone still: ${podsCommand(left)}`
   const { chaosNamespace } = left
   const isElsewhere = namespace === undefined && chaosNamespace !== undefined && !names.includes(chaosNamespace)
@@ -113,7 +119,7 @@ function podsCommand({
   namespace,
   name,
   chaosNamespace = CHAOS_NAMESPACE,
-}: Pick<LeftDisruption, 'namespace' | 'name' | 'chaosNamespace'>): string {
+}: Pick<DisruptionSummary, 'namespace' | 'name' | 'chaosNamespace'>): string {
   const labels = `${DISRUPTION_NAMESPACE_LABEL}=${namespace},${DISRUPTION_NAME_LABEL}=${name}`
   return `kubectl -n ${chaosNamespace} get pods -l ${labels}`
 }

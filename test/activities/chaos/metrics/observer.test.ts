@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { countingHearing } from '../../../../activities/chaos/metrics/hearing.ts'
+import { metricsObserver } from '../../../../activities/chaos/metrics/observer.ts'
 
 function hearing() {
   const told: string[] = []
@@ -9,7 +9,7 @@ function hearing() {
     count: (name: string, labels: object = {}) => void told.push(`${name} ${JSON.stringify(labels)}`),
     observe: (name: string, seconds: number) => void told.push(`${name} ${seconds}`),
   }
-  const heard = countingHearing({ metrics, now: () => new Date(clock.ms), defaultDurationMs: 60_000 })
+  const heard = metricsObserver({ metrics, now: () => new Date(clock.ms), defaultDurationMs: 60_000 })
   return { told, clock, heard }
 }
 
@@ -20,8 +20,8 @@ function written(controller: string, before: object, status: object, metadata: o
   return { controller, before: before as Readonly<Record<string, unknown>>, after }
 }
 
-describe('the counting of Disruptions', () => {
-  it('counts each change of a status when it is written, and what does not change not again', () => {
+describe('the metrics observer', () => {
+  it('counts each change of a status once, when it is written', () => {
     const { told, heard } = hearing()
     const originalSpec = { cpuPressure: {}, dns: {}, triggers: { inject: { offset: '30s' } } }
     const ready = { dns: { since: at(60_000) } }
@@ -55,7 +55,7 @@ describe('the counting of Disruptions', () => {
     ])
   })
 
-  it('counts passes, and how long those took that began here', () => {
+  it('counts passes, and measures those that began in this process', () => {
     const { told, heard, clock } = hearing()
     heard.passBegan?.({ controller: 'disruption', workflowID: 'w' })
     clock.ms += 250
@@ -67,7 +67,7 @@ describe('the counting of Disruptions', () => {
     ])
   })
 
-  it('counts what crons and rollouts make, and when their targets are missing', () => {
+  it('counts the children and missing targets of crons and rollouts', () => {
     const { told, heard } = hearing()
     const [missing, history] = [{ targetResourcePreviouslyMissing: at(1) }, [{ name: 'a', createdAt: at(2) }]]
     heard.statusWritten?.(written('disruptionCron', {}, missing))
@@ -94,7 +94,7 @@ describe('the counting of Disruptions', () => {
       'chaos_controller_orphan_found {"namespace":"shop"}',
     ])
   })
-  it('counts what it was too late for, and that a cron is paused, when it begins to be so', () => {
+  it('counts late times, and the start of a pause', () => {
     const { told, heard } = hearing()
     const late = { lastSkippedTime: at(4), lastSkippedReason: 'TooLate' }
     heard.statusWritten?.(written('disruptionCron', { lastSkippedTime: at(3), lastSkippedReason: 'StillThere' }, late))

@@ -38,8 +38,8 @@ describe('a Warning about a pod', () => {
   })
 })
 
-describe('trouble with what was told of it', () => {
-  it('has what holds, in words of its own', () => {
+describe('the trouble with Warnings', () => {
+  it('contains the reasons of current Warnings', () => {
     const told = [
       warning({ about: 'liveness', reason: 'Unhealthy', lastMs: when.now - MINUTE }),
       warning({ about: 'readiness', reason: 'Unhealthy' }),
@@ -76,14 +76,14 @@ describe('trouble with what was told of it', () => {
     expect(withWarnings(trouble, [warning(is)], at)).toEqual({ trouble, holdsMs: undefined })
   })
 
-  it('W1: has nothing that was told at a time that is far away', () => {
+  it('W1: ignores Warnings dated far in the past or future', () => {
     const told = [warning({ about: 'liveness', lastMs: when.now + 6 * MINUTE })]
     expect(withWarnings(undefined, told, when)).toEqual({ trouble: undefined, holdsMs: undefined })
     const ahead = [warning({ about: 'liveness', lastMs: when.now + MINUTE })]
     expect(withWarnings(undefined, ahead, when)).toMatchObject({ holdsMs: 7 * MINUTE })
   })
 
-  it('W1: has what was told after a container was started again', () => {
+  it('W1: contains Warnings from after the last start of a container', () => {
     const { trouble } = withWarnings({ restartedMs: when.now - 1 }, [warning()], when)
     expect(trouble?.warnings).toEqual({ TargetPodInWarningState: 'BackOff' })
   })

@@ -1,18 +1,18 @@
-// A pod of which it is only said that it runs: nothing is started. Its injector is one that succeeds at once, and cleans up well when it is told to, or
-// when its own deadline comes.
+// A simulated process: its injector succeeds at once, and ends with code 0 when it is terminated or its deadline
+// passes.
 
 import type { EndReason, Ending, Run } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
-import type { PodRun } from './pod-run.ts'
-import type { SeenPod } from './read-pod.ts'
+import type { PodRun } from './pod-keeper.ts'
+import type { AgentPod } from './read-pod.ts'
 
-export class PlayedRun implements PodRun {
+export class FakeRun implements PodRun {
   private run: Run = { state: 'absent' }
   private endsMs: number | undefined
 
   private readonly now: () => number
 
-  /** @param pod as another agent may have left it: a pod that runs goes on. */
-  constructor(pod: SeenPod, now: () => number) {
+  /** @param pod a running pod of a previous agent continues. */
+  constructor(pod: AgentPod, now: () => number) {
     this.now = now
     if (pod.phase === 'Running') this.begin(pod, Date.parse(pod.status.startTime ?? '') || now())
   }
@@ -26,7 +26,7 @@ export class PlayedRun implements PodRun {
     return Promise.resolve(this.run)
   }
 
-  start(pod: SeenPod, nowMs: number): Promise<void> {
+  start(pod: AgentPod, nowMs: number): Promise<void> {
     this.begin(pod, nowMs)
     return Promise.resolve()
   }
@@ -45,7 +45,7 @@ export class PlayedRun implements PodRun {
     return Promise.resolve()
   }
 
-  private begin({ container }: SeenPod, nowMs: number): void {
+  private begin({ container }: AgentPod, nowMs: number): void {
     this.run = { state: 'running', acceptedMs: nowMs, startedMs: nowMs, isReady: true, ending: undefined }
     const deadline = Date.parse(container.args[container.args.indexOf('--deadline') + 1] ?? '')
     this.endsMs = container.args.includes('--deadline') && !Number.isNaN(deadline) ? deadline : undefined
