@@ -7,7 +7,10 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { storedAs } from '../../activities/kube/object-views.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
+import {
+  createTemplateEngine,
+  type TemplateEngines,
+} from '../../activities/landscaper/render/engine/template-engine.ts'
 import { API } from '../support/cluster/cluster.ts'
 import { dataObject, importingInstallation } from '../support/landscaper/imports.ts'
 import { type Request, type TinyApi, refusal } from '../activities/kube/tiny-api.ts'

@@ -1,4 +1,4 @@
-// The exports of an Installation whose job fails go before its failure can be read: nobody takes what an earlier job has exported for current.
+// Deletes the exports of an Installation before its job's failure is visible, so that no importer uses exports of an earlier job as current ones.
 // Source: spec/landscaper.md 2.3 "Init" 1, docs/adr/0046.
 
 import { SOURCE_LABEL, SOURCE_TYPE_LABEL } from '../../../workflows/landscaper/contract.ts'
@@ -14,7 +14,7 @@ import { listFromServer } from '../../kube/read-family.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import { installationContext } from '../render/names.ts'
 
-/** Deletes what the Installation has exported, when its job is to end as failed; what somebody else owns stays. @throws KubeError */
+/** Deletes the exports when the job ends as failed; objects of other owners stay. @throws KubeError */
 export async function withdrawExports(lasting: LandscaperDeps, { by, subject, phase, kube }: ComingEnd): Promise<void> {
   if (phase !== 'Failed') return
   const deps = { ...lasting, kube }
