@@ -3,7 +3,7 @@
 import type { KubeClient, RequestOptions } from './client.ts'
 import { KubeError } from './errors.ts'
 
-export interface Patience {
+export interface RequestDeadline {
   /** For one request. */
   readonly requestMs: number
   /** For all of them together. */
@@ -11,22 +11,22 @@ export interface Patience {
 }
 
 /** The same client, with so much time for its requests from now on. What is not answered in it is `Unreachable`; it may have been done all the same. */
-export function hurried(kube: KubeClient, patience: Patience): KubeClient {
+export function withDeadline(kube: KubeClient, patience: RequestDeadline): KubeClient {
   return {
     // Reads files where it is asked for.
     get connection() {
       return kube.connection
     },
-    ...hurriedRequests(kube, patience),
+    ...requestsWithDeadline(kube, patience),
     stream: async (path, signal) => await kube.stream(path, signal),
     close: async () => await kube.close(),
   }
 }
 
 /** The requests alone. */
-export function hurriedRequests(
+export function requestsWithDeadline(
   kube: Pick<KubeClient, 'request'>,
-  { requestMs, totalMs }: Patience,
+  { requestMs, totalMs }: RequestDeadline,
 ): Pick<KubeClient, 'request'> {
   const endsAt = performance.now() + totalMs
   return {
@@ -34,12 +34,16 @@ export function hurriedRequests(
       const leftMs = Math.max(0, Math.min(requestMs, endsAt - performance.now()))
       const late = KubeError.unreachable(method, path, 'none in time')
       if (leftMs === 0) throw late
-      return await within(leftMs, late, async (signal) => await kube.request<T>(method, path, both(options, signal)))
+      return await abortAfter(
+        leftMs,
+        late,
+        async (signal) => await kube.request<T>(method, path, withSignal(options, signal)),
+      )
     },
   }
 }
 
-async function within<T>(ms: number, late: KubeError, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function abortAfter<T>(ms: number, late: KubeError, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const end = new AbortController()
   const timer = setTimeout(() => end.abort(late), ms)
   try {
@@ -52,6 +56,6 @@ async function within<T>(ms: number, late: KubeError, ask: (signal: AbortSignal)
   }
 }
 
-function both(options: RequestOptions, signal: AbortSignal): RequestOptions {
+function withSignal(options: RequestOptions, signal: AbortSignal): RequestOptions {
   return { ...options, signal: options.signal === undefined ? signal : AbortSignal.any([options.signal, signal]) }
 }

@@ -31,7 +31,9 @@ export function additivePatch(current: Patch, desired: Patch): Patch | undefined
 }
 
 /** Labels or annotations for a new object: those that it shall have, without those that it shall not. */
-export function wantedTexts(desired: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+export function withoutUndefined(
+  desired: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(desired).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
   )

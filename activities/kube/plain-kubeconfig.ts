@@ -11,29 +11,29 @@ import type { KubeAccess } from './http-client.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const OF_CLUSTERS: ReadonlySet<string> = new Set([
+const CLUSTER_FIELDS: ReadonlySet<string> = new Set([
   ...['server', 'certificate-authority', 'certificate-authority-data'],
   ...['insecure-skip-tls-verify', 'tls-server-name', 'extensions'],
 ])
-const OF_USERS: ReadonlySet<string> = new Set([
+const USER_FIELDS: ReadonlySet<string> = new Set([
   ...['client-certificate', 'client-certificate-data', 'client-key', 'client-key-data'],
   ...['token', 'tokenFile', 'username', 'password', 'as', 'extensions'],
 ])
 /** Where both say something, which one is right is no plain question. */
-const ONE_OF = [
+const ALTERNATIVES = [
   ['certificate-authority', 'certificate-authority-data'],
   ['client-certificate', 'client-certificate-data'],
   ['client-key', 'client-key-data'],
 ] as const
 
 /** @param kubeconfig as JSON, with absolute paths. @returns undefined when it is not plain (P1), whatever is the matter with it. */
-export function plainAccess(kubeconfig: string): KubeAccess | undefined {
+export function readPlainKubeconfig(kubeconfig: string): KubeAccess | undefined {
   const config = JSON.parse(kubeconfig) as Fields
-  const context = namedIn(config['contexts'], config['current-context'], 'context')
-  const cluster = namedIn(config['clusters'], context?.['cluster'], 'cluster')
-  const user = namedIn(config['users'], context?.['user'], 'user')
+  const context = entryNamed(config['contexts'], config['current-context'], 'context')
+  const cluster = entryNamed(config['clusters'], context?.['cluster'], 'cluster')
+  const user = entryNamed(config['users'], context?.['user'], 'user')
   if (cluster === undefined || user === undefined) return undefined
-  if (!isPlain(cluster, OF_CLUSTERS) || !isPlain(user, OF_USERS)) return undefined
+  if (!isPlain(cluster, CLUSTER_FIELDS) || !isPlain(user, USER_FIELDS)) return undefined
   const server = textIn(cluster, 'server')?.replace(/\/$/, '')
   const isInsecure = cluster['insecure-skip-tls-verify'] === true
   if (server === undefined || !(server.startsWith('https://') || (server.startsWith('http://') && isInsecure)))
@@ -56,31 +56,31 @@ export function plainAccess(kubeconfig: string): KubeAccess | undefined {
       connect: {
         ...(isInsecure && { rejectUnauthorized: false }),
         ...(servername !== undefined && { servername }),
-        ...given('ca', authority()),
-        ...given('cert', bytesOf(user, 'client-certificate')),
-        ...given('key', bytesOf(user, 'client-key')),
+        ...optionalField('ca', authority()),
+        ...optionalField('cert', bytesOf(user, 'client-certificate')),
+        ...optionalField('key', bytesOf(user, 'client-key')),
       },
     }),
   }
 }
 
 /** The first of the name, as the library takes it. */
-function namedIn(list: unknown, name: unknown, field: string): Fields | undefined {
+function entryNamed(list: unknown, name: unknown, field: string): Fields | undefined {
   if (!Array.isArray(list) || typeof name !== 'string' || name === '') return undefined
   const found = (list as readonly (Fields | null)[]).find((one) => one?.['name'] === name)?.[field]
   return typeof found === 'object' && found !== null ? (found as Fields) : undefined
 }
 
 function isPlain(fields: Fields, known: ReadonlySet<string>): boolean {
-  if (ONE_OF.some(([file, text]) => isSaid(fields[file]) && isSaid(fields[text]))) return false
+  if (ALTERNATIVES.some(([file, text]) => isSet(fields[file]) && isSet(fields[text]))) return false
   return Object.entries(fields).every(([name, value]) => {
-    if (!isSaid(value) || name === 'extensions') return true
+    if (!isSet(value) || name === 'extensions') return true
     if (name === 'insecure-skip-tls-verify') return typeof value === 'boolean'
     return known.has(name) && typeof value === 'string'
   })
 }
 
-function isSaid(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
@@ -97,7 +97,7 @@ function bytesOf(fields: Fields, name: string): Buffer | undefined {
   return text === undefined ? undefined : Buffer.from(text, 'base64')
 }
 
-function given(name: string, value: Buffer | undefined) {
+function optionalField(name: string, value: Buffer | undefined) {
   return value === undefined ? {} : { [name]: value }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { additivePatch, mergePatch } from '../../../activities/kube/merge.ts'
+import { additivePatch, mergePatch } from '../../../activities/kube/merge-patch.ts'
 import type { Patch } from '../../../activities/kube/write.ts'
 
 const keys = fc.constantFrom('a', 'b', 'constructor', '__proto__')

@@ -46,7 +46,7 @@ export function ownerOf(object: Pick<KubeObject, 'metadata'>): OwnerReference | 
 }
 
 /** Under deletion with no finalizer left: the server has removed it with this write. */
-export function isReleased({ metadata }: KubeObject): boolean {
+export function isDeletedWithoutFinalizers({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { libraryAccess } from '../../../activities/kube/client.ts'
 import type { KubeAccess } from '../../../activities/kube/http-client.ts'
-import { plainAccess } from '../../../activities/kube/plain-access.ts'
+import { readPlainKubeconfig } from '../../../activities/kube/plain-kubeconfig.ts'
 import { scratchFolder } from '../../worker/dev/scratch.ts'
 
 const DATA = Buffer.from('-----BEGIN X-----').toString('base64')
@@ -65,7 +65,7 @@ describe('a plain kubeconfig', () => {
     ['extensions', { ...SERVER, extensions: [{ name: 'minikube', extension: {} }] }, { token: 'abc' }],
   ])('with %s is read as the library reads it', async (_, cluster, user) => {
     const text = kubeconfig(cluster, user)
-    const plain = plainAccess(text)
+    const plain = readPlainKubeconfig(text)
     expect(plain).toBeDefined()
     expect(await said(plain!)).toEqual(await said(libraryAccess({ kubeconfig: text })))
   })
@@ -75,13 +75,13 @@ describe('a plain kubeconfig', () => {
     await writeFile(file, '-----BEGIN X-----')
     const cluster = { ...SERVER, 'certificate-authority': file }
     const text = kubeconfig(cluster, { 'client-certificate': file, 'client-key': file })
-    expect(await said(plainAccess(text)!)).toEqual(await said(libraryAccess({ kubeconfig: text })))
+    expect(await said(readPlainKubeconfig(text)!)).toEqual(await said(libraryAccess({ kubeconfig: text })))
   })
 
   it('with a file for its token has the token of now', async () => {
     const tokenFile = join(await scratchFolder(), 'token')
     await writeFile(tokenFile, 'of-a-file\n')
-    const access = plainAccess(kubeconfig(SERVER, { token: 'old', tokenFile }))!
+    const access = readPlainKubeconfig(kubeconfig(SERVER, { token: 'old', tokenFile }))!
     expect((await access.authenticate()).headers).toEqual({ Authorization: 'Bearer of-a-file' })
     await writeFile(tokenFile, 'rotated')
     expect((await access.authenticate()).headers).toEqual({ Authorization: 'Bearer rotated' })
@@ -108,7 +108,7 @@ describe('a kubeconfig that is not plain', () => {
   it.each(NOT_PLAIN.map(([what, ...of]) => [what, kubeconfig(...of)] as const))(
     'with %s is left to the library',
     (_, text) => {
-      expect(plainAccess(text)).toBeUndefined()
+      expect(readPlainKubeconfig(text)).toBeUndefined()
     },
   )
 })

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
-import { hurried } from '../../../activities/kube/hurried-client.ts'
+import { withDeadline } from '../../../activities/kube/client-with-deadline.ts'
 
 let server: Server
 let kube: KubeClient
@@ -42,11 +42,11 @@ const LATE = { status: 0, reason: 'Unreachable', message: 'PATCH /x: no answer: 
 describe('a client in a hurry', () => {
   it('has the answers of a server that is quick', async () => {
     answer = (response) => response.end('{"a":1}')
-    expect(await hurried(kube, { requestMs: 10_000, totalMs: 10_000 }).request('GET', '/x')).toEqual({ a: 1 })
+    expect(await withDeadline(kube, { requestMs: 10_000, totalMs: 10_000 }).request('GET', '/x')).toEqual({ a: 1 })
   })
 
   it('gives up on a request that is not answered, or not to its end', async () => {
-    const brief = hurried(kube, { requestMs: 50, totalMs: 10_000 })
+    const brief = withDeadline(kube, { requestMs: 50, totalMs: 10_000 })
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
     answer = (response) => {
       response.writeHead(200)
@@ -56,7 +56,7 @@ describe('a client in a hurry', () => {
   })
 
   it('asks for nothing once its time is over', async () => {
-    const brief = hurried(kube, { requestMs: 10_000, totalMs: 1000 })
+    const brief = withDeadline(kube, { requestMs: 10_000, totalMs: 1000 })
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
     expect(asked).toBe(1)
@@ -64,7 +64,9 @@ describe('a client in a hurry', () => {
 
   it('leaves to the caller what the caller has cut off', async () => {
     const end = new AbortController()
-    const asking = hurried(kube, { requestMs: 10_000, totalMs: 10_000 }).request('GET', '/x', { signal: end.signal })
+    const asking = withDeadline(kube, { requestMs: 10_000, totalMs: 10_000 }).request('GET', '/x', {
+      signal: end.signal,
+    })
     end.abort(new Error('no longer wanted'))
     await expect(asking).rejects.toThrow('no longer wanted')
   })
