@@ -1,5 +1,5 @@
-// The process `pawl api`: answers what people ask of the journal, to those who have no database credentials, by the rights that they have in
-// Kubernetes. It reads, and writes nothing. Any number may run.
+// The process `pawl api`: answers queries about the journal to users without database credentials, by their Kubernetes RBAC permissions. It only reads. Several
+// may run.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,11 +22,11 @@ import { createUsers } from './api/users.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { createTroubles, serveHealth, type Troubles } from './server/health.ts'
-import { type Frame, runProcess } from './server/process.ts'
+import { createReadinessChecks, serveHealth, type ReadinessChecks } from './server/health.ts'
+import { type ProcessContext, runProcess } from './server/process.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
-// More than one share may have at a time, so that others have the rest.
+// More than one tenant may use at a time, so that others still get connections.
 const CONNECTIONS = 8
 const LOOK_MS = 5000
 
@@ -36,18 +36,18 @@ const now = () => performance.now()
 
 await runProcess('api', config.logLevel, api)
 
-async function api({ log, stopping, opened }: Frame): Promise<void> {
+async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const { host, port, cluster, rightsMs: keptMs, audiences, reviewsPerSecond, statementMs } = settings
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api' })
-  opened(() => kube.close())
+  onClose(() => kube.close())
   const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
-  opened(() => db.destroy())
-  const troubles = createTroubles()
-  troubles.report('journal', new Error('it is not looked at yet'))
-  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
-  opened(() => health.close())
-  // The look at the tables reads alone.
-  if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, troubles }, stopping.signal))) return
+  onClose(() => db.destroy())
+  const checks = createReadinessChecks()
+  checks.report('journal', new Error('it is not looked at yet'))
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort)
+  onClose(() => health.close())
+  // The schema check only reads.
+  if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, checks }, stopping.signal))) return
 
   const journal = { db, cluster }
   const questions = queriesOf(journal)
@@ -67,12 +67,12 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
     turns: createTurns(settings.turns, now),
     questionsOf: (user) => judged(questions, ground, rightsOf(user)),
   })
-  opened(() => server.close())
+  onClose(() => server.close())
   log.info({ cluster, host, port: server.port, healthPort: health.port }, 'api is running')
 
   let served = await readPair()
   while (!stopping.signal.aborted) {
-    await look(troubles, questions)
+    await look(checks, questions)
     const found = await readPair().catch((error: unknown) => {
       log.warn({ err: error }, 'the certificate cannot be read; the former one is served')
     })
@@ -83,16 +83,16 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
     }
     await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
   }
-  troubles.report('process', new Error('it is about to stop'))
+  checks.report('process', new Error('it is about to stop'))
   await sleep(settings.drainMs)
 }
 
-async function look(troubles: Troubles, questions: Pick<JournalQueries, 'followedKinds'>): Promise<void> {
+async function look(checks: ReadinessChecks, questions: Pick<JournalQueries, 'followedKinds'>): Promise<void> {
   const error: unknown = await questions.followedKinds().then(
     () => undefined,
     () => new Error('it does not answer'),
   )
-  troubles.report('journal', error)
+  checks.report('journal', error)
 }
 
 async function readPair(): Promise<{ readonly cert: string; readonly key: string } | undefined> {

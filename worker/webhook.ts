@@ -1,8 +1,8 @@
-// The webhook process: API servers ask it about objects before they store them; the rules are the wings'. Any number may run, all asked.
+// The webhook process: validates and mutates objects for API servers, by the rules of the wings. Several may run; all are active.
 //
-//   W1. The configuration is written when the server answers, not before: with policy Fail nothing could be written meanwhile.
-//   W2. New authorities are in the configuration before anything that they sign is served (certificates.ts, C2), if it can be written in that time.
-//   W3. Who answers with a certificate that holds is ready, whatever the last look has met: with policy Fail one that is not asked is one that is away.
+//   W1. The webhook configuration is written after the server listens: with policy Fail, no object could be written meanwhile.
+//   W2. New authorities are added to the configuration before certificates that they sign are served (certificates.ts, C2), if there is time.
+//   W3. A process with a valid certificate is ready, whatever the result of the last check: with policy Fail, a process that is not ready rejects writes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -12,8 +12,8 @@ import { Metrics } from '../activities/run/metrics.ts'
 import { createKubeClient, type KubeClient } from '../activities/kube/client.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { createTroubles, serveHealth } from './server/health.ts'
-import { type Frame, runProcess } from './server/process.ts'
+import { createReadinessChecks, serveHealth } from './server/health.ts'
+import { type ProcessContext, runProcess } from './server/process.ts'
 import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
 import { lifeOf } from './webhook/certificates.ts'
 import { bringConfiguration, wantedConfiguration, wantedMutation } from './webhook/configuration.ts'
@@ -29,29 +29,29 @@ const asked = settings.wings.flatMap((wing) => {
   const flags = settings.wingFlags.get(wing) ?? {}
   return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
-// Often enough that all have a new certificate long before the former one ends.
+// Often enough that all processes have a new certificate long before the old one expires.
 const lookMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
-// The others look meanwhile, each writes the bundle, and API servers hear of it by their watch.
+// The time for other processes to read the bundle and for API servers to see the configuration in their watch.
 const settleMs = Math.min(Math.max(5 * lookMs, 2000), settings.authorityMs / 6)
 
 await runProcess('webhook', config.logLevel, webhook)
 
-async function webhook({ log, stopping, opened }: Frame): Promise<void> {
+async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-webhook' })
-  opened(() => kube.close())
+  onClose(() => kube.close())
   const store = storeOf(kube)
-  const troubles = createTroubles()
-  troubles.report('configuration', new Error('it is not written yet'))
+  const checks = createReadinessChecks()
+  checks.report('configuration', new Error('it is not written yet'))
   const metrics = new Metrics({
     now: () => new Date(),
     failed: (error) => log.warn({ err: error }, 'nothing is measured'),
   })
   const wings = asked.map(({ names }) => names)
   metrics.declare(reviewMetrics(wings))
-  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
-  opened(() => health.close())
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
+  onClose(() => health.close())
 
-  const initial = await first(store, troubles, { log, stopping })
+  const initial = await first(store, checks, { log, stopping })
   if (initial === undefined) return
   let served: Served = initial
   const { host, port } = settings
@@ -63,27 +63,27 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
     metrics: { source: metrics, statsd: config.statsd },
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })
-  opened(() => further.close())
+  onClose(() => further.close())
   const answered = countReviews(metrics, wings)
   const server = await serveReviews({ host, port, pair: served.serving, admissions, further, answered, log })
-  opened(() => server.close())
+  onClose(() => server.close())
 
   let failures = 0
   for (let looks = 0; !stopping.signal.aborted; looks++) {
     try {
       const now: Served = looks === 0 ? served : await store(Date.now())
-      // Only what can be served is let in; what is wrong in a folder leaves the former certificate in place.
+      // Only a valid pair is used; an invalid file leaves the previous certificate in place.
       if (now.serving.certificate !== served.serving.certificate) {
         server.use(now.serving)
         log.info('a new certificate is served')
       }
       served = now
       if (await configure(kube, served)) log.info('the configuration is written')
-      troubles.report('configuration', undefined)
+      checks.report('configuration', undefined)
       failures = 0
     } catch (error) {
       failures += 1
-      if (lifeOf(served.serving).to <= Date.now()) troubles.report('configuration', error)
+      if (lifeOf(served.serving).to <= Date.now()) checks.report('configuration', error)
       log.warn(
         { err: error, delayMs: delayMs(failures) },
         'certificates or configuration could not be looked at; looking again',
@@ -93,11 +93,11 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
       log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
     await sleep(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => undefined)
   }
-  troubles.report('process', new Error('it is about to stop'))
+  checks.report('process', new Error('it is about to stop'))
   await sleep(settings.drainMs)
 }
 
-/** Until the next look. @param failures in a row. */
+/** The delay before the next check. @param failures in a row. */
 function delayMs(failures: number): number {
   return failures === 0 ? lookMs : Math.min(lookMs, 1000 * 2 ** (failures - 1))
 }
@@ -108,17 +108,17 @@ function storeOf(kube: KubeClient): CertificateStore {
   return secretStore(kube, certificates.secret, { names: servedNames(reached), certificateMs, authorityMs, settleMs })
 }
 
-/** The first certificates; the API server may be on its way as well. Undefined when the process is told to stop before that. */
+/** The first certificates; the API server may not be ready yet. Undefined if the process is stopped before that. */
 async function first(
   store: CertificateStore,
-  troubles: ReturnType<typeof createTroubles>,
-  { log, stopping }: Pick<Frame, 'log' | 'stopping'>,
+  checks: ReturnType<typeof createReadinessChecks>,
+  { log, stopping }: Pick<ProcessContext, 'log' | 'stopping'>,
 ): Promise<Served | undefined> {
   while (!stopping.signal.aborted) {
     try {
       return await store(Date.now())
     } catch (error) {
-      troubles.report('configuration', error)
+      checks.report('configuration', error)
       log.warn({ err: error, delayMs: 1000 }, 'there is no certificate yet; looking again')
     }
     await sleep(1000, undefined, { signal: stopping.signal }).catch(() => undefined)
@@ -126,7 +126,7 @@ async function first(
   return undefined
 }
 
-/** @returns whether one had to be written. */
+/** @returns whether a configuration was written. */
 async function configure(kube: KubeClient, { bundle }: Served): Promise<boolean> {
   let isWritten = false
   for (const { names, admissions } of asked) {

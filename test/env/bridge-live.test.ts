@@ -8,7 +8,7 @@ import { createKubeClient, type KubeClient, type KubeObject } from '../../activi
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { rules } from '../activities/journal/build-events.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
-import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { annotation, path, type WatchedKind } from '../../workflows/kit/index.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
@@ -45,7 +45,9 @@ const running = async (owner: string, during: () => Promise<void>, client = kube
     contentKey: Buffer.alloc(32, 3),
     now: () => new Date(),
   }
-  const run = createReflector(configMaps, { ...shared, journal, settings: DEFAULT_SETTINGS }).run(stopping.signal)
+  const run = createReflector(configMaps, { ...shared, journal, settings: DEFAULT_REFLECTOR_SETTINGS }).run(
+    stopping.signal,
+  )
   await during()
   stopping.abort()
   await run

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/subjects.ts'
-import { notCaughtUp } from '../../worker/bridge/reflector.ts'
+import { laggingKinds } from '../../worker/bridge/reflector.ts'
 import { path, valueAt } from '../../workflows/kit/index.ts'
 import { TASK, task } from '../activities/journal/build-events.ts'
 import type { BadServer, Connection } from '../worker/bridge/bad-server.ts'
@@ -26,7 +26,7 @@ describe('a reflector that starts for the first time', () => {
     expect(
       await stage.db.selectFrom('watch_checkpoint').select(['resource_version', 'epoch', 'lease_owner']).execute(),
     ).toEqual([{ resource_version: 100, epoch: 1, lease_owner: 'one' }])
-    await eventually(async () => expect(await Promise.resolve(notCaughtUp([reflector]))).toEqual({}))
+    await eventually(async () => expect(await Promise.resolve(laggingKinds([reflector]))).toEqual({}))
   })
 
   it('lists on in smaller pages when the server says that one is too large', async () => {
@@ -42,7 +42,7 @@ describe('a reflector that starts for the first time', () => {
   it('says what it is doing until it is caught up', async () => {
     stage.server.refusals.push({ sort: 'list', status: 500 }, { sort: 'list', status: 404 })
     const reflector = start()
-    expect(notCaughtUp([reflector])).toEqual({ 'Task.test.pawl.dev': 'starting' })
+    expect(laggingKinds([reflector])).toEqual({ 'Task.test.pawl.dev': 'starting' })
     await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'watch 100'])
   })

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
-import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
@@ -42,7 +42,7 @@ describe('an event that PostgreSQL refuses', () => {
       owner: 'one',
       random: () => 0.5,
       journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
-      settings: DEFAULT_SETTINGS,
+      settings: DEFAULT_REFLECTOR_SETTINGS,
       log: pino({ level: 'error' }, { write: (line) => lines.push(line) }),
     })
     running = reflector.run(stopping.signal)

@@ -1,7 +1,7 @@
 // What one reflector leaves to the next: checkpoint and lease, through restarts at any moment and beside another bridge.
 
 import { describe, expect, inject, it } from 'vitest'
-import { notCaughtUp } from '../../worker/bridge/reflector.ts'
+import { laggingKinds } from '../../worker/bridge/reflector.ts'
 import { TASK } from '../activities/journal/build-events.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
@@ -76,7 +76,7 @@ describe('two reflectors of one kind', () => {
     start({ leaseMs: 60_000 }, 'one', firstOnly.signal)
     const watch = await stage.server.nextWatch()
     const standby = start({}, 'two')
-    await eventually(async () => expect(await Promise.resolve(notCaughtUp([standby]))).toEqual({}))
+    await eventually(async () => expect(await Promise.resolve(laggingKinds([standby]))).toEqual({}))
     watch.send('ADDED', event('a', 101))
     await upTo(101)
     expect(stage.server.requests).toEqual(['list', 'watch 100'])

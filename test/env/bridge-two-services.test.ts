@@ -8,7 +8,7 @@ import { createKubeClient, type KubeClient, type KubeObject } from '../../activi
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { replaceSubscriptions } from '../../activities/journal/write/subscriptions.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
-import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
@@ -43,7 +43,7 @@ beforeEach(() => {
   const stopping = new AbortController()
   const journal = { ...registry, contentKey: Buffer.alloc(32, 3), now: () => new Date() }
   const shared = { cluster: 'c', namespace: NAMESPACE, kube, db: test.db, journal, owner: 'one', random: Math.random }
-  const rest = { log: pino({ level: 'silent' }), settings: DEFAULT_SETTINGS }
+  const rest = { log: pino({ level: 'silent' }), settings: DEFAULT_REFLECTOR_SETTINGS }
   const runs = followed.map((kind) => createReflector(kind, { ...shared, ...rest }).run(stopping.signal))
   run = async () => {
     stopping.abort()
@@ -119,7 +119,7 @@ describe('two kinds of one name', () => {
     const journal = { ...registry, contentKey: Buffer.alloc(32, 3), now: () => new Date() }
     const shared = { cluster: 'c', namespace: NAMESPACE, kube, db: test.db, journal, owner: 'two', random: Math.random }
     const runs = followed.map((kind) =>
-      createReflector(kind, { ...shared, log: pino({ level: 'silent' }), settings: DEFAULT_SETTINGS }).run(
+      createReflector(kind, { ...shared, log: pino({ level: 'silent' }), settings: DEFAULT_REFLECTOR_SETTINGS }).run(
         stopping.signal,
       ),
     )

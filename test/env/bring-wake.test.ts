@@ -9,10 +9,10 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
-import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { Bringer, type Brought } from '../../worker/reconciler/deliver-wake.ts'
-import { FreshRuns } from '../../worker/reconciler/capacity.ts'
+import { WakeDelivery, type Delivery } from '../../worker/reconciler/deliver-wake.ts'
+import { PendingRuns } from '../../worker/reconciler/capacity.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { defineLevel, nop, type WatchedKind } from '../../workflows/kit/index.ts'
@@ -35,12 +35,12 @@ const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plur
 const withShop = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
 
 /** As another process has it. */
-function bringer({ client = new Client({ connection }), registry = builtIn } = {}): Bringer {
+function bringer({ client = new Client({ connection }), registry = builtInRegistry } = {}): WakeDelivery {
   const now = () => new Date()
   const inFlightRuns = new InFlightRuns(now)
   const log = createLogger('test', 'silent')
-  return new Bringer(
-    { db: test.db, lax: test.db, client, log, now, inFlightRuns, registry },
+  return new WakeDelivery(
+    { db: test.db, asyncCommitDb: test.db, client, log, now, inFlightRuns, registry },
     {
       cluster: 'c',
       slots: 5,
@@ -49,16 +49,16 @@ function bringer({ client = new Client({ connection }), registry = builtIn } = {
       workflowTaskTimeoutMs: 10_000,
       taskQueue: `none-${randomUUID()}`,
     },
-    new FreshRuns({ inFlightRuns, begun: async () => await Promise.resolve([]) }),
+    new PendingRuns({ inFlightRuns, findAdvancedRuns: async () => await Promise.resolve([]) }),
   )
 }
 
 /** Until the wake is done with. @throws what would be a warning of the dispatcher. */
-async function bringToEnd(to: Bringer, wake: Wake): Promise<Brought> {
+async function bringToEnd(to: WakeDelivery, wake: Wake): Promise<Delivery> {
   for (;;) {
-    const brought = await to.bring(wake)
-    if (brought.again === undefined) return brought
-    await sleep(Math.max(0, brought.again.getTime() - Date.now()))
+    const brought = await to.deliver(wake)
+    if (brought.retryAt === undefined) return brought
+    await sleep(Math.max(0, brought.retryAt.getTime() - Date.now()))
   }
 }
 
@@ -146,7 +146,7 @@ function starting(first: (start: Client['workflow']['start']) => Promise<never>)
 describe('a run that ends while it is signalled', () => {
   it('is started anew, when its object still asks for its job, though a start has just found it running', async () => {
     const { wake, workflowID } = await unfinished()
-    await bringer().bring(wake)
+    await bringer().deliver(wake)
     const first = await runOf(workflowID)
     // Its row was lost with whoever started it.
     await test.db.deleteFrom('job').execute()
@@ -165,7 +165,7 @@ describe('a run that ends while it is signalled', () => {
     endAfter(workflowID)
     await know(deployItemKind, { uid, version: 1 })
     const wake = await wakeOf(uid, { controller: 'shop' })
-    await bringer({ registry: withShop }).bring(wake)
+    await bringer({ registry: withShop }).deliver(wake)
     const first = await runOf(workflowID)
     const client = disturbing(async () => {
       await endJob(test.db, workflowID, new Date())
@@ -182,7 +182,7 @@ describe('a run that ends while it is signalled', () => {
     endAfter(workflowID)
     await know(deployItemKind, { uid, version: 1 })
     const wake = await wakeOf(uid, { controller: 'shop' })
-    await bringer({ registry: withShop }).bring(wake)
+    await bringer({ registry: withShop }).deliver(wake)
     await test.db.deleteFrom('job').execute()
     const others = bringer({ registry: withShop })
     const client = disturbing(
@@ -191,7 +191,7 @@ describe('a run that ends while it is signalled', () => {
       },
       async () => {
         await test.db.deleteFrom('job').execute()
-        expect(await others.bring(wake)).toMatchObject({ led: 'started' })
+        expect(await others.deliver(wake)).toMatchObject({ led: 'started' })
       },
     )
     expect(await bringToEnd(bringer({ client, registry: withShop }), wake)).toMatchObject({ led: 'signalled' })
@@ -204,7 +204,7 @@ describe('a run whose row is there before it is', () => {
     const { wake, workflowID } = await unfinished()
     const client = starting(() => Promise.reject(new Error('the store has timed out')))
     const own = bringer({ client })
-    await expect(own.bring(wake)).rejects.toThrow('the store has timed out')
+    await expect(own.deliver(wake)).rejects.toThrow('the store has timed out')
     expect(await bringToEnd(own, wake)).toMatchObject({ led: 'started' })
     expect(await rows()).toEqual([{ workflow_id: workflowID, outcome: null, run_id: await runOf(workflowID) }])
     expect((await test.wakes()).map(({ cause }) => cause)).toEqual(['test'])
@@ -219,15 +219,15 @@ describe('a run whose row is there before it is', () => {
     await know(deployItemKind, { uid: child, version: 2, owner, status: { jobID: JOB } })
     const wake = await wakeOf(uid, { controller: 'execution' })
     const hosted = await wakeOf(child)
-    let meanwhile: Brought | undefined
+    let meanwhile: Delivery | undefined
     const client = starting(async (start) => {
-      meanwhile = await bringer().bring(hosted)
+      meanwhile = await bringer().deliver(hosted)
       return (await start('', { workflowId: '', taskQueue: '' })) as never
     })
-    expect(await bringer({ client }).bring(wake)).toMatchObject({ led: 'started' })
+    expect(await bringer({ client }).deliver(wake)).toMatchObject({ led: 'started' })
     expect(meanwhile).toEqual({ led: 'its run is being started', again: expect.any(Date) as unknown })
     expect(await findOpenJob(test.db, 'execution', uid)).toMatchObject({ workflow_id: workflowID })
-    expect(await bringer().bring(hosted)).toMatchObject({ led: 'signalled' })
+    expect(await bringer().deliver(hosted)).toMatchObject({ led: 'signalled' })
   })
 
   it('counts as lost for other wakes when nobody can be starting it any more', async () => {
@@ -247,7 +247,7 @@ describe('a run whose row is there before it is', () => {
       cause: 'test',
       started_at: new Date(Date.now() - LEASE_MS),
     })
-    await bringer().bring(await wakeOf(child))
+    await bringer().deliver(await wakeOf(child))
     expect(await rows()).toMatchObject([{ outcome: 'lost' }])
     expect((await test.wakes()).find((wake) => wake.uid === uid)).toMatchObject({ cause: 'run lost', may_start: true })
   })
@@ -267,7 +267,7 @@ describe('a run whose row is there before it is', () => {
       cause: 'test',
       started_at: new Date(Date.now() - LEASE_MS),
     })
-    await bringer().bring(wake)
+    await bringer().deliver(wake)
     expect(await rows()).toMatchObject([{ workflow_id: `${workflowID}-former`, outcome: 'Superseded' }])
     await bringToEnd(
       bringer(),
@@ -290,7 +290,7 @@ describe('a run whose row is there before it is', () => {
       return (await start('', { workflowId: '', taskQueue: '' })) as never
     })
     const leased = { ...wake, lease_until: new Date() }
-    await expect(bringer({ client }).bring(leased)).rejects.toThrow('the lease of the wake ran out')
+    await expect(bringer({ client }).deliver(leased)).rejects.toThrow('the lease of the wake ran out')
     await bringToEnd(bringer(), wake)
     expect(await rows()).toMatchObject([{ workflow_id: workflowID, outcome: null }])
   })

@@ -8,7 +8,7 @@ import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
-import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
@@ -33,11 +33,11 @@ const inFlightRuns = new InFlightRuns(now)
 
 let dispatcher: Dispatcher
 let running: Promise<void>
-function start(registry = builtIn, idleMs = 50): void {
+function start(registry = builtInRegistry, idleMs = 50): void {
   dispatcher = new Dispatcher(
     {
       db: test.db,
-      lax: test.db,
+      asyncCommitDb: test.db,
       client: new Client({ connection }),
       now,
       inFlightRuns,
@@ -51,7 +51,7 @@ function start(registry = builtIn, idleMs = 50): void {
       slots: SLOTS,
       leaseMs: 10_000,
       idleMs,
-      takenUpMs: 600_000,
+      wokenSlotMs: 600_000,
       taskQueue: `none-${randomUUID()}`,
       controllers: undefined,
       workflowTaskTimeoutMs: 10_000,
@@ -116,7 +116,7 @@ describe('a namespace that asks for very many jobs', () => {
     start()
     await untilStarted(crowd(FRESH))
     await ask('alone', 1)
-    dispatcher.nudge()
+    dispatcher.notify()
     // One of them begins, in another process: its row says so.
     const [first] = await started()
     await countPasses(test.db, [{ workflowID: first!.workflow_id, runID: 'r' }], now())
@@ -133,7 +133,7 @@ describe('a namespace that asks for very many jobs', () => {
     const wake = { controller: 'deploy', uid: 'gone', job_id: '', cluster: 'c', namespace: 'crowd', name: 'gone' }
     const marks = { seq: 1, due: now(), foreign_event: true, may_start: false, writer: null, cause: 'test' }
     await upsertWakes(test.db, [{ ...wake, ...marks }], now())
-    dispatcher.nudge()
+    dispatcher.notify()
     const isThere = async () =>
       (await test.db.selectFrom('wake').select('uid').where('uid', '=', 'gone').execute()).length
     // After ten seconds more are started anyway (fresh-runs.ts R2).
@@ -176,7 +176,7 @@ describe('runs that are woken', () => {
       cause: 'test',
     }))
     await upsertWakes(test.db, wakes, now())
-    dispatcher.nudge()
+    dispatcher.notify()
     await untilLeft(CROWD - SLOTS)
     const woken = new Set(begun)
     for (const { uid } of await test.db.selectFrom('wake').select('uid').execute())
@@ -193,7 +193,7 @@ describe('runs that are woken, beside wakes of runs that are at work', () => {
   it('leave no free slot without a look', async () => {
     await ask('crowd', 1)
     // It looks when it is told to, and when something of what it has in hand is over.
-    start(builtIn, 600_000)
+    start(builtInRegistry, 600_000)
     await untilStarted(crowd(1))
     const [open] = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
     await countPasses(test.db, [{ workflowID: open!.workflow_id, runID: 'r' }], now())
@@ -216,7 +216,7 @@ describe('runs that are woken, beside wakes of runs that are at work', () => {
     })
     const gone = Array.from({ length: 3 * SLOTS }, (_, index) => wake(`gone-${index}`, `gone-${index}`))
     await upsertWakes(test.db, [wake(open!.uid, open!.name), ...gone], now())
-    dispatcher.nudge()
+    dispatcher.notify()
     await untilLeft(0)
   })
 })

@@ -10,7 +10,7 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
-import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
@@ -162,7 +162,7 @@ describe('a run that a former worker started, under the ID of its time', () => {
   const change = async (version: number, status: object, writer?: string) => {
     const events = [seen('MODIFIED', { ...unfinished, version, status }, executionKind)]
     const origin = { cluster: 'c', source: 'write' as const, ...(writer !== undefined && { writer }) }
-    await journalEvents(test.db, { ...origin, events }, { ...deps, ...builtIn })
+    await journalEvents(test.db, { ...origin, events }, { ...deps, ...builtInRegistry })
   }
   const wakes = async () => await test.db.selectFrom('wake').selectAll().execute()
 
@@ -195,18 +195,18 @@ describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
     inFlightRuns = new InFlightRuns(() => new Date()),
-    { registry = builtIn, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
+    { registry = builtInRegistry, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
   ): Promise<void> => {
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
-      { db: test.db, lax: test.db, client, log, now, inFlightRuns, registry, report },
+      { db: test.db, asyncCommitDb: test.db, client, log, now, inFlightRuns, registry, report },
       {
         owner: 'd',
         cluster: 'c',
         slots: 5,
         leaseMs: 5000,
         idleMs: 50,
-        takenUpMs: 1000,
+        wokenSlotMs: 1000,
         taskQueue: `none-${randomUUID()}`,
         controllers: undefined,
         workflowTaskTimeoutMs: 10_000,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 
 import { recordStuckRun } from '../../activities/journal/write/stuck-runs.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { sweepOnce } from '../../worker/reconciler/resync.ts'
+import { resyncOnce } from '../../worker/reconciler/resync.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
@@ -100,7 +100,7 @@ async function failTask(times: number): Promise<void> {
 async function sweep() {
   const log = createLogger('test', 'silent')
   const options = { cluster: 'c', taskQueue, controllers: undefined }
-  await sweepOnce({ db: test.db, client, log, now: () => new Date() }, options)
+  await resyncOnce({ db: test.db, client, log, now: () => new Date() }, options)
   const jobs = await test.db.selectFrom('job').select('outcome').execute()
   const wakes = await test.db.selectFrom('wake').select(['controller', 'cause', 'may_start']).execute()
   return { outcomes: jobs.map(({ outcome }) => outcome), wakes }

@@ -6,7 +6,7 @@ import { describe, expect, inject, it } from 'vitest'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { JobEvents } from '../../worker/reconciler/job-events.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 
@@ -19,7 +19,7 @@ const MOST = 10
 /** What one worker has. @param at where its clock is. */
 function worker(at: () => Date = () => new Date(NOW)): JobEvents {
   const { kube, log } = stage().deps
-  return new JobEvents({ kube, log, now: at, registry: builtIn, db: stage().database.db }, { cluster: 'local' })
+  return new JobEvents({ kube, log, now: at, registry: builtInRegistry, db: stage().database.db }, { cluster: 'local' })
 }
 
 interface Given {
@@ -91,7 +91,7 @@ describe('a job of a root', () => {
       await job({ startedMs: 61_000, outcome: 'Succeeded', finishedMs: 1000 }),
       await job({ startedMs: 30 * MINUTE, phaseMs: 20 * MINUTE }),
     ]
-    await worker().look()
+    await worker().reportOnce()
     const expected = [
       {
         uid: lasting,
@@ -119,7 +119,7 @@ describe('a job of a root', () => {
     await job({ owner: 'parent' })
     await job({ cluster: 'copy' })
     await job({ startedMs: 2 * 60 * MINUTE, outcome: 'Succeeded', finishedMs: 60 * MINUTE })
-    await worker().look()
+    await worker().reportOnce()
     expect(told()).toEqual([])
   })
 
@@ -127,14 +127,14 @@ describe('a job of a root', () => {
     await job({ startedMs: 30 * MINUTE })
     let at = NOW
     const [one, other] = [worker(() => new Date(at)), worker()]
-    await one.look()
-    await other.look()
+    await one.reportOnce()
+    await other.reportOnce()
     expect(told()).toHaveLength(2)
     stage().api.requests.length = 0
-    await one.look()
+    await one.reportOnce()
     expect(stage().api.requests).toEqual([])
     at += 60 * MINUTE
-    await one.look()
+    await one.reportOnce()
     expect(told().map(({ reason }) => reason)).toEqual(['JobStarted', 'JobStalled', 'JobStalled'])
   })
 
@@ -142,10 +142,10 @@ describe('a job of a root', () => {
     for (let index = 0; index < MOST + 3; index++) await job({ namespace: 'crowd' })
     const alone = await job({ namespace: 'alone' })
     const one = worker()
-    await one.look()
+    await one.reportOnce()
     expect(told()).toHaveLength(MOST + 1)
     expect(told().map(({ uid }) => uid)).toContain(alone)
-    await one.look()
+    await one.reportOnce()
     expect(told()).toHaveLength(MOST + 4)
   })
 
@@ -153,10 +153,10 @@ describe('a job of a root', () => {
     await job()
     const one = worker()
     stage().api.intercept = () => refusal(403, 'Forbidden')
-    await one.look()
+    await one.reportOnce()
     stage().api.intercept = () => undefined
     expect(told()).toEqual([])
-    await one.look()
+    await one.reportOnce()
     expect(told()).toHaveLength(1)
   })
 })

@@ -12,7 +12,7 @@ import { migrateUp } from '../../activities/journal/migrate.ts'
 import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
-import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -24,7 +24,7 @@ import { migrationNames } from '../activities/journal/undo-migrations.ts'
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const UNFINISHED = JSON.stringify({ metadata: { uid: 'i' }, status: { jobID: JOB, phase: 'Progressing' } })
-const { route, subjectKinds, modes } = builtIn
+const { route, subjectKinds, modes } = builtInRegistry
 const journal = { ...deps, route, subjectKinds, modes }
 
 let test: TestDatabase

@@ -9,7 +9,7 @@ import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { wakeIfBehind } from '../../activities/journal/write/resync.ts'
 import { isChildRow } from '../../activities/journal/conditions.ts'
 import { knownFamilies } from '../../activities/journal/read/known-objects.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { groupKindOf, isChildOf, projectObject, type WatchedKind } from '../../workflows/kit/index.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
@@ -27,7 +27,13 @@ const RUNNING = { phase: 'Progressing', jobID: JOB }
 const VICTIM = 'alice'
 const ATTACKER = 'mallory'
 
-const built = { ...deps, ...rules, route: builtIn.route, subjectKinds: builtIn.subjectKinds, modes: builtIn.modes }
+const built = {
+  ...deps,
+  ...rules,
+  route: builtInRegistry.route,
+  subjectKinds: builtInRegistry.subjectKinds,
+  modes: builtInRegistry.modes,
+}
 const quiet = { ...deps, route: () => ({ ignored: 'set-up' }) }
 
 type Told = readonly [WatchedKind, TaskOptions]

@@ -10,11 +10,11 @@ import { jobsToLookUp, resyncWakes } from '../../activities/journal/write/resync
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
-import { laneShares, leftLanes } from '../../worker/reconciler/task-queues.ts'
-import { directLookups, followedBy, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
-import { sweepOnce } from '../../worker/reconciler/resync.ts'
+import { partitionShares, excludedPartitions } from '../../worker/reconciler/task-queues.ts'
+import { directLookups, watchedKindKeys, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
+import { resyncOnce } from '../../worker/reconciler/resync.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -40,7 +40,7 @@ const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
 const RUNNING = { jobID: JOB }
 const log = createLogger('test', 'silent')
 const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
-const shares = (deployers: string) => laneShares(builtIn.controllers.values(), { deployers })
+const shares = (deployers: string) => partitionShares(builtInRegistry.controllers.values(), { deployers })
 
 const item = (uid: string, type: string, more: Partial<TaskOptions> = {}): TaskOptions => ({
   uid,
@@ -98,7 +98,7 @@ const wakeFor = (uid: string, more: Partial<NewWake> = {}): NewWake => ({
 
 describe('wakes of items', () => {
   const claim = async (deployers?: string) => {
-    const left = deployers === undefined ? [] : leftLanes(shares(deployers))
+    const left = deployers === undefined ? [] : excludedPartitions(shares(deployers))
     const from = { cluster: 'c', left, owner: 'd', limit: 9, leaseMs: 1000, now: NOW }
     return (await claimWakes(test.db, from)).map(({ uid }) => uid).sort()
   }
@@ -129,7 +129,7 @@ describe('wakes of items', () => {
     await know(item('a', MOCK), item('b', MANIFEST))
     await upsertWakes(test.db, [wakeFor('a'), wakeFor('b', { due: later(500) })], NOW)
     const due = async (deployers: string) => {
-      return await nextWakeDue(test.db, { cluster: 'c', unhandledLanes: leftLanes(shares(deployers)) })
+      return await nextWakeDue(test.db, { cluster: 'c', unhandledPartitions: excludedPartitions(shares(deployers)) })
     }
     expect(await due('kubernetes-manifest')).toEqual(later(500))
     expect(await due('mock')).toEqual(NOW)
@@ -152,7 +152,7 @@ describe('wakes of items', () => {
       })
     const found = await jobsToLookUp(
       test.db,
-      { cluster: 'c', unhandledLanes: leftLanes(shares('mock')) },
+      { cluster: 'c', unhandledPartitions: excludedPartitions(shares('mock')) },
       later(90_000),
     )
     expect(found.map(({ uid }) => uid)).toEqual(['a'])
@@ -195,9 +195,15 @@ describe('an item that has the job of its Installation', () => {
   it('is found by the sweep when nothing wakes it', async () => {
     await know(item('a', MOCK, { status: RUNNING }), item('b', MANIFEST, { status: RUNNING }))
     await hostServing([MOCK])
-    const controllers = [builtIn.controllers.get('deploy')!]
-    const { subjectKinds } = builtIn
-    await resyncWakes(test.db, { cluster: 'c', now: NOW, controllers, subjectKinds, watchedKinds: followedBy(builtIn) })
+    const controllers = [builtInRegistry.controllers.get('deploy')!]
+    const { subjectKinds } = builtInRegistry
+    await resyncWakes(test.db, {
+      cluster: 'c',
+      now: NOW,
+      controllers,
+      subjectKinds,
+      watchedKinds: watchedKindKeys(builtInRegistry),
+    })
     expect((await test.wakes()).map(({ uid, cause }) => [uid, cause])).toEqual([
       ['b', 'sweep: unfinished job without a run'],
     ])
@@ -210,7 +216,7 @@ describe('a run that hands its job down to an item', () => {
     const writer = await hostServing(serves)
     const event = seen('MODIFIED', item('a', type, { version: 10, status: RUNNING }), deployItemKind)
     const events = [{ event, conflicted: false }]
-    const routing = { ...deps, ...builtIn }
+    const routing = { ...deps, ...builtInRegistry }
     const told = reduceWrites({ writer, tree: ['inst', 'exec'], events, finished: [] }, routing)
     await journalWrites(test.db, 'c', [told], routing)
     return (await test.wakes()).map(({ controller, uid, foreign_event }) => ({ controller, uid, foreign_event }))
@@ -240,7 +246,7 @@ describe('the dispatcher of a worker that serves some types', () => {
     const dispatcher = new Dispatcher(
       {
         db: test.db,
-        lax: test.db,
+        asyncCommitDb: test.db,
         client,
         log,
         now,
@@ -253,7 +259,7 @@ describe('the dispatcher of a worker that serves some types', () => {
         slots: 5,
         leaseMs: 5000,
         idleMs: 50,
-        takenUpMs: 1000,
+        wokenSlotMs: 1000,
         ...at,
         workflowTaskTimeoutMs: 10_000,
       },
@@ -365,7 +371,7 @@ describe('an open run of an item without a pass for long', () => {
     })
     const at =
       deployers === undefined ? { controllers: undefined } : { controllers: ['deploy'], shares: shares(deployers) }
-    await sweepOnce({ db: test.db, client, log, now: () => new Date() }, { cluster: 'c', taskQueue: 'q', ...at })
+    await resyncOnce({ db: test.db, client, log, now: () => new Date() }, { cluster: 'c', taskQueue: 'q', ...at })
     const jobs = await test.db.selectFrom('job').select('outcome').execute()
     const status = (await handle.describe()).status.name
     if (status === 'RUNNING') await handle.terminate()

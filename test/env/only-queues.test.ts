@@ -9,8 +9,8 @@ import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
-import { queueOf } from '../../worker/reconciler/task-queues.ts'
-import { sweepOnce } from '../../worker/reconciler/resync.ts'
+import { taskQueueOf } from '../../worker/reconciler/task-queues.ts'
+import { resyncOnce } from '../../worker/reconciler/resync.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -87,7 +87,7 @@ describe('a worker that runs all controllers', () => {
     const dispatcher = new Dispatcher(
       {
         db: test.db,
-        lax: test.db,
+        asyncCommitDb: test.db,
         client,
         log: createLogger('test', 'silent'),
         now,
@@ -100,7 +100,7 @@ describe('a worker that runs all controllers', () => {
         slots: 5,
         leaseMs: 5000,
         idleMs: 50,
-        takenUpMs: 1000,
+        wokenSlotMs: 1000,
         taskQueue: `none-${randomUUID()}`,
         controllers: undefined,
         workflowTaskTimeoutMs: 10_000,
@@ -136,7 +136,7 @@ describe('an open run without a pass for long', () => {
   }
   const sweep = async (taskQueue: string, controllers?: readonly string[]) => {
     const log = createLogger('test', 'silent')
-    await sweepOnce({ db: test.db, client, log, now: () => new Date() }, { cluster: 'c', taskQueue, controllers })
+    await resyncOnce({ db: test.db, client, log, now: () => new Date() }, { cluster: 'c', taskQueue, controllers })
     const jobs = await test.db.selectFrom('job').select('outcome').execute()
     const wakes = await test.db.selectFrom('wake').select(['controller', 'cause']).execute()
     return { outcomes: jobs.map(({ outcome }) => outcome), wakes }
@@ -153,7 +153,7 @@ describe('an open run without a pass for long', () => {
 
   it('is left alone on the own queue, even if this worker does not get to asking for tasks', async () => {
     const name = `q-${randomUUID()}`
-    const handle = await openRun(queueOf({ taskQueue: name, controllers: ['execution'] }, 'execution'))
+    const handle = await openRun(taskQueueOf({ taskQueue: name, controllers: ['execution'] }, 'execution'))
     expect(await sweep(name, ['execution'])).toEqual(left)
     await handle.terminate()
   })

@@ -9,7 +9,7 @@ import { createGroupedJournal } from '../../activities/journal/write/grouped-jou
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
 import { unexpected } from '../activities/journal/unexpected.ts'
@@ -43,7 +43,7 @@ export class ReadStage {
     const kube = this.#recording(this.cluster.kube)
     this.requests.length = 0
     const now = () => new Date()
-    const { route, subjectKinds, modes, controllers } = builtIn
+    const { route, subjectKinds, modes, controllers } = builtInRegistry
     const routing = { route, subjectKinds, modes, controllers, contentKey: undefined, now }
     const journal = createGroupedJournal({ db, asyncCommitDb: db, report: unexpected }, CLUSTER, routing)
     const inFlightRuns = new InFlightRuns(now)

@@ -56,7 +56,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
   const dispatcher = new Dispatcher(
     {
       db: test.db,
-      lax: test.db,
+      asyncCommitDb: test.db,
       client,
       log: createLogger('test', 'silent'),
       now: () => new Date(),
@@ -71,7 +71,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
       slots: 5,
       leaseMs: 5000,
       idleMs: 50,
-      takenUpMs: 1000,
+      wokenSlotMs: 1000,
       taskQueue: namespace,
       controllers: undefined,
       workflowTaskTimeoutMs: 10_000,

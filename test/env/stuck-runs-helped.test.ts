@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordStuckRun, type StuckRunReport } from '../../activities/journal/write/stuck-runs.ts'
 import { StuckRuns } from '../../worker/reconciler/stuck-runs.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
@@ -48,7 +48,7 @@ function worker(status: string, attempt: number) {
   const posted: string[] = []
   const kube = { request: (method: string, path: string) => Promise.resolve(posted.push(`${method} ${path}`)) } as never
   const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
-  const workerDeps = { db: test.db, kube, client, log, now: () => now, registry: builtIn }
+  const workerDeps = { db: test.db, kube, client, log, now: () => now, registry: builtInRegistry }
   const stuckRuns = new StuckRuns(workerDeps, { cluster: 'c', controllers: undefined, build: 'new' })
   return async (at: Date) => {
     now = at
@@ -125,7 +125,7 @@ describe('a run that meets a bug', () => {
     const kube = { request: () => Promise.resolve({}) } as never
     const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
     const client = {} as unknown as Client
-    const deps = { db: test.db, kube, client, log, recordProblem, now: () => NOW, registry: builtIn }
+    const deps = { db: test.db, kube, client, log, recordProblem, now: () => NOW, registry: builtInRegistry }
     const { threw } = new StuckRuns(deps, { cluster: 'c', controllers: undefined, build: 'new' }).sinks().runs
     const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'tree' }
     const thrown = { subject, jobID: 'j', isReplaying: false, name: 'Error', message: 'hunter2', stack: '' }

@@ -4,7 +4,7 @@ import { NativeConnection } from '@temporalio/worker'
 import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
 
-import { watchTemporal } from '../../worker/reconciler/temporal/connection.ts'
+import { probeTemporal } from '../../worker/reconciler/temporal/connection.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
 it('a Temporal that falls silent is told, and that it is back', async () => {
@@ -18,7 +18,7 @@ it('a Temporal that falls silent is told, and that it is back', async () => {
     answerMs: 1000,
     report: (_: string, error: unknown) => void told.push(error instanceof Error ? error.message : 'fine'),
   }
-  const end = watchTemporal(connection, watching, stop.signal)
+  const end = probeTemporal(connection, watching, stop.signal)
   onTestFinished(async () => {
     stop.abort()
     await end

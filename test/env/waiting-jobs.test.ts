@@ -6,7 +6,7 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import { claimWakes, type NewWake, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { FINALIZER } from '../support/cluster/cluster.ts'
@@ -22,7 +22,7 @@ const MOST = 20
 function worker(): WaitingJobs {
   const { kube, log, now } = stage().deps
   return new WaitingJobs(
-    { kube, log, now, registry: builtIn, db: stage().database.db },
+    { kube, log, now, registry: builtInRegistry, db: stage().database.db },
     { cluster: 'local', controllers: undefined, shares: [] },
   )
 }
@@ -85,7 +85,7 @@ describe('many jobs that wait for their turn', () => {
     const crowd = await ask('crowd', { count: MOST + 10 })
     const [alone] = await ask('alone')
     const [one, other] = [worker(), worker()]
-    await one.look()
+    await one.reportOnce()
     const first = tellings()
     expect(first.map(({ uid }) => uid).sort()).toEqual([...crowd.slice(0, MOST), alone].sort())
     const since = (ms: number) => `waits for its turn since ${ago(ms).toISOString()}`
@@ -98,13 +98,13 @@ describe('many jobs that wait for their turn', () => {
     expect(first.find(({ uid }) => uid === crowd[7])?.message).toBe(
       `${since(60_000 - 7)}: 7 of its namespace come before it, and namespaces take turns`,
     )
-    await one.look()
+    await one.reportOnce()
     expect(tellings()).toHaveLength(crowd.length + 1)
     // What is told is not sent again; another worker finds it there.
     stage().api.requests.length = 0
-    await one.look()
+    await one.reportOnce()
     expect(stage().api.requests).toEqual([])
-    await other.look()
+    await other.reportOnce()
     expect(stage().api.requests).toHaveLength(MOST + 1)
     expect(tellings()).toHaveLength(crowd.length + 1)
   })
@@ -112,7 +112,7 @@ describe('many jobs that wait for their turn', () => {
   it('have each a place of their own, also when they came at one time', async () => {
     await ask('ns')
     await ask('ns')
-    await worker().look()
+    await worker().reportOnce()
     const places = tellings().map(({ message }) => /(\w+) of its namespace/.exec(message ?? '')?.[1])
     expect(places.sort()).toEqual(['1', 'none'])
   })
@@ -121,33 +121,33 @@ describe('many jobs that wait for their turn', () => {
     const [uid] = await ask('ns')
     const one = worker()
     stage().api.intercept = () => refusal(403, 'Forbidden')
-    await one.look()
+    await one.reportOnce()
     expect(tellings()).toEqual([])
     stage().api.intercept = () => undefined
-    await one.look()
+    await one.reportOnce()
     expect(tellings().map((told) => told.uid)).toEqual([uid])
   })
 
   it('are not told again when something comes to them meanwhile', async () => {
     const [uid = ''] = await ask('ns')
     const one = worker()
-    await one.look()
+    await one.reportOnce()
     const wake = { controller: 'deploy', uid, job_id: '', cluster: 'local', namespace: 'ns', name: `task-${uid}` }
     const marks = { seq: 2, due: ago(0), foreign_event: true, may_start: true, writer: null, cause: 'edit' }
     await upsertWakes(stage().database.db, [{ ...wake, ...marks }], ago(0))
-    await Promise.all([one.look(), worker().look()])
+    await Promise.all([one.reportOnce(), worker().reportOnce()])
     expect(tellings()).toHaveLength(1)
   })
 
   it('are told once more where they wait anew', async () => {
     await ask('ns')
     const one = worker()
-    await one.look()
+    await one.reportOnce()
     const { db } = stage().database
     const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
     const [wake] = await claimWakes(db, claim)
     await postponeWakes(db, [{ wake: wake!, due: ago(30_000) }])
-    await worker().look()
+    await worker().reportOnce()
     expect(tellings()).toHaveLength(2)
   })
 })
@@ -159,7 +159,7 @@ describe('nothing is told', () => {
     ['only wakes an open run', { mayStart: false }],
   ])('of what %s', async (_, asked) => {
     await ask('ns', asked)
-    await worker().look()
+    await worker().reportOnce()
     expect(stage().api.requests).toEqual([])
   })
 
@@ -167,7 +167,7 @@ describe('nothing is told', () => {
     await ask('ns')
     const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
     expect(await claimWakes(stage().database.db, claim)).toHaveLength(1)
-    await worker().look()
+    await worker().reportOnce()
     expect(stage().api.requests).toEqual([])
   })
 })
@@ -178,8 +178,8 @@ describe('a run that was started and does not begin', () => {
 
   it('is told, unless its wait was told before', async () => {
     const one = worker()
-    await one.late(run('j1'), ago(12_000))
-    await Promise.all([one.late(run('j1'), ago(12_000)), worker().late(run('j1'), ago(12_000))])
+    await one.reportSlowStart(run('j1'), ago(12_000))
+    await Promise.all([one.reportSlowStart(run('j1'), ago(12_000)), worker().reportSlowStart(run('j1'), ago(12_000))])
     expect(tellings()).toEqual([
       {
         uid: 'u',
@@ -188,7 +188,7 @@ describe('a run that was started and does not begin', () => {
         message: `waits for its turn since ${ago(12_000).toISOString()}: its run was started, and no worker has begun it yet`,
       },
     ])
-    await one.late(run(''), ago(1))
+    await one.reportSlowStart(run(''), ago(1))
     expect(tellings()).toHaveLength(1)
   })
 })

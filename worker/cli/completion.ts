@@ -3,7 +3,7 @@
 import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
-import { builtIn } from '../server/registry.ts'
+import { builtInRegistry } from '../server/registry.ts'
 import { offered, type Shape, shapeOf, wishOf } from './complete/candidates.ts'
 
 export function completionCommand(): Command {
@@ -66,7 +66,7 @@ function below(command: Command, words: readonly string[]): readonly [Shape, rea
 
 /** The shortest of each kind with a controller. */
 function kindNames(): readonly string[] {
-  return findPlans(builtIn).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
+  return findPlans(builtInRegistry).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
 }
 
 // What shells run to complete the command line of `pawl`. All ask `pawl __complete` with the words so far.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { caughtUp, type Reflector } from '../../../worker/bridge/reflector.ts'
+import { reflectorReadiness, type Reflector } from '../../../worker/bridge/reflector.ts'
 
 const reflector = (kind: string, state: () => string | undefined): Reflector => ({
   kind,
@@ -11,7 +11,10 @@ const reflector = (kind: string, state: () => string | undefined): Reflector => 
 describe('the readiness of a bridge', () => {
   it('names the kinds that are not caught up, until they are', () => {
     let behind: string | undefined = 'listing'
-    const { word, wrong } = caughtUp([reflector('Task', () => behind), reflector('Other', () => undefined)])
+    const { field: word, failures: wrong } = reflectorReadiness([
+      reflector('Task', () => behind),
+      reflector('Other', () => undefined),
+    ])
     expect([word, wrong()]).toEqual(['behind', { Task: 'listing' }])
     behind = undefined
     expect(wrong()).toEqual({})

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { looksOwn } from '../../../worker/bridge/pending.ts'
+import { looksLikeOwnWrite } from '../../../worker/bridge/pending.ts'
 
 const NOW = Date.parse('2030-01-01T00:00:10.500Z')
 const at = (second: number) => `2030-01-01T00:00:${String(second).padStart(2, '0')}Z`
@@ -16,7 +16,7 @@ describe('an event looks like a write of our own', () => {
     ['when a controller of ours was the last to write', { kubectl: 5, 'pawl-widget': 10 }],
     ['when it wrote in the same second as another', { kubectl: 10, 'pawl-widget': 10 }],
   ])('%s', (_, managers) => {
-    expect(looksOwn(object(managers), NOW)).toBe(true)
+    expect(looksLikeOwnWrite(object(managers), NOW)).toBe(true)
   })
 
   it.each([
@@ -25,10 +25,10 @@ describe('an event looks like a write of our own', () => {
     ['when it was deleted since, or in that second', object({ 'pawl-widget': 10 }, 10)],
     ['when nothing is said of its writers', { metadata: { name: 'a' } }],
   ])('not %s', (_, seen) => {
-    expect(looksOwn(seen, NOW)).toBe(false)
+    expect(looksLikeOwnWrite(seen, NOW)).toBe(false)
   })
 
   it('after its deletion, too', () => {
-    expect(looksOwn(object({ 'pawl-widget': 10 }, 9), NOW)).toBe(true)
+    expect(looksLikeOwnWrite(object({ 'pawl-widget': 10 }, 9), NOW)).toBe(true)
   })
 })

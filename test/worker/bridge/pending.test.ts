@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { objectKey, type PendingItem, PendingQueue, selectReady, writersOf } from '../../../worker/bridge/pending.ts'
+import {
+  objectKey,
+  type PendingItem,
+  PendingQueue,
+  selectReady,
+  writersOfUnansweredWrites,
+} from '../../../worker/bridge/pending.ts'
 import { seen } from '../../activities/journal/build-events.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
@@ -26,7 +32,7 @@ describe('choosing what of the queue may be journaled now', () => {
   it('never moves the checkpoint past an event that waits', () => {
     fc.assert(
       fc.property(streams, holds, limits, (items, held, limit) => {
-        const { checkpoint = 0, rest } = selectReady(items, held, limit)
+        const { checkpoint = 0, waiting: rest } = selectReady(items, held, limit)
         expect(versions(rest).every((version) => version > checkpoint)).toBe(true)
       }),
     )
@@ -35,7 +41,7 @@ describe('choosing what of the queue may be journaled now', () => {
   it('loses and doubles no event, and keeps the order of each object', () => {
     fc.assert(
       fc.property(streams, holds, limits, (items, held, limit) => {
-        const { events, rest } = selectReady(items, held, limit)
+        const { events, waiting: rest } = selectReady(items, held, limit)
         const ready = events.map(({ object }) => Number(object.metadata.resourceVersion))
         expect([...ready, ...versions(rest)].sort()).toEqual(versions(items))
         for (const name of NAMES) {
@@ -80,7 +86,7 @@ describe('an event that came while a write of its object was on its way', () => 
   })
   const told = (items: readonly PendingItem[]) => {
     const write = { object: key('a'), writer: 'run', begunAt: 100 }
-    const writers = writersOf(items, [write], 1000)
+    const writers = writersOfUnansweredWrites(items, [write], 1000)
     return items.map(({ event }) => event && writers.get(event))
   }
 

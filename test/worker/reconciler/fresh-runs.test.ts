@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
-import { FreshRuns } from '../../../worker/reconciler/capacity.ts'
+import { PendingRuns } from '../../../worker/reconciler/capacity.ts'
 
 const RUN = 'widget/ns/a/u1'
 const MOST = 6
@@ -8,12 +8,12 @@ const LONGEST_MS = 10_000
 
 let inFlightRuns: InFlightRuns
 let begun: string[]
-let fresh: FreshRuns
+let fresh: PendingRuns
 beforeEach(() => {
   vi.useFakeTimers()
   inFlightRuns = new InFlightRuns(() => new Date())
   begun = []
-  fresh = new FreshRuns({ inFlightRuns, begun: () => Promise.resolve(begun) })
+  fresh = new PendingRuns({ inFlightRuns, findAdvancedRuns: () => Promise.resolve(begun) })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -22,8 +22,8 @@ afterEach(() => {
 /** Waits for the run to begin, as the dispatcher does. */
 function started(workflowID = RUN): { readonly isOver: boolean } {
   const wait = { isOver: false }
-  const give = fresh.take('ns')
-  void fresh.expect(workflowID).then(() => {
+  const give = fresh.acquire('ns')
+  void fresh.waitForPass(workflowID).then(() => {
     give()
     wait.isOver = true
   })
@@ -34,10 +34,10 @@ describe('a run that was started', () => {
   it('takes one of few places until it does something here', async () => {
     const wait = started()
     await vi.advanceTimersByTimeAsync(1000)
-    expect([wait.isOver, fresh.free]).toEqual([false, MOST - 1])
+    expect([wait.isOver, fresh.freeStarts]).toEqual([false, MOST - 1])
     inFlightRuns.callStarted(RUN)
     await vi.advanceTimersByTimeAsync(0)
-    expect([wait.isOver, fresh.free]).toEqual([true, MOST])
+    expect([wait.isOver, fresh.freeStarts]).toEqual([true, MOST])
   })
 
   it('or its row says that it began elsewhere, or a time is over', async () => {
@@ -47,20 +47,20 @@ describe('a run that was started', () => {
     await vi.advanceTimersByTimeAsync(1000)
     expect([elsewhere.isOver, lost.isOver]).toEqual([true, false])
     await vi.advanceTimersByTimeAsync(LONGEST_MS)
-    expect([lost.isOver, fresh.free]).toEqual([true, MOST])
+    expect([lost.isOver, fresh.freeStarts]).toEqual([true, MOST])
     expect(vi.getTimerCount()).toBe(0)
   })
 
   it('is told of when it has not begun for a long time, and only then', async () => {
     const late: string[] = []
     for (const workflowID of ['begun', 'refused', 'lost'])
-      void fresh.expect(workflowID, {
+      void fresh.waitForPass(workflowID, {
         late: () => {
           late.push(workflowID)
         },
       })
     inFlightRuns.callStarted('begun')
-    fresh.forget('refused')
+    fresh.passStarted('refused')
     await vi.advanceTimersByTimeAsync(LONGEST_MS - 1)
     expect(late).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
@@ -69,18 +69,18 @@ describe('a run that was started', () => {
 
   it('gives back the places of all who wait for it', async () => {
     const waits = [started(), started()]
-    fresh.forget(RUN)
+    fresh.passStarted(RUN)
     inFlightRuns.callStarted(RUN)
     waits.push(started())
     await vi.advanceTimersByTimeAsync(LONGEST_MS)
     expect(waits.map(({ isOver }) => isOver)).toEqual([true, true, true])
-    expect(fresh.free).toBe(MOST)
+    expect(fresh.freeStarts).toBe(MOST)
   })
 })
 
 describe('turns', () => {
   it('are counted for namespaces of every name', () => {
-    for (const namespace of ['constructor', 'ns', 'constructor']) fresh.take(namespace)
-    expect(fresh.turns()).toEqual({ constructor: 2, ns: 1 })
+    for (const namespace of ['constructor', 'ns', 'constructor']) fresh.acquire(namespace)
+    expect(fresh.recentStarts()).toEqual({ constructor: 2, ns: 1 })
   })
 })

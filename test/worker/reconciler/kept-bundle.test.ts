@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-import { keptBundle } from '../../../worker/reconciler/temporal/bundle-cache.ts'
+import { cachedBundle } from '../../../worker/reconciler/temporal/bundle-cache.ts'
 import { scratchFolder } from '../dev/scratch.ts'
 
 const LONG_AGO = new Date('2026-01-01T00:00:00Z')
@@ -20,13 +20,13 @@ async function project() {
   let count = 0
   const failures: unknown[] = []
   const bundle = async (asked: object = {}, meanwhile: () => Promise<void> = () => Promise.resolve()) =>
-    await keptBundle(
-      { folder, asked, scratch: join(root, 'scratch'), failed: (error) => failures.push(error) },
+    await cachedBundle(
+      { folder, key: asked, scratch: join(root, 'scratch'), onError: (error) => failures.push(error) },
       async () => {
         count += 1
         const code = `code of ${await readFile(module, 'utf8')}\n${JSON.stringify(asked)}`
         await meanwhile()
-        return { code, madeOf: { files: [module, root, join(root, 'scratch/entry.js')], missing: [missing] } }
+        return { code, inputs: { files: [module, root, join(root, 'scratch/entry.js')], missing: [missing] } }
       },
     )
   const kept = async () => (await readdir(folder)).map((name) => join(folder, name))

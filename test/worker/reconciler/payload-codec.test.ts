@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { readPayloadKeys, sealingCodec } from '../../../worker/reconciler/temporal/payload-codec.ts'
+import { readPayloadKeys, encryptionCodec } from '../../../worker/reconciler/temporal/payload-codec.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-keys-'))
 let files = 0
@@ -16,7 +16,7 @@ function keysFile(text: string): string {
 }
 const key = () => randomBytes(32).toString('base64')
 const [first, second] = [`first ${key()}`, `second ${key()}`]
-const codecOf = (...lines: readonly string[]) => sealingCodec(readPayloadKeys(keysFile(lines.join('\n'))))
+const codecOf = (...lines: readonly string[]) => encryptionCodec(readPayloadKeys(keysFile(lines.join('\n'))))
 const payload = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('"planted"') }
 
 describe('sealed payloads', () => {
@@ -45,7 +45,7 @@ describe('sealed payloads', () => {
     expect(Buffer.from(back?.data ?? []).toString()).toBe('"planted"')
     expect(await codecOf(second).decode([payload])).toEqual([payload])
     await expect(codecOf(second).decode(sealed)).rejects.toThrow(
-      'a payload is sealed by key first; found second, expected that key in the file',
+      'a payload is encrypted by key first; found second, expected that key in the file',
     )
   })
 

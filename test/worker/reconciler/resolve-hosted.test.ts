@@ -6,7 +6,7 @@ import type { JournaledObject, SubjectState } from '../../../activities/journal/
 import type { Job } from '../../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../../activities/journal/write/wakes.ts'
 import { type Lookups, resolveWake } from '../../../worker/reconciler/resolve-wake.ts'
-import { builtIn } from '../../../worker/server/registry.ts'
+import { builtInRegistry } from '../../../worker/server/registry.ts'
 import { groupKindOf, isIdle } from '../../../workflows/kit/index.ts'
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -133,12 +133,12 @@ async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, j
     inst: { ...groupKindOf(installationKind), jobID: runningOf(inst) },
   }
   const subjects = new Map([
-    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostLanes: serves }],
+    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostPartitions: serves }],
     ['exec', subject('exec', 'inst', exec, [above.inst])],
     ['inst', subject('inst', null, inst, [])],
   ])
   const lookups: Lookups = {
-    registry: builtIn,
+    registry: builtInRegistry,
     now: () => NOW,
     findOpen: ({ controller, uid }) =>
       Promise.resolve(jobs.find((one) => one.controller === controller && one.uid === uid)),
@@ -181,7 +181,7 @@ function subject(
     owner: owner_uid === null ? 'gone' : 'present',
     ancestors: above,
     ownerKind: above[0],
-    hostLanes: null,
+    hostPartitions: null,
   }
 }
 

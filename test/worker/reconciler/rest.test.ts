@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { rest } from '../../../worker/server/backoff.ts'
+import { waitForAny } from '../../../worker/server/backoff.ts'
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
@@ -9,7 +9,7 @@ describe('a rest', () => {
     const before = timers()
     let nudge: () => void = () => undefined
     const nudged = new Promise<void>((resolve) => (nudge = resolve))
-    const resting = rest(60_000, [nudged, new Promise(() => undefined)])
+    const resting = waitForAny(60_000, [nudged, new Promise(() => undefined)])
     expect(timers()).toBe(before + 1)
     nudge()
     await resting
@@ -17,12 +17,12 @@ describe('a rest', () => {
   })
 
   it('ends when its time is over', async () => {
-    await rest(1, [new Promise(() => undefined)])
+    await waitForAny(1, [new Promise(() => undefined)])
   })
 
   it('fails with what failed, and leaves no timer then', async () => {
     const before = timers()
-    await expect(rest(60_000, [Promise.reject(new Error('gone'))])).rejects.toThrow('gone')
+    await expect(waitForAny(60_000, [Promise.reject(new Error('gone'))])).rejects.toThrow('gone')
     expect(timers()).toBe(before)
   })
 })

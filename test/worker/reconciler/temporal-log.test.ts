@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 
 import {
   controllerFields,
-  isMeant,
-  isOfController,
+  isExpectedFailure,
+  isControllerLog,
   temporalFields,
 } from '../../../worker/reconciler/temporal/sdk-worker.ts'
 
@@ -12,8 +12,12 @@ describe('an error of a log line of Temporal', () => {
   it('is meant when it says how a job ended, and a bug when somebody knows where it was thrown', () => {
     const ended = new Error('failed: db')
     ended.stack = ''
-    expect([ended, structuredClone(ended)].map(isMeant)).toEqual([true, true])
-    expect([new TypeError('x is not a function'), undefined, 'text'].map(isMeant)).toEqual([false, false, false])
+    expect([ended, structuredClone(ended)].map(isExpectedFailure)).toEqual([true, true])
+    expect([new TypeError('x is not a function'), undefined, 'text'].map(isExpectedFailure)).toEqual([
+      false,
+      false,
+      false,
+    ])
   })
 })
 
@@ -47,14 +51,14 @@ describe('the fields of a log line of Temporal', () => {
 describe('what the code of a controller logs', () => {
   it('is told from what Temporal says of it', () => {
     const components = ['workflow', 'activity', 'worker', 'core', undefined]
-    expect(components.map((sdkComponent) => isOfController({ sdkComponent }))).toEqual([
+    expect(components.map((sdkComponent) => isControllerLog({ sdkComponent }))).toEqual([
       true,
       true,
       false,
       false,
       false,
     ])
-    expect(isOfController(undefined)).toBe(false)
+    expect(isControllerLog(undefined)).toBe(false)
   })
 
   it('has the fields that it was given and the ID of the run, and nothing that is no news', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { createBackoff, delayAfter, pause, persist } from '../../../worker/server/backoff.ts'
+import { createBackoff, delayAfter, pause, retryUntilStopped } from '../../../worker/server/backoff.ts'
 
 const LIMITS = { first: 400, longest: 30_000 }
 
@@ -31,7 +31,9 @@ describe('what is tried until it works', () => {
     const attempt = () =>
       failures.length < 2 ? Promise.reject(new Error(`not yet ${failures.length}`)) : Promise.resolve('there')
     const failed = (error: unknown, delayMs: number) => void failures.push([String(error), delayMs])
-    expect(await persist(attempt, failed, { backoff: backoff(), signal: new AbortController().signal })).toBe('there')
+    expect(await retryUntilStopped(attempt, failed, { backoff: backoff(), signal: new AbortController().signal })).toBe(
+      'there',
+    )
     expect(failures).toEqual([
       ['Error: not yet 0', 2],
       ['Error: not yet 1', 2],
@@ -45,7 +47,7 @@ describe('what is tried until it works', () => {
     const failed = () => {
       setImmediate(() => stopping.abort())
     }
-    expect(await persist(attempt, failed, limits)).toBeUndefined()
+    expect(await retryUntilStopped(attempt, failed, limits)).toBeUndefined()
   })
 })
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 
-import { createClockSteps, stepFinder } from '../../../worker/server/clocks.ts'
+import { createClockStepWatcher, createStepDetector } from '../../../worker/server/clocks.ts'
 
 function clocksThatGo() {
   const time = { steady: 0, machine: 1_000_000, database: 2_000_000 }
@@ -12,7 +12,7 @@ function clocksThatGo() {
     time.database += ms
   }
   const clocks = { machine: () => time.machine, database: () => time.database }
-  return { time, go, clocks, find: stepFinder(clocks, () => time.steady) }
+  return { time, go, clocks, find: createStepDetector(clocks, () => time.steady) }
 }
 
 it('finds which clock was set, by how much, once', () => {
@@ -42,9 +42,9 @@ it('tells whoever listens, and the log', async () => {
   const { time, clocks } = clocksThatGo()
   const stop = new AbortController()
   const lines: unknown[] = []
-  const steps = createClockSteps(clocks, () => time.steady)
+  const steps = createClockStepWatcher(clocks, () => time.steady)
   let heard = 0
-  steps.onSet(() => {
+  steps.onStep(() => {
     heard += 1
     stop.abort()
   })

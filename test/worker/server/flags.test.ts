@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
-import { type FlagTable, givenFlags, helpOf, joinTables, needed, readFlags } from '../../../worker/server/flags.ts'
+import {
+  type FlagTable,
+  givenFlags,
+  flagHelp,
+  joinFlagTables,
+  requireFlag,
+  readFlags,
+} from '../../../worker/server/flags.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 
 const TABLE = {
@@ -68,11 +75,11 @@ describe('the flags of a table', () => {
   })
 
   it('tell their default in the help, if they have one', () => {
-    expect(Object.values(TABLE).map(helpOf)).toEqual([
+    expect(Object.values(TABLE).map(flagHelp)).toEqual([
       ...['what it is called (default: local)', 'where it is (default: $FILE)', 'how often (default: 250)'],
       ...['how long (default: 5m)', 'who may come', 'whether it is heard (default: no)'],
     ])
-    expect(helpOf({ takes: '<x>', reads: 'text', text: 'plain' })).toBe('plain')
+    expect(flagHelp({ takes: '<x>', reads: 'text', text: 'plain' })).toBe('plain')
   })
 })
 
@@ -85,15 +92,15 @@ describe('the flags of a process', () => {
 
   it('are its own and those that are contributed, each once', () => {
     const wing: FlagTable = { pods: { takes: '<count>', reads: 'number', least: 1, otherwise: 1, text: 'how many' } }
-    expect(Object.keys(joinTables(TABLE, wing))).toEqual([...Object.keys(TABLE), 'pods'])
-    expect(() => joinTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; expected it in one')
+    expect(Object.keys(joinFlagTables(TABLE, wing))).toEqual([...Object.keys(TABLE), 'pods'])
+    expect(() => joinFlagTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; expected it in one')
   })
 })
 
 describe('a value that is needed', () => {
   it('is missing when it is empty, too', () => {
-    expect(needed('url', 'x', 'a URL')).toBe('x')
+    expect(requireFlag('url', 'x', 'a URL')).toBe('x')
     for (const value of [undefined, ''])
-      expect(() => needed('url', value, 'a URL')).toThrow(new UsageError('--url is missing; expected a URL'))
+      expect(() => requireFlag('url', value, 'a URL')).toThrow(new UsageError('--url is missing; expected a URL'))
   })
 })

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { HeartbeatRecord } from '../../../activities/journal/write/heartbeats.ts'
-import { describeHealth, type ToldHealth, toTell, wrongWith } from '../../../worker/server/health-state.ts'
+import { describeHealth, type ReportedHealth, stateToReport, problemsIn } from '../../../worker/server/health-state.ts'
 
 const AT = new Date('2030-01-01T00:10:00Z')
 const EVERY_MS = 60_000
@@ -66,7 +66,7 @@ describe('the engine', () => {
       [],
     ],
   ])('%s', (_, all, wrong) => {
-    expect(wrongWith(all)).toEqual(wrong)
+    expect(problemsIn(all)).toEqual(wrong)
   })
 
   it('is told of in one text, with an end', () => {
@@ -78,8 +78,8 @@ describe('the engine', () => {
 })
 
 describe('what is to be told', () => {
-  const tell = (isWell: boolean, badLooks: number, told?: ToldHealth) =>
-    toTell({ isWell, badLooks, now: AT, everyMs: EVERY_MS }, told)
+  const tell = (isWell: boolean, badLooks: number, told?: ReportedHealth) =>
+    stateToReport({ isHealthy: isWell, failedChecks: badLooks, now: AT, everyMs: EVERY_MS }, told)
   const told = (state: 'Ok' | 'Failed' | 'Init', ageMs: number) => ({ state, at: ago(ageMs) })
 
   it('is written when nothing is, when it has changed, and when it is due: no more often', () => {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { createTroubles, type Health, serveHealth, type Troubles } from '../../../worker/server/health.ts'
+import { createReadinessChecks, type Health, serveHealth, type ReadinessChecks } from '../../../worker/server/health.ts'
 
-let troubles: Troubles
+let troubles: ReadinessChecks
 let health: Health
 
 beforeEach(async () => {
-  troubles = createTroubles()
+  troubles = createReadinessChecks()
   health = await serveHealth(troubles, '127.0.0.1', 0)
 })
 afterEach(async () => {

@@ -4,16 +4,16 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import {
-  builtIn,
+  builtInRegistry,
   controllerFiles,
   createRegistry,
   loadRegistry,
-  switchedOff,
+  disabledControllers,
   wingOf,
 } from '../../../worker/server/registry.ts'
 import { defineLevel, type LevelTarget, nop, path } from '../../../workflows/kit/index.ts'
 
-const { watchedKinds } = builtIn
+const { watchedKinds } = builtInRegistry
 const shopKind = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const level = (name: string, target: LevelTarget = shopKind, kind = 'v1/ConfigMap') =>
   defineLevel({ name, target, queries: { some: { kind, many: true } }, plan: nop })
@@ -49,7 +49,7 @@ describe('the registry of controllers', () => {
 
   it('has a controller that a flag switches on only then, and follows only then what it looks at', () => {
     const off = createRegistry([], ['landscaper'])
-    const on = createRegistry([], ['landscaper'], switchedOff({ 'default-contexts': 'yes' }))
+    const on = createRegistry([], ['landscaper'], disabledControllers({ 'default-contexts': 'yes' }))
     const [without, withIt] = [off, on].map(({ watchedKinds: kinds }) => kinds.map(({ kind }) => kind))
     expect(withIt?.toSorted()).toEqual([...(without ?? []), 'Namespace', 'Context'].toSorted())
     expect([off.controllers.has('context'), on.controllers.has('context')]).toEqual([false, true])

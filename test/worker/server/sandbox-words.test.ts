@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 
-import { sandboxWords } from '../../../worker/server/sandbox-check.ts'
+import { findUnavailableNames } from '../../../worker/server/sandbox-check.ts'
 
 const missing = (text: string, isTypeScript = true) =>
-  sandboxWords(text, isTypeScript)?.missing.map(({ what, name, line, column }) => `${line}:${column} ${what} ${name}`)
+  findUnavailableNames(text, isTypeScript)?.missing.map(
+    ({ what, name, line, column }) => `${line}:${column} ${what} ${name}`,
+  )
 
 describe('what the sandbox does not have', () => {
   it('is found where it stands, behind types and comments', () => {

@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest'
-import { tellingPlace } from '../../../worker/server/report-object.ts'
+import { reportTarget } from '../../../worker/server/report-object.ts'
 
 describe('where the engine tells of itself', () => {
   it('is a namespace and a name, of a kind that a wing has for it', () => {
-    expect(tellingPlace('health-check', 'pawl/landscaper', ['landscaper'])).toMatchObject({
+    expect(reportTarget('health-check', 'pawl/landscaper', ['landscaper'])).toMatchObject({
       at: { namespace: 'pawl', name: 'landscaper' },
       tells: { health: { kind: 'LsHealthCheck' } },
     })
-    expect(tellingPlace('health-check', undefined, [])).toBeUndefined()
+    expect(reportTarget('health-check', undefined, [])).toBeUndefined()
   })
 
   it.each(['pawl', 'pawl/', '/x', 'pawl/a/b', 'Pawl/x', 'pawl/..', `pawl/${'x'.repeat(254)}`])(
     'is refused as %s',
     (text) => {
-      expect(() => tellingPlace('health-check', text, ['landscaper'])).toThrow(
+      expect(() => reportTarget('health-check', text, ['landscaper'])).toThrow(
         `--health-check is "${text}"; expected namespace/name`,
       )
     },
   )
 
   it('is refused where no wing that is on has a kind for it', () => {
-    expect(() => tellingPlace('critical-problems', 'pawl/x', [])).toThrow(
+    expect(() => reportTarget('critical-problems', 'pawl/x', [])).toThrow(
       '--critical-problems is given, but no wing that is on has a kind for it; expected one in --wings',
     )
   })

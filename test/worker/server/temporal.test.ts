@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 
-import { followApiKey } from '../../../worker/reconciler/temporal/connection.ts'
+import { refreshApiKey } from '../../../worker/reconciler/temporal/connection.ts'
 import { readConfig } from '../../../worker/server/config.ts'
 import { readFlags } from '../../../worker/server/flags.ts'
 import { connectionOptions, TEMPORAL_FLAGS, temporalTarget } from '../../../worker/server/temporal.ts'
@@ -78,7 +78,7 @@ describe('the way to Temporal', () => {
     const setApiKey = (key: string) => Promise.resolve(void keys.push(key))
     const stop = new AbortController()
     const options = { log: pino({ level: 'silent' }), everyMs: 5 }
-    const end = followApiKey({ setApiKey }, target({ 'temporal-api-key-file': path }), options, stop.signal)
+    const end = refreshApiKey({ setApiKey }, target({ 'temporal-api-key-file': path }), options, stop.signal)
     await expect.poll(() => keys).toEqual(['one'])
     file('rotating', '')
     file('rotating', 'two')

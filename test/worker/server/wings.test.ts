@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
 import type { GivenFlags } from '../../../worker/server/flags.ts'
-import { devWingFlags, isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../../../worker/server/wings.ts'
+import {
+  devWingFlags,
+  lacksDefaultWing,
+  readWingFlags,
+  WING_FLAGS,
+  enabledWings,
+} from '../../../worker/server/wings.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 import { CONFIG_FLAGS } from '../../../workflows/chaos/config-flags.ts'
 
@@ -9,19 +15,19 @@ const KNOWN = ['landscaper', 'chess']
 
 describe('the flag --wings', () => {
   it('names the wings that are on, all without it', () => {
-    expect(wingsOn(undefined, KNOWN)).toEqual(KNOWN)
-    expect(wingsOn('chess, landscaper', KNOWN)).toEqual(['chess', 'landscaper'])
-    expect(wingsOn(undefined)).toEqual(['landscaper'])
-    expect(wingsOn('none', KNOWN)).toEqual([])
-    expect([isPartOfWings(wingsOn(undefined)), isPartOfWings([])]).toEqual([false, true])
+    expect(enabledWings(undefined, KNOWN)).toEqual(KNOWN)
+    expect(enabledWings('chess, landscaper', KNOWN)).toEqual(['chess', 'landscaper'])
+    expect(enabledWings(undefined)).toEqual(['landscaper'])
+    expect(enabledWings('none', KNOWN)).toEqual([])
+    expect([lacksDefaultWing(enabledWings(undefined)), lacksDefaultWing([])]).toEqual([false, true])
   })
 
   it('has to name a wing that is on only then, and lacks nothing without it', () => {
     const saying = { chess: { onlyWhenNamed: true } } as const
-    expect(wingsOn(undefined, KNOWN, saying)).toEqual(['landscaper'])
-    expect(wingsOn('chess', KNOWN, saying)).toEqual(['chess'])
+    expect(enabledWings(undefined, KNOWN, saying)).toEqual(['landscaper'])
+    expect(enabledWings('chess', KNOWN, saying)).toEqual(['chess'])
     const parts = [['landscaper'], ['landscaper', 'chess'], ['chess'], []]
-    expect(parts.map((wings) => isPartOfWings(wings, KNOWN, saying))).toEqual([false, false, true, true])
+    expect(parts.map((wings) => lacksDefaultWing(wings, KNOWN, saying))).toEqual([false, false, true, true])
   })
 
   it.each([
@@ -30,7 +36,7 @@ describe('the flag --wings', () => {
     ['chess,none', '--wings names "none"; expected wings of landscaper, chess, or none'],
     ['chess,chess', '--wings names "chess" twice; expected each wing once'],
   ])('is refused with what was expected: "%s"', (text, message) => {
-    expect(() => wingsOn(text, KNOWN)).toThrow(new UsageError(message))
+    expect(() => enabledWings(text, KNOWN)).toThrow(new UsageError(message))
   })
 })
 

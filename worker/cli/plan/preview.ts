@@ -24,8 +24,8 @@ import {
   type Subject,
 } from '../../../workflows/kit/index.ts'
 import type { GivenFlags } from '../../server/flags.ts'
-import { builtIn, wingOf } from '../../server/registry.ts'
-import { readWingFlags, wingsOn } from '../../server/wings.ts'
+import { builtInRegistry, wingOf } from '../../server/registry.ts'
+import { readWingFlags, enabledWings } from '../../server/wings.ts'
 import { PERSON_AGENT } from '../user.ts'
 import type { Document } from './documents.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
@@ -124,7 +124,7 @@ interface PlanningWing {
 
 function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, PlanningWing> {
   const now = () => new Date()
-  const { controllers, subjectKinds, modes, route } = builtIn
+  const { controllers, subjectKinds, modes, route } = builtInRegistry
   const deps = {
     cluster: 'local',
     kube: room.client,
@@ -139,7 +139,7 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
     now,
     log: { info: () => undefined, warn: () => undefined },
   }
-  const flags = readWingFlags(wingsOn(undefined), given)
+  const flags = readWingFlags(enabledWings(undefined), given)
   return new Map(
     [...flags].flatMap(([name, values]) => {
       const opened = openWing(name, deps, values)
@@ -177,7 +177,7 @@ async function applyAll(room: DryRun, documents: readonly Document[], namespace:
 
 function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeController | undefined {
   const asked = groupKindOf({ apiVersion, kind })
-  const found = [...builtIn.controllers.values()].find((one) => isSameGroupKind(groupKindOf(one.target), asked))
+  const found = [...builtInRegistry.controllers.values()].find((one) => isSameGroupKind(groupKindOf(one.target), asked))
   return found?.mode === 'job' ? found : undefined
 }
 

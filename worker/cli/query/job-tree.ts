@@ -5,7 +5,7 @@ import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/o
 import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
 import { isUnseen } from '../../api/unseen.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './format.ts'
 
 export interface JobNode {
@@ -90,7 +90,7 @@ const UNKNOWN = 'unknown'
 
 /** Those of which jobs are made; an item that waits for others has not even a phase. */
 const PARTS: ReadonlySet<string> = new Set(
-  [...builtIn.controllers.values()].flatMap(({ mode, target }) =>
+  [...builtInRegistry.controllers.values()].flatMap(({ mode, target }) =>
     mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
   ),
 )

@@ -10,7 +10,7 @@ import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
 import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
@@ -53,7 +53,7 @@ export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Pro
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
   const opened = await openFound(await findJournal(flags, config), flags, config)
-  const own = findPlans(builtIn).map(({ kind }) => kind)
+  const own = findPlans(builtInRegistry).map(({ kind }) => kind)
   try {
     const followed = await opened.firstAnswer(opened.questions.followedKinds())
     return await ask({

@@ -9,7 +9,7 @@ import {
   textAt,
   valueAt,
 } from '../../../workflows/kit/index.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { nameOf, shown } from './format.ts'
 import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
@@ -18,7 +18,7 @@ import { MOST_AHEAD } from '../../../activities/journal/read/limits.ts'
 import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 
 const STEERING = new Map(
-  [...builtIn.controllers.values()].flatMap((controller) => {
+  [...builtInRegistry.controllers.values()].flatMap((controller) => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
     return [[groupKindText(groupKindOf(controller.target)), controller.steering] as const]
   }),
@@ -61,7 +61,7 @@ export function pauseTold(object: Asked): readonly string[] {
 type Asking = readonly { readonly object: ObjectRecord; readonly job: JobRecord | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
-const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+const JOB_CONTROLLERS = Object.entries(builtInRegistry.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** Of those that have no open job, which wait for their turn; by uid. */
 export async function readTurns(journal: JournalQueries, asking: Asking): Promise<ReadonlyMap<string, QueuePosition>> {

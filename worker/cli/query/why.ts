@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { readLive, type HandWrite, handWriteAt } from '../live-objects.ts'
 import { asPerson, type PersonFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
@@ -73,7 +73,7 @@ async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Pro
 /** With the rights of the person: the journal has no field managers. */
 async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise<ReadonlyMap<string, HandWrite>> {
   const apis = new Map(
-    [...builtIn.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
+    [...builtInRegistry.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
   )
   const foreign = causes.flatMap(({ object, trigger }) => {
     const api = apis.get(groupKindText(object))

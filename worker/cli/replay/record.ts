@@ -9,7 +9,7 @@ import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, W
 
 import { REPLAY_QUEUE, type ReplayEntry, type ReplaySinks, type RunSinks } from '../../../workflows/kit/index.ts'
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
-import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
+import { EXACT_PAYLOADS, dataConverterOptions, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable, sealedBy } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
@@ -58,7 +58,7 @@ export function replayOptions({ code, payloadKeyPath }: RecordOptions): ReplayWo
     // Without what seals failures: those of the replay itself are to be read.
     dataConverter: {
       payloadConverterPath: EXACT_PAYLOADS,
-      payloadCodecs: payloadConverter(payloadKeyPath).dataConverter.payloadCodecs ?? [],
+      payloadCodecs: dataConverterOptions(payloadKeyPath).dataConverter.payloadCodecs ?? [],
     },
     workflowBundle: { code },
   }

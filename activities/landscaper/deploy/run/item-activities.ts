@@ -8,7 +8,7 @@ import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../../../kube/object-cache.ts'
-import { storedAs } from '../../../kube/views.ts'
+import { storedAs } from '../../../kube/object-views.ts'
 import { Context } from '@temporalio/activity'
 
 export const itemActivities = (deps: LandscaperDeps, deployers: readonly Deployer[], sending: FirstAttempts) => {

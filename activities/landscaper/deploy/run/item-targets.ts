@@ -3,7 +3,7 @@
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError } from './deployer.ts'
 import type { By } from '../../../../workflows/kit/index.ts'
-import { ownerOf } from '../../../kube/views.ts'
+import { ownerOf } from '../../../kube/object-views.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { TargetObjects } from '../target/target-cluster.ts'
 import { targetsOf } from '../target/target-users.ts'

@@ -6,7 +6,7 @@ import { isSilent } from '../../../kube/pages.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
 import { type AddressCheck, createGuardedAgent, RefusedAddress } from './guarded-agent.ts'
 import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
-import { withoutSent } from '../../../kube/redact-message.ts'
+import { withoutSentTexts } from '../../../kube/redact-message.ts'
 
 // Servers store objects of at most 1.5 MB.
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024
@@ -91,13 +91,13 @@ export class TargetClient implements KubeClient {
     }
   }
 
-  #failed(error: unknown, { body, mayBeSmaller = false }: RequestOptions): unknown {
+  #failed(error: unknown, { body, isRetriedSmaller = false }: RequestOptions): unknown {
     if (!(error instanceof KubeError)) return error
     if (error.isDenial) return withoutTexts(error, body)
     if (error.cause instanceof RefusedAddress) return this.#options.guard?.refused(error.cause) ?? error
     if (error.status === 401) return this.#options.refused(error)
     // One slow page does not mean that the server answers no requests.
-    if (isUnanswered(error) && !(mayBeSmaller && isSilent(error)))
+    if (isUnanswered(error) && !(isRetriedSmaller && isSilent(error)))
       this.#silence = { error, at: this.#options.now().getTime() }
     return error
   }
@@ -140,5 +140,5 @@ export function withoutTexts(error: KubeError, body: unknown): KubeError {
   const [head] = SENTENCE.exec(message) ?? []
   if (head === undefined) return error
   const sentence = message.slice(head.length)
-  return error.saying(head + withoutSent(sentence, body))
+  return error.withMessage(head + withoutSentTexts(sentence, body))
 }
