@@ -159,15 +159,13 @@ async function journalOnce(term: LeaseTerm, queue: PendingQueue, progress: Progr
 
   const news = events.filter((event) => !known.has(versionKey(versionOf(event))))
   if (news.length > 0) {
-    const writers = writersOfUnansweredWrites(items, unanswered, settings.holdMs)
-    const batch = {
-      cluster,
-      source: 'watch',
-      events: news,
-      writers,
-      checkpoint: checkpointOf(term, checkpoint),
-    } as const
-    await journalSkippingRefused(db, batch, journal, refusalPolicy(term))
+    const possibleWriters = writersOfUnansweredWrites(items, unanswered, settings.holdMs)
+    await journalSkippingRefused(
+      db,
+      { cluster, source: 'watch', events: news, possibleWriters, checkpoint: checkpointOf(term, checkpoint) },
+      journal,
+      refusalPolicy(term),
+    )
     Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
   } else if (checkpoint !== position.checkpoint) progress.unsaved = { checkpoint, epoch: position.epoch }
   position.checkpoint = checkpoint

@@ -25,6 +25,7 @@ import {
   openJobOf,
   recordLastError,
   type StuckRunReport,
+  type StuckQuery,
   type StuckRun,
   stuckRuns,
 } from '../../activities/journal/write/stuck-runs.ts'
@@ -183,7 +184,13 @@ export class StuckRuns {
   async #poll(): Promise<void> {
     const { db, log, now, registry } = this.#deps
     const { cluster, build, controllers = [...registry.controllers.keys()], shares = [] } = this.#options
-    const query = { cluster, controllers, left: excludedPartitions(shares), build, helped: this.#restarted }
+    const query: StuckQuery = {
+      cluster,
+      controllers,
+      unhandledLanes: excludedPartitions(shares),
+      build,
+      helpedBefore: this.#restarted,
+    }
     for (const stuck of await stuckRuns(db, query, now())) {
       try {
         await this.#handle(stuck)
