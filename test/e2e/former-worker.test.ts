@@ -80,8 +80,8 @@ async function endOf(workflowID: string): Promise<string> {
   return (await stage.pawl.client.workflow.getHandle(workflowID).describe()).status.name
 }
 
-describe('a job of three former runs whose worker lives on', () => {
-  it('goes on in one run of the new worker, which ends the former ones; the former dispatcher claims nothing', async () => {
+describe('a job with three runs of a previous build whose worker is still running', () => {
+  it('continues in one run of the new worker, which terminates the previous runs; the previous dispatcher claims nothing', async () => {
     const { cluster, pawl } = stage
     const { root, execution, slow } = await abandoned('three')
     const jobID = root.status?.jobID ?? ''
@@ -164,8 +164,8 @@ async function uidsOf(name: string): Promise<readonly (string | undefined)[]> {
   return [...(await stage.cluster.items(name)).values()].map(({ metadata }) => metadata.uid)
 }
 
-describe('a job that waits while its worker is replaced by one with a step more in the plan', () => {
-  it('goes on within a minute, as the same job on the same items, and is told of', async () => {
+describe('a waiting job whose worker is replaced by a build with another step in the plan', () => {
+  it('continues within a minute as the same job on the same items, and has an Event', async () => {
     const { cluster, pawl } = stage
     const items: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }]
     await cluster.create(installation('changed', items), 'installations')

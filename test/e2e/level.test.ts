@@ -38,7 +38,7 @@ async function readiness(): Promise<unknown> {
 }
 
 describe('a bridge whose kind is not installed', () => {
-  it('has said so once, counted as ready, and waited for it', async () => {
+  it('reports it once, is ready, and waits for it', async () => {
     await vi.waitFor(
       () => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget\.level\.test\.pawl\.dev".*"listed"/),
       60_000,
@@ -48,7 +48,7 @@ describe('a bridge whose kind is not installed', () => {
 })
 
 describe('a controller in level mode', () => {
-  it('makes what an object asks for, says so in its status, and ends its run', async () => {
+  it('creates the requested children, writes its status, and ends its run', async () => {
     const widget = await create('plain', { message: 'hello' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
     expect((await get(widgetKind, 'plain'))?.['status']).toEqual({
@@ -66,7 +66,7 @@ describe('a controller in level mode', () => {
     expect(managersOf(configMap)).toEqual(['pawl-stamper', 'pawl-widget'])
   })
 
-  it('puts back what it made when that is edited or deleted, and nothing else of the object', async () => {
+  it('restores its children after edits and deletions, and no foreign fields', async () => {
     const widget = await create('kept', { message: 'hello' })
     await converged(widget)
     await patch(CONFIG_MAPS, 'kept', { data: { message: 'broken', stamp: 'broken', other: 'mine' } })
@@ -76,7 +76,7 @@ describe('a controller in level mode', () => {
     await converged(widget)
   })
 
-  it('follows its object, and what the object names, whoever owns that', async () => {
+  it('follows its object and the objects that it names, with any owner', async () => {
     const widget = await create('named', { message: 'one', settings: 'named-settings' })
     await patch(widgetKind, 'named', { spec: { message: 'two' } })
     await until(CONFIG_MAPS, 'named', ({ data }) => (data as { message: string }).message, 'two')
@@ -94,7 +94,7 @@ describe('a controller in level mode', () => {
     await converged(widget)
   })
 
-  it('writes nothing in a pass that finds nothing to do', async () => {
+  it('writes nothing in a pass without changes', async () => {
     const widget = await create('quiet', { message: 'hello', settings: 'quiet-settings' })
     await createConfigMap('quiet-settings', { color: 'red' })
     await until(widgetKind, 'quiet', ({ status }) => (status as { color?: string }).color, 'red')
@@ -107,7 +107,7 @@ describe('a controller in level mode', () => {
     expect(await versions('quiet')).toEqual(before)
   })
 
-  it('comes again after the time it asked for, and goes on where it stood when its worker is killed', async () => {
+  it('requeues after the requested time, and continues after its worker is killed', async () => {
     const widget = await create('patient', { message: 'hello', rounds: 10_000 })
     await until(widgetKind, 'patient', ({ status }) => ((status as { rounds?: number }).rounds ?? 0) >= 2, true)
     await stage.pawl.kill('worker')
@@ -120,7 +120,7 @@ describe('a controller in level mode', () => {
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
   })
 
-  it('clears up before its object goes, and its run ends', async () => {
+  it('deletes its children before its object is removed, and ends its run', async () => {
     const widget = await create('leaving', { message: 'hello' })
     await converged(widget)
     expect((await get(widgetKind, 'leaving'))?.metadata.finalizers).toEqual(['level.test.pawl.dev/message'])
@@ -136,7 +136,7 @@ describe('a controller in level mode', () => {
     expect(left).toEqual([])
   })
 
-  it('leaves what another object owns, and says so in the journal until it is gone', async () => {
+  it('does not touch children of another owner, and reports the conflict in the journal', async () => {
     const owner = await create('owner', { message: 'mine' })
     await converged(owner)
     const references = (await get(CONFIG_MAPS, 'owner'))?.metadata.ownerReferences
@@ -157,7 +157,7 @@ describe('a controller in level mode', () => {
     await converged(widget)
   })
 
-  it('goes on without a state that is two objects where one is meant, also in its deletion; who asks for it tells', async () => {
+  it('continues without the result of an ambiguous query, also during deletion', async () => {
     for (const name of ['picked-a', 'picked-b']) await createConfigMap(name, { color: 'red' }, { picked: 'picky' })
     const widget = await create('picky', { message: 'hello', picks: true })
     const ready = ({ status }: KubeObject) => (status as { conditions?: readonly object[] }).conditions?.[0]
@@ -179,7 +179,7 @@ describe('a controller in level mode', () => {
     await vi.waitFor(async () => expect(await get(widgetKind, 'picky')).toBeUndefined(), WAIT)
   })
 
-  it('goes on without a state that is too large for Temporal, also in its deletion; who asks for it tells', async () => {
+  it('continues without a query result that is too large for Temporal, also during deletion', async () => {
     for (const name of ['crowd-a', 'crowd-b'])
       await createConfigMap(name, { much: 'x'.repeat(800_000) }, { widget: 'crowded' })
     await create('crowded', { message: 'hello' })
@@ -199,7 +199,7 @@ describe('a controller in level mode', () => {
     await vi.waitFor(async () => expect(await get(widgetKind, 'crowded')).toBeUndefined(), WAIT)
   })
 
-  it('runs in a worker of its own, on a queue of its own; what the other one has to do waits for that', async () => {
+  it('runs in its own worker on its own queue; the other controllers\' objects wait for their worker', async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])
     const widget = await create('apart', { message: 'hello' })
@@ -221,8 +221,8 @@ describe('a controller in level mode', () => {
   })
 })
 
-describe('activities of a controller of its own', () => {
-  it('are tried again by their own policy, each call under a key of its own, and answer in JSON', async () => {
+describe('a controller\'s own activities', () => {
+  it('are retried by their own policy with one key per call, and return JSON', async () => {
     const shop = await program((count) =>
       count === 1 ? { status: 503, text: 'not now' } : { status: 200, text: '42' },
     )
@@ -242,7 +242,7 @@ describe('activities of a controller of its own', () => {
     )
   })
 
-  it('say what is final, and the pass with them', async () => {
+  it('can fail without retries, and fail their pass', async () => {
     const shop = await program(() => ({ status: 402, text: 'pay first' }))
     const widget = await create('unpaid', { message: 'hello', prices: shop.url })
     await vi.waitFor(async () => {
@@ -256,7 +256,7 @@ describe('activities of a controller of its own', () => {
     })
   })
 
-  it('are cut off by a time-out, and told so', async () => {
+  it('are cancelled after a time-out, and receive the cancellation', async () => {
     let answers = false
     const shop = await program(() => (answers ? { status: 200, text: '7' } : undefined))
     const widget = await create('slow', { message: 'hello', slowPrices: shop.url })

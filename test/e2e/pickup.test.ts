@@ -45,7 +45,7 @@ async function overduePass({ metadata, status }: LsObject): Promise<void> {
 }
 
 describe.concurrent('an item that no deployer takes up', () => {
-  it('fails after the pickup timeout; siblings of Pawl are not touched', async () => {
+  it('an item without a deployer fails after the pickup timeout; its siblings are not changed', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/absent'
     await cluster.create(
@@ -65,7 +65,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     await pawl.waitUntilSettled(failed)
   })
 
-  it('fails a deletion, which goes on without uninstalling when it is told to', async () => {
+  it('a deletion of an item without a deployer fails, and continues with the annotation for deletion without uninstall', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/vanished'
     const deployer = Deployer.start(cluster, type)
@@ -85,7 +85,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     await cluster.waitUntilGone('vanished')
   })
 
-  it('fails the clean-up of an orphan', async () => {
+  it('the clean-up of an orphaned item without a deployer fails', async () => {
     const { cluster } = stage
     const type = 'example.org/orphan'
     const deployer = Deployer.start(cluster, type)
@@ -99,7 +99,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     lateness((await cluster.items('orphan')).get('drop')!, type)
   })
 
-  it('leaves nothing to uninstall: the orphan goes at once, and so does a deletion', async () => {
+  it('an item that was never picked up is deleted at once', async () => {
     const { cluster } = stage
     const misspelt = { name: 'misspelt', type: 'landscaper.gardener.cloud/mok' }
     for (const name of ['misspelt', 'given-up']) await cluster.create(installation(name, [misspelt]), 'installations')
@@ -117,7 +117,7 @@ describe.concurrent('an item that no deployer takes up', () => {
 })
 
 describe.concurrent('an item that a deployer has taken up', () => {
-  it('may take longer than the pickup timeout, however its deployer writes the time', async () => {
+  it('an item that was picked up may run longer than the pickup timeout, with any time format of its deployer', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/slow'
     await cluster.create(installation('slow', [{ name: 'only', type }]), 'installations')

@@ -18,7 +18,7 @@ async function pause(value: string | null): Promise<void> {
 const startOf = ({ status }: LsObject) =>
   Date.parse((status?.['automaticReconcileStatus'] as { lastReconcileTime: string }).lastReconcileTime)
 
-it('a paused job stays paused over a restart of the worker, and an automatic reconcile keeps its interval', async () => {
+it('a paused job stays paused across a restart of the worker, and an automatic reconcile keeps its interval', async () => {
   const { cluster, pawl } = stage
   const type = 'example.org/slow'
   const deployer = Deployer.start(cluster, type, { install: () => 'wait' })

@@ -132,7 +132,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     ])
   }
 
-  it('T9: go on with what the former ones have begun, and end it', { timeout: LIMIT_MS }, async () => {
+  it('T9: continue the jobs of the previous workers and finish them', { timeout: LIMIT_MS }, async () => {
     const { cluster, pawl } = lane
     await expect.poll(openJobs, { timeout: 30_000 }).toHaveLength(open.length)
     const stopCreating = keepCreating(cluster, 'load')
@@ -168,7 +168,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     expect(created.length).toBeGreaterThan(5)
   })
 
-  it('leave nothing open, and are quiet', { timeout: LIMIT_MS }, async () => {
+  it('leave no open run and no wake', { timeout: LIMIT_MS }, async () => {
     await waitUntilJournalIdle(lane)
     const stuck = async () => (await sql`select * from stuck_run`.execute(lane.pawl.db)).rows
     await vi.waitFor(async () => expect(await stuck()).toEqual([]), { timeout: 30_000, interval: 200 })
@@ -179,7 +179,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     expect(written.map(({ label, path }) => `${label} ${path}`)).toEqual([])
   })
 
-  it('close the row of each job once, as what the job was', async () => {
+  it('close the row of each job once, with its outcome', async () => {
     const { db } = lane.pawl
     const rows = await db.selectFrom('job').select(['name', 'job_id', 'outcome', 'restarts', 'cause']).execute()
     const jobs = rows.filter(({ cause }) => cause !== 'first seen')
@@ -195,7 +195,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     if (from.checkout === to.checkout) expect(anew.length).toBeGreaterThan(open.length / 2)
   })
 
-  it('T9: have written nothing twice', () => {
+  it('T9: have made no duplicate write', () => {
     const writes = effective(lane.proxy.writes)
     const made = writes.filter(({ label }) => label.startsWith('POST '))
     expect(made.length).toBeGreaterThan(3 * open.length)
@@ -210,7 +210,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     expect(doubled(removed.map(({ path }) => path))).toEqual({})
   })
 
-  it('have written of each job what an undisturbed one writes', () => {
+  it('have made the same writes for each job as an undisturbed worker', () => {
     const writes = effective(lane.proxy.writes)
     for (const one of created) expect({ [one]: effectsOf(writes, one) }).toEqual({ [one]: effectsOf(writes, 'calm') })
     for (const one of stepping)

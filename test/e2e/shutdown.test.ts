@@ -14,8 +14,8 @@ beforeAll(async () => {
   await stage.pawl.startWorker('leaving')
 })
 
-describe('a worker that is told to stop in the middle of jobs', () => {
-  it('is not ready from the first moment, ends within the grace period, and its jobs go on', async () => {
+describe('a worker that is stopped in the middle of jobs', () => {
+  it('is not ready at once, ends within the grace period, and its jobs continue elsewhere', async () => {
     const names = Array.from({ length: 6 }, (_, index) => `shop-${index}`)
     await Promise.all(
       names.map((name) => stage.cluster.create(installation(name, [waitingItem('slow')]), 'installations')),

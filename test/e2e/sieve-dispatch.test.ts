@@ -36,7 +36,7 @@ describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, ()
     ['S2: before its run is started, when it has been claimed', sql`insert on job`],
     ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
   ] as const
-  it.each(sampleOf('a dispatcher that is killed', kills, 1))('%s ends like any other', async (title, statement) => {
+  it.each(sampleOf('a dispatcher that is killed', kills, 1))('%s ends like an undisturbed one', async (title, statement) => {
     const name = title.includes('before its run') ? 'claimed' : 'started'
     const job = await killedAt('worker', statement, () => install(lane, name))
     const deletion = await killedAt('worker', statement, () => uninstall(lane, name))
@@ -45,7 +45,7 @@ describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, ()
 })
 
 describe('an installation whose bridge is killed', { timeout: LIMIT_MS }, () => {
-  it('S3: with an event in hand ends like any other; the next bridge goes on from the checkpoint, without a list', async () => {
+  it('S3: during an event ends like an undisturbed one; the next bridge resumes from the checkpoint without a list', async () => {
     const asked: string[] = []
     lane.bridgeProxy.reads = {
       instead({ plural, isWatch, query }) {

@@ -32,14 +32,14 @@ afterEach(() => {
 afterAll(() => closeLane(lane))
 
 describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => {
-  it('S8: tell everything twice ends like any other', async () => {
+  it('S8: deliver every event twice ends like an undisturbed one', async () => {
     let twice = 0
     lane.bridgeProxy.reads = { lines: (_read, line) => (twice++, [line, line]) }
     expect(await runBoth(lane, 'twice')).toEqual(expected)
     expect(twice).toBeGreaterThan(10)
   })
 
-  it('S4: have to begin anew at every write, with a list of what is there by then, ends like any other', async () => {
+  it('S4: restart with a list at every write ends like an undisturbed one', async () => {
     let expired = 0
     const disturb = () => {
       expired += lane.bridgeProxy.expireWatches()
@@ -49,7 +49,7 @@ describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => 
     expect(expired).toBeGreaterThan(5)
   })
 
-  it.each(LATE)('S7: tell of its %s only when all is over ends like any other', async (plural) => {
+  it.each(LATE)('S7: deliver events of its %s only after the job ends like an undisturbed one', async (plural) => {
     let late = 0
     const [job, deletion] = [new Gate(), new Gate()]
     const after = (gate: Gate): ReadFaults => ({
@@ -75,7 +75,7 @@ describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => 
 })
 
 describe('S9, S10: an installation whose runs', { timeout: LIMIT_MS }, () => {
-  it('S8: are signalled twice more at each kind of write ends like any other', async () => {
+  it('S8: receive two more signals at each kind of write ends like an undisturbed one', async () => {
     let signals = 0
     const met = new Set<string>()
     const disturb = async (label: string) => {
@@ -89,8 +89,8 @@ describe('S9, S10: an installation whose runs', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('S4: an installation that is taken away and made anew while nobody looks', { timeout: LIMIT_MS }, () => {
-  it('has a job of its own; of the first one nothing was to be seen', async () => {
+describe('S4: an installation that is deleted and recreated without an event', { timeout: LIMIT_MS }, () => {
+  it('has its own job if the first installation was never observed', async () => {
     const { cluster, bridgeProxy, pawl } = lane
     const gate = holdAll()
     const first = await cluster.create(installation('unseen', []), 'installations')
@@ -105,7 +105,7 @@ describe('S4: an installation that is taken away and made anew while nobody look
     expect(await pawl.jobs(second)).toMatchObject([{ jobID: second.status?.jobID, outcome: 'Succeeded' }])
   })
 
-  it('in the middle of its job ends that, and has another; no deletion was to be seen', async () => {
+  it('ends its job and has another one if no deletion was observed', async () => {
     const { cluster, bridgeProxy, pawl } = lane
     const name = 'replaced'
     const first = await cluster.create(installation(name, [waitingItem('slow')]), 'installations')
@@ -135,8 +135,8 @@ describe('S4: an installation that is taken away and made anew while nobody look
   })
 })
 
-describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
-  it('is written by nobody, whatever is told of it again', async () => {
+describe('T12: a converged installation', { timeout: LIMIT_MS }, () => {
+  it('is not written after repeated events', async () => {
     const { proxy, bridgeProxy } = lane
     bridgeProxy.reads = { lines: (_read, line) => [line, line] }
     proxy.arm()
@@ -155,8 +155,8 @@ describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('S4: an installation whose watches tell nothing at all', { timeout: LIMIT_MS }, () => {
-  it('goes on by the lists that are due, and ends like any other', async () => {
+describe('S4: an installation whose watches deliver no events', { timeout: LIMIT_MS }, () => {
+  it('continues by periodic lists and ends like an undisturbed one', async () => {
     const flags = { workerFlags: PRODUCTION_TASK_TIMEOUTS, bridgeFlags: ['--relist-ms', '1500'] }
     const own = await openLane('unheard', servers, flags)
     try {

@@ -60,14 +60,14 @@ const TRIED = sampleOf('a worker that reads stale lists', CRASHES, 1)
 const named = TRIED.map((one) => [`${one.job.label}, then ${one.deletion.label}`, one] as const)
 
 describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
-  it.each(named)('reads what was there before the last write ends like any other: after %s', async (_title, at) => {
+  it.each(named)('reads the state before the last write ends like an undisturbed one: after %s', async (_title, at) => {
     const name = `frozen-${CRASHES.indexOf(at)}`
     const job = await frozen(at.job, () => install(lane, name))
     const deletion = await frozen(at.deletion, () => uninstall(lane, name))
     expect([job, deletion].map(withoutSettles)).toEqual(both.map(withoutSettles))
   })
 
-  it('is told by its lists no more than it must be ends like any other', async () => {
+  it('gets the oldest permitted lists ends like an undisturbed one', async () => {
     let stale = 0
     lane.proxy.reads = { instead: asOldAsAllowed(history, () => stale++) }
     const after = (label: string, nth: number) => ({ part: 'worker', when: 'after', at: { label, nth } }) as const
@@ -78,8 +78,8 @@ describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('S5: an installation whose next worker gets single objects from before the job', { timeout: LIMIT_MS }, () => {
-  it('goes by lists that are not older than what the journal has seen', async () => {
+describe('S5: an installation whose next worker reads single objects from before the job', { timeout: LIMIT_MS }, () => {
+  it('uses lists that are not older than the journal', async () => {
     const { proxy, pawl } = lane
     const reads: string[] = []
     const lists = FOLLOWED.map(({ plural }) => `LIST ${plural}`)
@@ -105,8 +105,8 @@ describe('S5: an installation whose next worker gets single objects from before 
   })
 })
 
-describe('S6: a bridge that is restarted and lists an older state', { timeout: LIMIT_MS }, () => {
-  it('neither triggers nor deletes what has converged', async () => {
+describe('S6: a restarted bridge that lists an older state', { timeout: LIMIT_MS }, () => {
+  it('neither triggers nor deletes converged objects', async () => {
     const { cluster, proxy, pawl } = lane
     proxy.arm()
     const before = await install(lane, 'old')
@@ -122,7 +122,7 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
   it.each([
     ['the execution, and no item', 'waits', ({ execution }: Found) => execution],
     ['nothing of it', 'waits-too', ({ uid }: Found) => createdAt(uid) - 1],
-  ])('loses nothing of a job that is waiting: there is %s', async (_title, name, version) => {
+  ])('loses nothing of a waiting job: there is %s', async (_title, name, version) => {
     const course = await waitAndEnd(lane, name, async (found) => {
       await backInTime(version(found))
     })

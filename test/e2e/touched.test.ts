@@ -81,8 +81,8 @@ async function passesOf(name: string): Promise<number> {
 /** Looks after a write that met a touch, or that a sweep asks for. Far fewer than there are touches. */
 const BY_THE_WAY = 6
 
-describe('a job whose objects are touched ten times a second', () => {
-  it('looks no more often than one that is left in peace when the touches say nothing', async () => {
+describe('a job whose objects are modified ten times per second', () => {
+  it('makes no more passes than an undisturbed one if the changes are irrelevant', async () => {
     const peace = await run('peace')
     const touched = await run('touched', (count) => ({
       labels: { 'example.org/touched': `${count}` },
@@ -92,7 +92,7 @@ describe('a job whose objects are touched ten times a second', () => {
     expect(touched.passes).toBeLessThanOrEqual(peace.passes + BY_THE_WAY)
   })
 
-  it('looks at most once for each touch when its run is woken by them', async () => {
+  it('makes at most one pass for each relevant change', async () => {
     // The test is about runs that are woken.
     const woken = TOUCHES / 5 + 1
     const switching: Touch = (count) => ({

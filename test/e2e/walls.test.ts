@@ -22,8 +22,8 @@ const tenants = useTenants('walls', ['alice', 'mallory', SHARED], installParcels
 const alice = () => tenants.of('alice')
 const mallory = () => tenants.of('mallory')
 
-describe('an execution and an item that another tenant makes in her namespace, owned by an installation of this one', () => {
-  it('get nothing of what that renders', async () => {
+describe('an execution and an item in another tenant\'s namespace with an owner reference to this tenant\'s installation', () => {
+  it('receive no rendered data of the installation', async () => {
     const victim = await alice().create(installation('rendered', [secret('db')], { triggered: false }), 'installations')
     const forged = await forgeExecution('rendered', victim)
     await tenants.pawl.waitUntilJournaled(forged)
@@ -36,7 +36,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     await end('rendered')
   })
 
-  it('are neither believed nor heard: no pass looks because of them', async () => {
+  it('have no effect on its status and cause no pass', async () => {
     await alice().create(
       installation('believed', [secret('db'), { name: 'after', dependsOn: ['db'] }]),
       'installations',
@@ -59,7 +59,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     expect(await alice().phases('believed')).toEqual({ db: 'Succeeded', after: 'Succeeded' })
   })
 
-  it('hold up nobody when that is deleted, whatever finalizers they have, and are left alone', async () => {
+  it('do not block its deletion with finalizers, and are not changed', async () => {
     await alice().create(installation('deleted', [secret('db')]), 'installations')
     const running = await slow('deleted')
     await end('deleted')
@@ -79,7 +79,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     }
   })
 
-  it('are written by no run of that', async () => {
+  it('are never written by its runs', async () => {
     const rows = await tenants.pawl.db
       .selectFrom('action')
       .select(['workflow_id', 'object'])
@@ -89,8 +89,8 @@ describe('an execution and an item that another tenant makes in her namespace, o
   })
 })
 
-describe('an item that somebody makes by hand in the namespace of an execution, owned by it', () => {
-  it('is deleted with the next job, as one that the spec has no more', async () => {
+describe('an item created by hand in the namespace of an execution, with an owner reference to it', () => {
+  it('is deleted with the next job, like an item that was removed from the spec', async () => {
     await alice().create(installation('by-hand', [{ name: 'db' }]), 'installations')
     const first = await alice().waitUntilFinished('by-hand')
     const ownerReferences = [ownerReference((await alice().get('executions', 'by-hand'))!, LANDSCAPER('Execution'))]
@@ -105,8 +105,8 @@ describe('an item that somebody makes by hand in the namespace of an execution, 
   })
 })
 
-describe('an object that another tenant makes in her namespace, owned by an object of a controller in level mode', () => {
-  it('does not wake that', async () => {
+describe('an object in another tenant\'s namespace with an owner reference to an object of a controller in level mode', () => {
+  it('does not wake its owner', async () => {
     const victim = await pack('seen')
     const reference = ownerReference(victim, parcelKind)
     const forged = [
@@ -116,7 +116,7 @@ describe('an object that another tenant makes in her namespace, owned by an obje
     expect(await Promise.all(forged.map(fateOf))).toEqual(['ignored', 'ignored'])
   })
 
-  it('is not seen by that, and stays when that goes', async () => {
+  it('is not observed by its owner, and is not deleted with it', async () => {
     const victim = await pack('left')
     const forged = await map(mallory(), 'left-by-label', { ...marked(victim), finalizers: [HOLD] })
     await alice().kube.request('DELETE', resourcePath(parcelKind, 'alice', 'left'))
@@ -129,7 +129,7 @@ describe('an object that another tenant makes in her namespace, owned by an obje
     expect(left?.metadata.deletionTimestamp).toBeUndefined()
   })
 
-  it('is as good as that one’s own in a namespace that the controller is declared to write in', async () => {
+  it('is treated as a child in a namespace that the controller is declared to write to', async () => {
     const victim = await pack('declared')
     const made = await map(tenants.of(SHARED), 'by-label', marked(victim))
     expect(await fateOf(made)).toBe('wake')

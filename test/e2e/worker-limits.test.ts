@@ -20,8 +20,8 @@ afterAll(() => vi.unstubAllEnvs())
 
 const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
 
-describe('T6: a worker that keeps two runs in memory', () => {
-  it('continues six waiting runs by replaying them, and ends each once', async () => {
+describe('T6: a worker that caches two runs', () => {
+  it('continues six waiting runs by replay, and ends each run once', async () => {
     const { cluster, pawl } = stage
     const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
     const items = [waitingItem('one'), waitingItem('two', ['one'])]
@@ -45,8 +45,8 @@ describe('T6: a worker that keeps two runs in memory', () => {
   })
 })
 
-describe('T8: a run that is signalled more often than it can look', () => {
-  it('makes a few passes, and ends like any other', async () => {
+describe('T8: a run that receives more signals than it can make passes', () => {
+  it('makes few passes, and ends like an undisturbed one', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(installation('stormed', [waitingItem('slow')]), 'installations')
     const items = await cluster.waitUntilItems('stormed', ['slow'], isWaiting, 120_000)

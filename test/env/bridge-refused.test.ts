@@ -31,8 +31,8 @@ const event = (uid: string, version: number): KubeObject => task({ uid, version,
 const unjournalable = (uid: string, version: number): KubeObject =>
   task({ uid, version, name: randomBytes(20_000).toString('hex') })
 
-describe('an event that PostgreSQL refuses', () => {
-  it('is left out, and what comes with it and after it is journaled', async () => {
+describe('an event that PostgreSQL rejects', () => {
+  it('is skipped; other events of its batch and later events are journaled', async () => {
     server.objects = [event('a', 90), unjournalable('b', 91), event('c', 92)]
     const lines: string[] = []
     const reflector = createReflector(taskKind, {

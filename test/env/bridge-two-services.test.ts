@@ -52,8 +52,8 @@ beforeEach(() => {
   return run
 })
 
-describe('two kinds of one name', () => {
-  it('are both followed, each with states, a checkpoint and a controller of its own', async () => {
+describe('two kinds with the same name', () => {
+  it('are both watched, with separate states, checkpoints and controllers', async () => {
     const [mine, theirs] = [await create(core), await create(other)]
     await vi.waitFor(async () => expect(await states()).toHaveLength(2), { timeout: 30_000 })
     expect(await states()).toEqual([
@@ -104,7 +104,7 @@ describe('two kinds of one name', () => {
     ])
   })
 
-  it('are listed anew one without the other: what the one list lacks is of its kind alone', async () => {
+  it('are relisted independently: a list deletes only objects of its own kind', async () => {
     await create(other)
     await vi.waitFor(async () => expect(await living()).toEqual(['', GROUP]), { timeout: 30_000 })
     // The objects come first, the checkpoint moves last.

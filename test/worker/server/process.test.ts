@@ -12,9 +12,9 @@ const FRAME = fileURLToPath(new URL('../../../worker/server/process.ts', import.
 function start(body: string, closing = '') {
   const code = `
     import { runProcess } from ${JSON.stringify(FRAME)}
-    await runProcess('test', 'info', async ({ stopping, opened }) => {
+    await runProcess('test', 'info', async ({ stopping, onClose }) => {
       for (const name of ['first', 'second'])
-        opened(async () => { console.log('closed ' + name); ${closing} })
+        onClose(async () => { console.log('closed ' + name); ${closing} })
       const told = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
       setInterval(() => undefined, 1000).unref()
       console.log('open')
@@ -31,26 +31,26 @@ function start(body: string, closing = '') {
 }
 
 describe('a process', () => {
-  it('ends with its work, and closes what it opened in the opposite order', async () => {
+  it('ends with its work and closes its resources in reverse order', async () => {
     const { code, printed, complained } = await start('').end()
     expect({ code, printed }).toEqual({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
     expect(complained).toContain('"msg":"test has stopped"')
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends in good order when it is told to by %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('closes its resources after %s', async (signal) => {
     const { child, end } = start('const alive = setInterval(() => undefined, 1000); await told; clearInterval(alive)')
     await once(child.stdout, 'readable')
     child.kill(signal)
     expect(await end()).toMatchObject({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
   })
 
-  it('that fails closes all the same, and says why it failed', async () => {
+  it('closes its resources after an error and prints the error', async () => {
     const { code, printed, complained } = await start("throw new Error('broken')").end()
     expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
     expect(complained).toContain('Error: broken')
   })
 
-  it('closes the others when one cannot be closed', async () => {
+  it('closes the other resources if closing one fails', async () => {
     const { code, printed, complained } = await start('', "if (name === 'second') throw new Error('stuck')").end()
     expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
     expect(complained).toContain('Error: stuck')

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
-const MODULE = join(import.meta.dirname, '../../worker/reconciler/temporal/lean-workflow-threads.ts')
+const MODULE = join(import.meta.dirname, '../../../../worker/reconciler/temporal/lean-workflow-threads.ts')
 
-describe('a thread of workflows', () => {
-  it('has a watchdog around calls that run code of workflows, and only around them', async () => {
+describe('a workflow thread', () => {
+  it('has time-outs only around calls that run workflow code', async () => {
     expect(
       await inThread([
         ['activate', 2],
@@ -24,7 +24,7 @@ describe('a thread of workflows', () => {
     ])
   })
 
-  it('meets the SDK whose calls it knows', async () => {
+  it('knows the calls of the installed SDK version', async () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', SDK_NAMES])
     expect(JSON.parse(stdout)).toEqual([true, true, true])
   })
