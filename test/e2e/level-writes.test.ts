@@ -1,4 +1,4 @@
-// What controllers in level mode write and observe, on real servers: the ways of docs/writes.md and docs/observation.md, and kinds in no namespace.
+// Writes and observations of controllers in level mode on real servers: the ways of docs/writes.md and docs/observation.md, and cluster-scoped kinds.
 
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -74,7 +74,7 @@ describe('a parcel', () => {
     )
     await until(MAPS, 'plain', { text: 'again' })
     await until(MAPS, 'plain-note', { text: 'again' })
-    // Made once.
+    // Created once.
     await until(MAPS, 'plain-once', { text: 'hello' })
   })
 
@@ -99,7 +99,7 @@ describe('a parcel', () => {
     expect((await get(MAPS, 'adopted'))?.metadata.ownerReferences).toMatchObject([{ kind: 'Parcel' }])
   })
 
-  it('writes only its own field of another owner\'s object', async () => {
+  it("writes only its own field of another owner's object", async () => {
     await create('stamping', { text: 'x', foreign: 'theirs' })
     await request('POST', MAPS, '', { metadata: { name: 'theirs' }, data: { key: 'theirs' } })
     await until(MAPS, 'theirs', { key: 'theirs', stamp: 'stamping' })
@@ -112,7 +112,7 @@ describe('a parcel', () => {
     await request('POST', SECRETS, '', { metadata: { name: 'db' }, stringData: { password: 'canary-1' } })
     const url = (password: string) => ({ url: Buffer.from(`postgres://app:${password}@db`).toString('base64') })
     await until(SECRETS, 'secretive-url', url('canary-1'))
-    // What the activity throws repeats the value.
+    // The error of the activity contains the value.
     await patch(SECRETS, 'db', { stringData: { password: 'canary-wrong' } })
     await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'ActivityFailed' }), PATIENT)
     expect(await lastError(parcel)).toMatchObject({ message: 'fingerprint: what is the hash of ***?' })
@@ -123,7 +123,7 @@ describe('a parcel', () => {
     expect((await get(parcelKind, 'secretive'))?.['status']).toMatchObject({ fingerprint })
     const { workflow_id } = await job(parcel)
     const run = stage.pawl.client.workflow.getHandle(workflow_id)
-    // What a task did is in the history when the task has ended, after the row was closed.
+    // The history has the result of a task only after the task ended, which is after the row was closed.
     await run.result()
     const texts = textsOf(await run.fetchHistory())
     expect(texts).toContain('"password"')

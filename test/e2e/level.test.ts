@@ -1,4 +1,4 @@
-// Controllers in level mode on real servers: from an event to a run, to writes, to a converged object, and back when anything changes.
+// Controllers in level mode on real servers: from an event to a run, writes, and a converged object, and again after changes.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -12,7 +12,7 @@ import { CONFIG_MAPS, managersOf, uidOf, WAIT, widgetsOf } from '../support/leve
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-// A worker that is killed is given up soon.
+// Short time-outs, so that a killed worker is given up soon.
 const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
 
 const stage = useStage('level', () => {
@@ -24,7 +24,7 @@ const { request, patch, get, create, createConfigMap, until, converged, run, ver
   widgetsOf(stage)
 
 beforeAll(async () => {
-  // Both processes run before their kind is there.
+  // Both processes start before their kind exists.
   await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 60_000, interval: 50 })
   await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 60_000, interval: 50 })
   await installWidgets()
@@ -80,15 +80,15 @@ describe('a controller in level mode', () => {
     const widget = await create('named', { message: 'one', settings: 'named-settings' })
     await patch(widgetKind, 'named', { spec: { message: 'two' } })
     await until(CONFIG_MAPS, 'named', ({ data }) => (data as { message: string }).message, 'two')
-    // It has not converged: what it waits for is not there.
+    // The object has not converged, because the object that it waits for does not exist.
     expect((await run('widget', widget)).outcome).toBeNull()
     await createConfigMap('named-settings', { color: 'red' })
     await until(widgetKind, 'named', ({ status }) => (status as { color?: string }).color, 'red')
     await converged(widget)
-    // The run has ended; what it looked at starts another one.
+    // The run has ended; a change of an observed object starts another one.
     await patch(CONFIG_MAPS, 'named-settings', { data: { color: 'blue' } })
     await until(widgetKind, 'named', ({ status }) => (status as { color?: string }).color, 'blue')
-    // A list that nobody owns anything of.
+    // A list of objects without an owner.
     await createConfigMap('labelled', {}, { widget: 'named' })
     await until(widgetKind, 'named', ({ status }) => (status as { colors?: number }).colors, 1)
     await converged(widget)
@@ -199,7 +199,7 @@ describe('a controller in level mode', () => {
     await vi.waitFor(async () => expect(await get(widgetKind, 'crowded')).toBeUndefined(), WAIT)
   })
 
-  it('runs in its own worker on its own queue; the other controllers\' objects wait for their worker', async () => {
+  it("runs in its own worker on its own queue; the other controllers' objects wait for their worker", async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])
     const widget = await create('apart', { message: 'hello' })
@@ -221,7 +221,7 @@ describe('a controller in level mode', () => {
   })
 })
 
-describe('a controller\'s own activities', () => {
+describe("a controller's own activities", () => {
   it('are retried by their own policy with one key per call, and return JSON', async () => {
     const shop = await program((count) =>
       count === 1 ? { status: 503, text: 'not now' } : { status: 200, text: '42' },
@@ -229,7 +229,7 @@ describe('a controller\'s own activities', () => {
     const widget = await create('priced', { message: 'hello', prices: shop.url })
     await until(widgetKind, 'priced', ({ status }) => (status as { price?: string }).price, '42')
     await converged(widget)
-    // A later pass asks again.
+    // A later pass repeats the request.
     const [first, second, ...later] = shop.asked
     expect([first, second]).toMatchObject([
       { attempt: '1', widget: 'priced' },
@@ -249,7 +249,7 @@ describe('a controller\'s own activities', () => {
       const { last_error } = await run('widget', widget)
       expect(last_error).toMatchObject({ reason: 'NotPaid', message: 'fetchPrice: pay first' })
     }, WAIT)
-    // Another pass may have asked again, by a call of its own.
+    // Another pass may have repeated the request in its own call.
     expect(new Set(shop.asked.map(({ attempt }) => attempt))).toEqual(new Set(['1']))
     expect((await get(widgetKind, 'unpaid'))?.['status']).toMatchObject({
       conditions: [{ type: 'Ready', status: 'False', reason: 'NotPaid', message: 'fetchPrice: pay first' }],
@@ -276,7 +276,7 @@ interface Answer {
   readonly text: string
 }
 
-/** A program of the test: what it was asked, how often it was left before it had answered. `answer` may keep it waiting. */
+/** An HTTP server that records requests and aborted requests. `answer` may delay the response. */
 async function program(answer: (count: number) => Answer | undefined) {
   const asked: IncomingHttpHeaders[] = []
   let left = 0

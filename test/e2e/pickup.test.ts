@@ -1,11 +1,11 @@
-// Items that no deployer takes up. Source: spec/landscaper.md 2.10.
+// Items that no deployer picks up. Source: spec/landscaper.md 2.10.
 
 import { describe, expect, it, vi } from 'vitest'
 import { installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { Deployer } from '../support/landscaper/deployer.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-// Long enough for the test's own deployers on a machine that others share: they are held to it as well.
+// Long enough for the test's own deployers on a busy machine, which have the same time-out.
 const PICKUP_S = 10
 const PICKUP_MS = PICKUP_S * 1000
 const TOO_LATE = new RegExp(`^.* for (?:\\d+m)?\\d+s; expected one within ${PICKUP_S}s, the worker's --pickup-timeout$`)
@@ -27,7 +27,7 @@ function lateness({ metadata, status }: LsObject, type: string) {
   )
 }
 
-/** Waits until the run that hosts the item has looked at it after the pickup timeout. */
+/** Waits for a pass of the item's host after the pickup timeout. */
 async function overduePass({ metadata, status }: LsObject): Promise<void> {
   const due = new Date(Date.parse(String(status?.['jobIDGenerationTime'])) + PICKUP_MS)
   const uid = metadata.ownerReferences?.[0]?.uid ?? ''
@@ -124,9 +124,9 @@ describe.concurrent('an item that a deployer has taken up', () => {
     const triggered = (
       await cluster.waitUntilItems('slow', ['only'], (item) => item?.status?.['jobIDGenerationTime'] !== undefined)
     ).get('only')!
-    // The pass that triggered it has ended, and waits for the pickup: one that still goes on sees it taken up, and has nothing to wait for.
+    // The pass that triggered the item must end and wait for the pickup; a pass that is still running would see the pickup at once.
     await cluster.waitUntil('installations', 'slow', (it) => it?.status?.phase === 'Progressing')
-    // Whole seconds, as Go's metav1.Time: earlier than the trigger that it answers.
+    // Whole seconds, like Go's metav1.Time: earlier than the trigger.
     const lastReconcileTime = `${String(triggered.status?.['jobIDGenerationTime']).slice(0, 19)}Z`
     const status = { phase: 'Progressing', lastReconcileTime }
     const taken = await cluster.patch('deployitems', triggered.metadata.name, { status }, 'status')

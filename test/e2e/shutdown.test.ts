@@ -1,5 +1,5 @@
-// A worker that is told to stop: it says so first, lets go of what takes long, and ends within a pod's grace period. What it left goes on elsewhere.
-// Activities of users that are under way meanwhile: own-activities.test.ts.
+// A worker that is stopped: /readyz fails first, it cancels long calls, and ends within a pod's grace period. Its jobs continue elsewhere.
+// own-activities.test.ts covers activities of users.
 
 import { once } from 'node:events'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ describe('a worker that is stopped in the middle of jobs', () => {
     const exited = once(leaving, 'exit')
     const told = performance.now()
     leaving.kill('SIGTERM')
-    // 503, or it has left already: it has no call that it waits for.
+    // HTTP 503, or the process has ended already because it waits for no call.
     await expect.poll(ready, { interval: 5 }).not.toBe(200)
     const [code] = (await exited) as [number]
     expect(code).toBe(0)

@@ -1,5 +1,5 @@
-// Two tenants on real servers. Mallory writes in her own namespace alone, and knows the names and uids of Alice's objects; what she makes says that it
-// is theirs. The same in the journal alone: test/env/journal-walls.test.ts. What it means: docs/security.md "Between namespaces".
+// Two tenants on real servers. Mallory writes in her own namespace only, and knows the names and uids of Alice's objects; her objects claim to belong to them.
+// The same on the journal alone: test/env/journal-walls.test.ts. Source: docs/security.md "Between namespaces".
 
 import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
@@ -22,7 +22,7 @@ const tenants = useTenants('walls', ['alice', 'mallory', SHARED], installParcels
 const alice = () => tenants.of('alice')
 const mallory = () => tenants.of('mallory')
 
-describe('an execution and an item in another tenant\'s namespace with an owner reference to this tenant\'s installation', () => {
+describe("an execution and an item in another tenant's namespace with an owner reference to this tenant's installation", () => {
   it('receive no rendered data of the installation', async () => {
     const victim = await alice().create(installation('rendered', [secret('db')], { triggered: false }), 'installations')
     const forged = await forgeExecution('rendered', victim)
@@ -44,7 +44,7 @@ describe('an execution and an item in another tenant\'s namespace with an owner 
     const running = await slow('believed')
     const root = (await alice().get('installations', 'believed'))!
     const execution = (await alice().get('executions', 'believed'))!
-    // Of an owner that the journal does not know yet it cannot say whose it is: that leads to a look.
+    // Before the owner is in the journal, an event on the child causes a pass.
     await tenants.pawl.waitUntilJournaled(execution)
     const { jobID } = root.status ?? {}
     const ended = { phase: 'Succeeded', jobID, jobIDFinished: jobID }
@@ -105,7 +105,7 @@ describe('an item created by hand in the namespace of an execution, with an owne
   })
 })
 
-describe('an object in another tenant\'s namespace with an owner reference to an object of a controller in level mode', () => {
+describe("an object in another tenant's namespace with an owner reference to an object of a controller in level mode", () => {
   it('does not wake its owner', async () => {
     const victim = await pack('seen')
     const reference = ownerReference(victim, parcelKind)
@@ -141,7 +141,7 @@ describe('an object in another tenant\'s namespace with an owner reference to an
   })
 })
 
-/** An item that waits, and has what is nobody else's. */
+/** A waiting item with a secret value. */
 function secret(name: string) {
   const one = waitingItem(name)
   return { ...one, config: { ...one.config, export: { password: CANARY } } }
@@ -173,7 +173,7 @@ async function forgeExecution(name: string, owner: LsObject): Promise<LsObject> 
   return await mallory().create({ ...LANDSCAPER('Execution'), metadata, spec }, 'executions')
 }
 
-/** With the name, the labels and the spec of the other's. */
+/** Creates an item with name, labels and spec of the other one. */
 async function forgeItem({ metadata: { name, labels = {} }, spec }: LsObject, owner: LsObject): Promise<LsObject> {
   const ownerReferences = [ownerReference(owner, LANDSCAPER('Execution'))]
   const metadata = { name, labels, ownerReferences, finalizers: [HOLD] }
@@ -187,14 +187,14 @@ async function say(plural: string, { metadata: { name } }: LsObject, status: obj
   return await mallory().patch(plural, name, { status }, 'status')
 }
 
-/** Why events of an object woke anybody but itself: for its own deletion, which the garbage collector asks for, it has a run of its own. */
+/** The causes of wakes that events of an object have for other objects. A deletion by the garbage collector gives the object its own run. */
 async function wokenBy({ metadata: { uid = '' } }: KubeObject): Promise<readonly (string | null)[]> {
   const events = tenants.pawl.db.selectFrom('watch_event').select('reason').where('uid', '=', uid)
   const rows = await events.where('outcome', '=', 'wake').execute()
   return rows.map(({ reason }) => reason).filter((reason) => reason !== 'deletion')
 }
 
-/** What became of the event of an object that was just made. */
+/** The outcome of the event of a new object. */
 async function fateOf(made: KubeObject): Promise<string> {
   await tenants.pawl.waitUntilJournaled(made)
   const events = tenants.pawl.db
@@ -204,7 +204,7 @@ async function fateOf(made: KubeObject): Promise<string> {
   return (await events.orderBy('seq').executeTakeFirstOrThrow()).outcome
 }
 
-/** The wakes for these objects that are still to be brought. */
+/** Pending wakes of these objects. */
 async function wakesOf(...objects: readonly KubeObject[]): Promise<readonly string[]> {
   const uids = objects.map(({ metadata: { uid = '' } }) => uid)
   const wakes = tenants.pawl.db.selectFrom('wake').select('cause').where('uid', 'in', uids)
@@ -212,13 +212,13 @@ async function wakesOf(...objects: readonly KubeObject[]): Promise<readonly stri
   return rows.map(({ cause }) => cause)
 }
 
-/** A parcel at rest. */
+/** Creates a parcel and waits until it has converged. */
 async function pack(name: string): Promise<KubeObject> {
   const { apiVersion, kind } = parcelKind
   const body = { apiVersion, kind, metadata: { name }, spec: { text: 'x' } }
   const { metadata } = await alice().kube.request<KubeObject>('POST', resourcePath(parcelKind, 'alice'), { body })
   await vi.waitFor(async () => {
-    // What its two controllers have written last may wake either.
+    // The last writes of its two controllers may wake each other.
     await tenants.pawl.waitUntilJournaled(
       await alice().kube.request<KubeObject>('GET', resourcePath(parcelKind, 'alice', name)),
     )

@@ -41,7 +41,7 @@ describe('T6: a worker that caches two runs', () => {
       expect(root.status?.phase).toBe('Succeeded')
       expect(await pawl.jobs(root)).toMatchObject([{ jobID: root.status?.jobID, outcome: 'Succeeded' }])
     }
-    expect(pawl.log('worker').match(/a run has made room for others/g)?.length ?? 0).toBeGreaterThan(0)
+    expect(pawl.log('worker').match(/a run was evicted from the cache/g)?.length ?? 0).toBeGreaterThan(0)
   })
 })
 

@@ -1,4 +1,4 @@
-// A reflector and its journal: when that is away or was emptied, and when a run is about to journal what it wrote itself.
+// A reflector whose journal is away or was emptied, and watch events on objects that a run is writing.
 
 import { describe, expect, inject, it } from 'vitest'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'

@@ -1,4 +1,4 @@
-// Reflector and journal against a real API server.
+// Reflector and journal on a real API server.
 
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
@@ -112,7 +112,7 @@ describe('a reflector on a real API server', () => {
   })
 })
 
-/** The administrator's access, over another port. */
+/** The administrator's kubeconfig with another port. */
 function kubeconfigAt(change: (port: number) => number): string {
   const config = parse(readFileSync(inject('servers').kubeconfigPath, 'utf8')) as {
     readonly clusters: readonly { readonly cluster: { server: string } }[]

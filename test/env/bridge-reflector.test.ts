@@ -1,4 +1,4 @@
-// How a reflector lists and watches: against a server that speaks the protocol badly, with a real PostgreSQL.
+// List and watch of a reflector on a server that implements the protocol badly, with a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -34,7 +34,7 @@ describe('a reflector that starts for the first time', () => {
     stage.server.refusals.push({ sort: 'list', status: 413 }, { sort: 'list', status: 504 })
     start({ pageLimit: 4 })
     await stage.server.nextWatch()
-    // Of four, of two, and three pages of one, without the delay of a failure.
+    // Pages of four, of two, and three pages of one, without a back-off delay.
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'list', 'list', 'watch 100'])
     expect(await journaled()).toEqual([1, 2, 3].map((version) => `relist ADDED u${version} ${version} wake`))
   })
@@ -115,7 +115,7 @@ describe('a reflector that watches', () => {
   })
 
   it('reconnects when no byte arrives for the watchdog time', async () => {
-    // Long enough for the second connection to be served before it is over, too.
+    // Long enough that the second connection is also served before it ends.
     start({ watchdogMs: 1000 })
     await stage.server.nextWatch()
     const second = await stage.server.nextWatch()
@@ -152,7 +152,7 @@ describe('a watch that misses events', () => {
     expect(first.url.searchParams.get('timeoutSeconds')).toBe('1')
     for (const [index, uid] of ['a', 'b', 'c'].entries()) first.send('ADDED', event(uid, 101 + index))
     await upTo(103)
-    // Nothing tells that b has changed, that c is gone, and that d is there.
+    // No event reports that b has changed, c was deleted, and d was created.
     stage.server.objects = [event('a', 101), event('b', 104), event('d', 106)]
     stage.server.version = 107
     first.bookmark(107)
@@ -189,7 +189,7 @@ describe('a watch that misses events', () => {
   it.each([429, 504, 410, 500])('S4: continues when the periodic list fails with HTTP %d', async (status) => {
     start({ relistMs: 40, watchSeconds: [300, 600] })
     const first = await stage.server.nextWatch()
-    // A 504 is asked for with smaller pages first.
+    // After HTTP 504 the reflector first retries with smaller pages.
     const refusals = Array.from({ length: 400 }, () => ({ sort: 'list', status }) as const)
     stage.server.refusals.push(...refusals)
     first.send('ADDED', event('a', 101))
@@ -199,7 +199,7 @@ describe('a watch that misses events', () => {
     expect(watch.url.searchParams.get('resourceVersion')).toBe('101')
     watch.send('ADDED', event('b', 102))
     await upTo(102)
-    // The list is still due, and made as soon as the server lets it.
+    // The list is still due and succeeds as soon as the server allows it.
     stage.server.refusals.splice(0)
     stage.server.objects = [event('a', 101), event('b', 102), event('c', 103)]
     stage.server.version = 104

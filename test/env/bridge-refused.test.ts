@@ -1,4 +1,4 @@
-// What PostgreSQL refuses for its data must not stop the journal of its kind.
+// An event that PostgreSQL rejects must not stop the journal of its kind.
 
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 
 const event = (uid: string, version: number): KubeObject => task({ uid, version, generation: version })
-/** An object whose name no index of PostgreSQL takes. */
+/** An object with a name that is too long for PostgreSQL's indexes. */
 const unjournalable = (uid: string, version: number): KubeObject =>
   task({ uid, version, name: randomBytes(20_000).toString('hex') })
 

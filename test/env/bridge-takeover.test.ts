@@ -1,4 +1,4 @@
-// What one reflector leaves to the next: checkpoint and lease, through restarts at any moment and beside another bridge.
+// The hand-over between reflectors: checkpoint and lease, across restarts at any time and with a second bridge.
 
 import { describe, expect, inject, it } from 'vitest'
 import { laggingKinds } from '../../worker/bridge/reflector.ts'
@@ -40,7 +40,7 @@ describe('a reflector that restarts', () => {
 })
 
 describe('a reflector that is stopped repeatedly', () => {
-  it('S3: journals every event once, at whatever times it stops', async () => {
+  it('S3: journals every event once with any times of its stops', async () => {
     const last = 300
     const served = (async () => {
       for (;;) {

@@ -1,6 +1,7 @@
-// What becomes of a wake whose run ends, or is started, while the wake is brought to it: against a real PostgreSQL and a real Temporal. No worker runs.
+// Deliveries of wakes whose runs end, or are started, at the same time: a real PostgreSQL and a real Temporal. No worker runs.
 
-import { Client, type WorkflowHandle } from '@temporalio/client'
+import type { Client } from '@temporalio/client'
+import { type WorkflowHandle } from '@temporalio/client'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -24,7 +25,7 @@ const LEASE_MS = 60_000
 const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' }
 const withShop = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
 
-/** As another process has it. */
+/** The delivery of another process. */
 function deliverer({ client = temporal(), registry = builtInRegistry } = {}): WakeDelivery {
   const inFlightRuns = new InFlightRuns(now)
   return new WakeDelivery(
@@ -41,7 +42,7 @@ function deliverer({ client = temporal(), registry = builtInRegistry } = {}): Wa
   )
 }
 
-/** Until the wake is done with. @throws what would be a warning of the dispatcher. */
+/** Delivers until the wake can be acknowledged. @throws errors for which the dispatcher logs a warning. */
 async function deliverToEnd(to: WakeDelivery, wake: Wake): Promise<Delivery> {
   for (;;) {
     const delivery = await to.deliver(wake)
@@ -50,7 +51,7 @@ async function deliverToEnd(to: WakeDelivery, wake: Wake): Promise<Delivery> {
   }
 }
 
-/** An unfinished item that nobody hosts. */
+/** An unfinished item without an owner. */
 async function unfinished(): Promise<{ readonly wake: Wake; readonly workflowID: string }> {
   const uid = randomUUID()
   await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
@@ -71,7 +72,7 @@ const handleOf = (workflowID: string): WorkflowHandle => temporal().workflow.get
 const runOf = async (workflowID: string) => (await handleOf(workflowID).describe()).runId
 const rows = async () => await test.db.selectFrom('job').select(['workflow_id', 'outcome', 'run_id']).execute()
 
-/** Something happens before the first signal, and after it. */
+/** A client that calls functions before and after the first signal. */
 function disturbing(before: () => Promise<void>, after = async () => await Promise.resolve()): Client {
   const client = temporal()
   const getHandle = client.workflow.getHandle.bind(client.workflow)
@@ -90,7 +91,7 @@ function disturbing(before: () => Promise<void>, after = async () => await Promi
   return client
 }
 
-/** Something happens in place of the first start. */
+/** A client that calls a function instead of the first start. */
 function starting(first: (start: Client['workflow']['start']) => Promise<never>): Client {
   const client = temporal()
   const start = client.workflow.start.bind(client.workflow)
@@ -106,7 +107,7 @@ describe('a run that ends while it is signalled', () => {
     const { wake, workflowID } = await unfinished()
     await deliverer().deliver(wake)
     const first = await runOf(workflowID)
-    // Its row was lost with whoever started it.
+    // The row was lost when the starting process crashed.
     await test.db.deleteFrom('job').execute()
     const client = disturbing(async () => {
       await handleOf(workflowID).terminate()

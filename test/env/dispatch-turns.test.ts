@@ -4,7 +4,7 @@ import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { type NewWake, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
-import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
+import type { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -69,11 +69,11 @@ describe('a namespace with very many jobs', () => {
     await untilStarted(crowd(FRESH))
     await ask('alone', 1)
     dispatcher.notify()
-    // One of them begins, in another process: its row says so.
+    // A pass in another process: the row of the run shows it.
     const [first] = await started()
     await countPasses(test.db, [{ workflowID: first!.workflow_id, runID: 'r' }], now())
     await untilStarted(['alone', ...crowd(FRESH)])
-    // Here its first activity is seen.
+    // A pass in this process: its first activity shows it.
     inFlightRuns.callStarted((await started()).find(({ namespace }) => namespace === 'alone')!.workflow_id)
     await untilStarted(['alone', ...crowd(FRESH + 1)])
   })
@@ -86,7 +86,7 @@ describe('a namespace with very many jobs', () => {
     dispatcher.notify()
     const isThere = async () =>
       (await test.db.selectFrom('wake').select('uid').where('uid', '=', 'gone').execute()).length
-    // After ten seconds more are started anyway (fresh-runs.ts R2).
+    // After MAX_WAIT_MS more runs are started anyway (capacity.ts R2).
     await expect.poll(isThere, { timeout: 8000 }).toBe(0)
     expect(await namespaces()).toEqual(crowd(FRESH))
   })
@@ -130,14 +130,14 @@ describe('signalled runs', () => {
 describe('signalled runs next to wakes of in-flight runs', () => {
   it('leave no free slot without a claim', async () => {
     await ask('crowd', 1)
-    // It looks when it is told to, and when something of what it has in hand is over.
+    // With a long idle time, the dispatcher claims only after notifications and deliveries.
     start(builtInRegistry, 600_000)
     await untilStarted(crowd(1))
     const [open] = await test.db.selectFrom('job').select(['uid', 'job_id', 'workflow_id', 'name']).execute()
     await countPasses(test.db, [{ workflowID: open!.workflow_id, runID: 'r' }], now())
     inFlightRuns.callStarted(open!.workflow_id)
     await untilLeft(0)
-    // Of one run, which is woken once, and of objects that lead to nothing; more than there are slots.
+    // Wakes of one run, which is signalled once, and of deleted objects; more than there are slots.
     const wake = (uid: string, overrides = {}) =>
       wakeRow(uid, { namespace: 'crowd', seq: 2, may_start: false, ...overrides })
     const gone = Array.from({ length: 3 * SLOTS }, (_, index) => wake(`gone-${index}`))
@@ -153,7 +153,7 @@ describe('a controller with very many waiting objects', () => {
   const target = { apiVersion, kind, plural: 'deployitems' }
   const bounded = (name: string) => defineLevel({ name, target, queries: {}, plan: nop, settings: { passes: 20 } })
   const registry = createRegistry([bounded('shop'), bounded('till')])
-  /** One more of the crowd's runs begins. */
+  /** Starts a pass of one more run of the crowd. */
   const begin = async (begun: string[]) => {
     const next = (await started()).find(
       ({ namespace, workflow_id }) => namespace === 'crowd' && !begun.includes(workflow_id),

@@ -170,7 +170,7 @@ describe('the dispatcher', () => {
       await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
       await storeWake(test, uid)
     }
-    // Temporal refuses IDs of this length.
+    // Temporal rejects workflow IDs of this length.
     const client = temporal()
     const start = client.workflow.start.bind(client.workflow)
     client.workflow.start = (async (...[type, options]: Parameters<typeof start>) => {
@@ -207,7 +207,7 @@ describe('the dispatcher', () => {
     const started = await run()
     const workflow_id = `shop/ns/task-${uid}/${uid}`
     expect(started).toMatchObject({ workflow_id, job_id: '' })
-    // It ends as runs do, but Temporal has it still.
+    // The run closes its row, but is still open in Temporal.
     await endJob(test.db, workflow_id, new Date())
     await storeWake(test, uid, { controller: 'shop' })
     await start()
@@ -215,7 +215,7 @@ describe('the dispatcher', () => {
     const handle = temporal().workflow.getHandle(workflow_id)
     const { events } = await handle.fetchHistory()
     expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
-    // Once it has ended, the next one is another run of the same ID.
+    // After its end, the next run has the same workflow ID.
     await handle.terminate()
     await storeWake(test, uid, { controller: 'shop' })
     await start()
@@ -253,7 +253,7 @@ describe('the dispatcher', () => {
     expect(first).toBeTypeOf('string')
     await client.workflow.getHandle(workflow_id).terminate()
     await test.db.deleteFrom('job').execute()
-    // Its job is left unfinished.
+    // The job is unfinished.
     const second = await runs()
     expect([first, undefined]).not.toContain(second)
     await client.workflow.getHandle(workflow_id).terminate()
@@ -262,7 +262,7 @@ describe('the dispatcher', () => {
     const known = await resolve(wake)
     expect(known).toMatchObject({ to: 'start', run: { workflowID: workflow_id } })
     if (known.to !== 'start') return
-    // A wake that was there before the end of the job.
+    // A wake from before the end of the job.
     const options = { taskQueue: 'none', controllers: undefined, workflowTaskTimeoutMs: 10_000 }
     expect(await startRun(client, known.run, options, false)).toEqual({ answer: 'ended' })
   })
@@ -309,7 +309,7 @@ describe('the dispatcher', () => {
       client,
       now: () => new Date(Date.now() + stoppedMs),
     })
-    // It was found running, by the next try.
+    // The next delivery finds the run open.
     const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
     expect(await row()).toMatchObject({ workflow_id, run_id: null })
     await client.workflow.getHandle(workflow_id).terminate()
@@ -320,7 +320,7 @@ describe('the dispatcher', () => {
     const at = { cluster: 'c', namespace: 'ns', name: 'u9', cause: 'test', started_at: new Date() }
     await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
     await storeWake(test, 'u9', { controller: 'execution' })
-    // Its look counts for two seconds.
+    // A pass counts as in flight for two seconds.
     const looked = new Date()
     const inFlightRuns = new InFlightRuns(() => looked)
     const look = async () => {
@@ -338,7 +338,7 @@ describe('the dispatcher', () => {
     await look()
     expect(inFlightRuns.passSettled(workflow_id).woken).toBe(false)
     await dispatch(isQuiet, { inFlightRuns })
-    // A signal would have found no such run in Temporal.
+    // A signal would have failed, because Temporal has no such run.
     expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
   })
 })

@@ -54,7 +54,7 @@ describe('an open run whose workflow task fails repeatedly', () => {
   })
 })
 
-/** A run of the execution controller, with its row in the journal, without a pass for long. */
+/** A run of the execution controller with a row in the journal and without a recent pass. */
 async function openRun() {
   const uid = randomUUID()
   const workflowId = `execution/ns/e/${uid}/${JOB}`
@@ -71,7 +71,7 @@ async function openRun() {
   return handle
 }
 
-/** What a worker answers whose code throws. */
+/** Responds like a worker whose code throws. */
 async function failTask(times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     const { taskToken } = await temporal().workflowService.pollWorkflowTaskQueue({

@@ -1,6 +1,5 @@
-// Bridges and workers of the release before work on beside a journal that this one has migrated, as long as journal_schema says so: every statement that
-// they send is one that PostgreSQL still takes, with the values that it took. Their statements were recorded (test/former/record-statements.js); against a
-// real PostgreSQL, in which a journal of the release before stands beside the present one.
+// Bridges and workers of the previous release run on the migrated journal as long as journal_schema permits: PostgreSQL accepts all their statements and
+// values. The statements were recorded (test/former/record-statements.js); the test runs them on a real PostgreSQL that has the present journal.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -12,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../activities/journal/tes
 import { type Outcome, tryStatements } from '../former/try-statements.ts'
 
 interface Former {
-  /** The newest that the release knew. */
+  /** The newest migration that the release knew. */
   readonly migration: string
   readonly statements: readonly string[]
 }
@@ -50,7 +49,7 @@ describe('processes of the previous release on the present journal', () => {
     const { rows } = await sql<{ needs: string }>`select needs from journal_schema`.execute(test.db)
     expect(former.migration >= (rows[0]?.needs ?? '')).toBe(true)
     const { rows: applied } = await sql<{ name: string }>`select name from kysely_migration`.execute(test.db)
-    // Else there would be nothing to tell.
+    // Otherwise there is nothing to compare.
     expect(applied.filter(({ name }) => name > former.migration).length).toBeGreaterThan(0)
   })
 

@@ -1,4 +1,4 @@
-// Jobs of roots are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+// Events for root jobs: a real PostgreSQL, and a small API server that stores the Events.
 
 import { randomUUID } from 'node:crypto'
 
@@ -16,7 +16,7 @@ const MINUTE = 60_000
 const ago = (ms: number) => new Date(NOW - ms)
 const MOST = 10
 
-/** What one worker has. @param at where its clock is. */
+/** The reporter of one worker. @param at its clock. */
 function worker(at: () => Date = () => new Date(NOW)): JobEvents {
   const { kube, log } = stage().deps
   return new JobEvents({ kube, log, now: at, registry: builtInRegistry, db: stage().database.db }, { cluster: 'local' })
@@ -114,7 +114,7 @@ describe('a root job', () => {
   it('has no Event if it is short, failed, hosted, or of another cluster', async () => {
     await job({ startedMs: 3000 })
     await job({ startedMs: 9000, outcome: 'Succeeded', finishedMs: 1000 })
-    // Its error has been told with the write of the status.
+    // The write of the status has recorded its error.
     await job({ startedMs: 61_000, outcome: 'Failed', finishedMs: 1000 })
     await job({ owner: 'parent' })
     await job({ cluster: 'copy' })

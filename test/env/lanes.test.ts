@@ -1,4 +1,4 @@
-// Workers that share the deploy items of Pawl's own types out among themselves: whose wakes they take, who hosts an item, where its run is started.
+// Workers that share the types of deploy items: which wakes they claim, which run hosts an item, and on which queue its run starts.
 // A real journal and a real Temporal; no worker runs.
 
 import { Client } from '@temporalio/client'

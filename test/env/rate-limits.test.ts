@@ -1,5 +1,5 @@
-// The rate limits of failing passes, seen from outside: when wakes can be claimed, with a clock that the test moves.
-// Source: seeds/chaos-mesh-controller-rules.txt "Error Handling" (per item 5 ms doubling to 1000 s; overall 10 a second, burst 100).
+// The rate limits of failing passes: when their wakes can be claimed, with a clock that the test moves.
+// Source: seeds/chaos-mesh-controller-rules.txt "Error Handling" (per item 5 ms doubling to 1000 s; overall 10 per second, burst 100).
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await deps.db.deleteFrom('retry_turn').execute()
 })
 
-/** A pass of the subject that ends in a retryable fault, the `attempt`th in a row; 0: it ends without one. */
+/** A pass of the subject: the `attempt`th retryable failure in a row; 0: a success. */
 async function endPass(
   uid: string,
   attempt: number,
@@ -41,14 +41,14 @@ async function endPass(
   })
 }
 
-/** Takes what is due now, as a dispatcher does. */
+/** Claims all due wakes, like a dispatcher. */
 async function claim(): Promise<readonly Wake[]> {
   const wakes = await claimWakes(deps.db, { cluster: 'local', owner: 'd', limit: 1000, leaseMs: 1000, now: deps.now() })
   if (wakes.length > 0) await acknowledgeWakes(deps.db, wakes)
   return wakes
 }
 
-/** Moves the clock to the next wake. @returns how far, in milliseconds. */
+/** Moves the clock to the next wake. @returns the difference in milliseconds. */
 async function sleepUntilDue(): Promise<number> {
   const due = (await nextWakeDue(deps.db, { cluster: 'local' }))?.getTime() ?? Infinity
   const slept = due - clock
@@ -86,7 +86,7 @@ describe('controllers of one kind with their own limits for retries', () => {
     level('plain'),
   ].map(levelMode)
 
-  /** When the next pass of each subject is due, after one that failed. @returns milliseconds from now. */
+  /** Fails a pass of each subject. @returns when their next passes are due, in milliseconds from now. */
   async function dueAfterFailure(controller: string, uids: readonly string[], attempt: number): Promise<number[]> {
     const { settleLevel } = settleActivities({
       ...deps,

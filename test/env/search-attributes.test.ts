@@ -1,4 +1,4 @@
-// A worker beside a Temporal namespace that lacks a search attribute of its version: an upgrade without `pawl migrate up`, until it is made up for.
+// A worker whose Temporal namespace lacks a search attribute: an upgrade without `pawl migrate up`.
 
 import { Client, Connection } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const former = Object.entries(SEARCH_ATTRIBUTES)
     .filter(([name, type]) => name !== 'PawlGroup' && type === 'Keyword')
     .map(([name]) => [name, KEYWORD] as const)
-  // Temporal takes a moment to know a namespace everywhere.
+  // Temporal propagates a new namespace with a delay.
   await vi.waitFor(
     async () =>
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(former) }),

@@ -1,4 +1,4 @@
-// A Temporal server on PostgreSQL, where its binaries are in the cache: `npm test` gets them, as does pawl dev fetch --temporal-store postgres.
+// A Temporal server on PostgreSQL. Its binaries are in the cache after `npm test` or `pawl dev fetch --temporal-store postgres`.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// A connection to Temporal that falls silent; against a real server.
+// A connection to a real Temporal server that becomes silent.
 
 import { NativeConnection } from '@temporalio/worker'
 import { pino } from 'pino'

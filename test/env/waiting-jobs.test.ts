@@ -1,4 +1,4 @@
-// Jobs that wait for their turn are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+// Events for jobs that wait for capacity: a real PostgreSQL, and a small API server that stores the Events.
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
@@ -18,7 +18,7 @@ const NOW = Date.parse('2030-01-01T00:00:00Z')
 const ago = (ms: number) => new Date(NOW - ms)
 const MOST = 20
 
-/** What one worker has. */
+/** The reporter of one worker. */
 function worker(): WaitingJobs {
   const { kube, log, now } = stage().deps
   return new WaitingJobs(
@@ -35,7 +35,7 @@ interface Asked {
   readonly mayStart?: boolean
 }
 
-/** Items that nobody hosts, each a millisecond after the one before. @returns their uids. */
+/** Items without an owner, due at intervals of one millisecond. @returns their uids. */
 async function ask(
   namespace: string,
   { count = 1, dueMs = 60_000, isOver = false, mayStart = true }: Asked = {},
@@ -100,7 +100,7 @@ describe('many jobs that wait for capacity', () => {
     )
     await one.reportOnce()
     expect(tellings()).toHaveLength(crowd.length + 1)
-    // What is told is not sent again; another worker finds it there.
+    // Reported waits are not sent again; another worker finds the existing Events.
     stage().api.requests.length = 0
     await one.reportOnce()
     expect(stage().api.requests).toEqual([])

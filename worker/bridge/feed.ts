@@ -55,7 +55,7 @@ export async function feedJournal(term: LeaseTerm, queue: PendingQueue): Promise
   }
 }
 
-/** Delays events that look like own writes of runs, so that one batch has several of them. The delay is at most `holdPollMs`. */
+/** Delays events that look like own writes of runs, so that one batch has several such events. The delay is at most `holdPollMs`. */
 async function waitForBatch({ settings, signal }: LeaseTerm, queue: PendingQueue): Promise<void> {
   const leftMs = (queue.items[0]?.at ?? 0) + settings.holdPollMs - Date.now()
   let examined = 0

@@ -80,9 +80,9 @@ const AFTER_FAILURE_MS = 500
 const RECOVERED_MS = 15_000
 
 const RESTART_REASONS: Readonly<Record<RestartCause, string>> = {
-  misfit: 'a run does not fit the present code; it is started anew from what its object shows',
-  'bug of other code': 'a run that met a bug of other code is started anew',
-  'bug before a change': 'a run that met a bug is started anew: its object has changed',
+  misfit: 'a run does not fit the present code; it is restarted from the state of its object',
+  'bug of other code': 'a run that met a bug of other code is restarted',
+  'bug before a change': 'a run that met a bug is restarted: its object has changed',
 }
 
 type TaskState = 'fails' | 'not yet' | 'ended'
@@ -119,9 +119,7 @@ export class StuckRuns {
       const notified = new Promise<number>((resolve) => {
         this.#wakeUp = () => resolve(AFTER_FAILURE_MS)
       })
-      await this.#poll().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'stuck runs cannot be looked for'),
-      )
+      await this.#poll().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'stuck runs cannot be read'))
       const waitMs = await Promise.race([notified, pause(POLL_MS, signal).then(() => 0)])
       await pause(waitMs, signal)
     }
@@ -195,10 +193,7 @@ export class StuckRuns {
       try {
         await this.#handle(stuck)
       } catch (error) {
-        log.warn(
-          { workflowID: stuck.job.workflow_id, err: error },
-          'a stuck run could not be started anew; trying again',
-        )
+        log.warn({ workflowID: stuck.job.workflow_id, err: error }, 'a stuck run could not be restarted; trying again')
       }
     }
   }

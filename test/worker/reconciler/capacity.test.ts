@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Waits for the run to begin, as the dispatcher does. */
+/** Waits for the first pass of a started run, like the dispatcher. */
 function started(workflowID = RUN): { readonly isOver: boolean } {
   const wait = { isOver: false }
   const give = fresh.acquire('ns')

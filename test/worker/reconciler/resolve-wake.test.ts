@@ -1,4 +1,4 @@
-// Wakes of children that are hosted: they are for the run of the root. What else becomes of wakes: test/env/dispatch.test.ts.
+// Wakes of hosted children lead to the run of the root. Other wakes: test/env/dispatch.test.ts.
 
 import { describe, expect, it } from 'vitest'
 
@@ -44,7 +44,7 @@ describe('a wake of an Execution', () => {
     expect(idle).toEqual({ to: 'nothing', reason: 'no open run' })
     const own = { ...wake, foreign_event: false, writer: ROOT.workflow_id }
     expect(await resolve(own, { exec: RUNNING, jobs: [ROOT] })).toEqual({ to: 'nothing', reason: 'own write' })
-    // Found where it is started: it may be open without a row.
+    // Leads to a start, which reports a run that is open without a row.
     const early = await resolve(wake, { exec: RUNNING, jobs: [] })
     expect(early).toMatchObject({ to: 'start', run: { controller: 'installation' } })
   })
@@ -118,7 +118,7 @@ describe("a wake of an item whose type the host's run does not handle", () => {
 })
 
 interface Known {
-  /** What the open run of the host serves; null: all. */
+  /** The types that the host's open run handles; null: all. */
   readonly serves?: readonly string[] | null
   readonly item?: object
   readonly exec: object

@@ -1,4 +1,4 @@
-// What a worker serves of a controller whose subjects it shares with others, and the queues that follow from it.
+// The partitions that a worker handles, and the task queues that follow from them.
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,4 +1,4 @@
-// Clocks that are set while a process looks at them.
+// Steps of clocks while a process polls them.
 
 import { expect, it } from 'vitest'
 

@@ -90,7 +90,7 @@ describe('the flags of a process', () => {
     expect(() => givenFlags(TABLE, ['a'])).toThrow("Unexpected argument 'a'")
   })
 
-  it('are its own and those of wings, without duplicates', () => {
+  it('are its own flags and the flags of wings, without duplicates', () => {
     const wing: FlagTable = { pods: { takes: '<count>', reads: 'number', least: 1, otherwise: 1, text: 'how many' } }
     expect(Object.keys(joinFlagTables(TABLE, wing))).toEqual([...Object.keys(TABLE), 'pods'])
     expect(() => joinFlagTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; expected it in one')

@@ -1,4 +1,4 @@
-// What heartbeats come to, and what is told of them. Source: spec/landscaper.md 5.8.
+// The health of the engine from heartbeats, and its reports. Source: spec/landscaper.md 5.8.
 
 import { describe, expect, it } from 'vitest'
 import type { HeartbeatRecord } from '../../../activities/journal/write/heartbeats.ts'
@@ -87,7 +87,7 @@ describe('the health report', () => {
     expect(tell(true, 0, told('Failed', 1000))).toBe('Ok')
     expect(tell(true, 0, told('Ok', 59_999))).toBeUndefined()
     expect(tell(true, 0, told('Ok', 60_000))).toBe('Ok')
-    // What somebody wrote who is ahead of the clock.
+    // A report of a writer whose clock is ahead.
     expect(tell(true, 0, told('Ok', -60_001))).toBe('Ok')
     expect(tell(false, 5, told('Failed', 59_999))).toBeUndefined()
   })

@@ -1,4 +1,4 @@
-// Processes in the frame, as children of this one: how they end, and what they have closed then.
+// Child processes that use runProcess: how they end, and which resources they close.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 
 const FRAME = fileURLToPath(new URL('../../../worker/server/process.ts', import.meta.url))
 
-/** Opens two things, says so, and does what the body says. */
+/** A process with two resources, which prints its steps and runs the body. */
 function start(body: string, closing = '') {
   const code = `
     import { runProcess } from ${JSON.stringify(FRAME)}

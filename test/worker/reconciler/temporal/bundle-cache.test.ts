@@ -1,4 +1,4 @@
-// A bundle that is kept is taken only while everything that it was made of is as it was. What makes it is played here: bundle.test.ts has the real one.
+// The conditions under which a cached bundle is used. The builder is a fake; bundle.test.ts has the real one.
 
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ describe('a cached bundle', () => {
   it('is built again after a change of an input file, and used again when the file is restored', async () => {
     const { bundle, count, write, module } = await project()
     await bundle()
-    // Of the same length, and of the same time.
+    // Same length and modification time.
     await write(module, 'two')
     expect(await bundle()).toContain('code of two')
     expect(await bundle()).toContain('code of two')
@@ -127,7 +127,7 @@ describe('the cache folder', () => {
     const names = (await readdir(folder)).sort()
     expect(names.filter((name) => name.endsWith('.bundle'))).toHaveLength(8)
     expect(names.filter((name) => name.endsWith('.part'))).toEqual(['alive.part'])
-    // The first one was used again, the second is gone.
+    // The first entry was used again, the second one was evicted.
     await bundle({ index: 0 })
     expect(count()).toBe(9)
     await bundle({ index: 1 })

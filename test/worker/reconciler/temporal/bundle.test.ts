@@ -1,4 +1,4 @@
-// What is kept of a bundle for the next one, in a folder: the code has to be that of the modules as they are.
+// Bundles with a cache folder: the code must match the present modules.
 
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ describe('a bundle with a cache', { timeout: 60_000 }, () => {
     const builds = [await build(cache), await build(cache)]
     expect(await readdir(cache)).not.toEqual([])
     expect(builds.map(({ name }) => name)).toEqual([fresh.name, fresh.name])
-    // Of the same length, and soon after.
+    // Same length, soon after.
     await say('after!')
     const changed = await build(cache)
     expect(changed.code).toContain("word = 'after!'")

@@ -1,4 +1,4 @@
-// The module is loaded into a process of its own, as the worker's is; the thread does what the SDK does.
+// The module is loaded into a process of its own; its thread makes the SDK's calls.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ describe('a workflow thread', () => {
 
 const run = promisify(execFile)
 
-/** Calls by name that each take longer than their watchdog allows, with so many conditions that wait. */
+/** Calls by name with a number of blocked conditions; each call takes longer than its time-out. */
 async function inThread(calls: readonly (readonly [name: string, conditions: number])[]): Promise<unknown> {
   const thread = `
     import vm from 'node:vm'

@@ -49,7 +49,7 @@ const subject = { group: 'example.com', kind: 'Widget', namespace: 'shop', name:
 const SAYS =
   / of (.*) answers with \d+ kB, compressed; Temporal has room for 1900 kB: expected fewer or smaller objects in it$/
 
-/** What nothing packs; in base64, of whose bytes three quarters are left. */
+/** Incompressible text: in base64, three quarters of the bytes remain. */
 const noise = (bytes: number) => randomBytes(bytes).toString('base64')
 
 function refusal(input: unknown): unknown {
