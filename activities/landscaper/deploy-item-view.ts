@@ -113,11 +113,11 @@ function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'
 
 /** Why the item is left out; undefined: it is not. */
 export function skipReason({ metadata }: Pick<DeployItem, 'metadata'>): string | undefined {
-  const value = (metadata.annotations?.[SKIP_ANNOTATION] ?? '').trim().slice(0, LONGEST_REASON)
+  const value = (metadata.annotations?.[SKIP_ANNOTATION] ?? '').trim().slice(0, MAX_REASON_LENGTH)
   return value === '' || value === 'false' ? undefined : value
 }
 
-const LONGEST_REASON = 256
+const MAX_REASON_LENGTH = 256
 
 /** Source: spec/landscaper.md 2.8 "Deletion". A text that anybody may have written is a name only after it was checked. */
 function clusterOf({ metadata, spec }: DeployItem): Pick<DeployItemView, 'cluster'> {
@@ -161,19 +161,19 @@ function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): bo
 }
 
 // Enough to know where to look; the whole of it stands in the item's own status.
-const LONGEST_ERROR = 300
+const MAX_ERROR_LENGTH = 300
 
 // Other deployers write them: what looks like none of spec/landscaper.md 1.16 stays where it is.
 const CODE = /^ERR_[A-Z_]{1,60}$/
-const MOST_CODES = 10
+const MAX_CODES = 10
 
 function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'reason' | 'codes'> {
   const { phase, lastError } = status
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   if (!hasFailed || lastError === undefined) return { error: undefined }
-  const codes = (lastError.codes ?? []).filter((code) => CODE.test(code)).slice(0, MOST_CODES)
+  const codes = (lastError.codes ?? []).filter((code) => CODE.test(code)).slice(0, MAX_CODES)
   return {
-    error: lastError.message.slice(0, LONGEST_ERROR),
+    error: lastError.message.slice(0, MAX_ERROR_LENGTH),
     reason: lastError.reason,
     ...(codes.length > 0 && { codes }),
   }

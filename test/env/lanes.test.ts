@@ -128,7 +128,7 @@ describe('wakes of items', () => {
     await know(item('a', MOCK), item('b', MANIFEST))
     await upsertWakes(test.db, [wakeFor('a'), wakeFor('b', { due: later(500) })], NOW)
     const due = async (deployers: string) => {
-      return await nextWakeDue(test.db, { cluster: 'c', unhandledLanes: excludedPartitions(shares(deployers)) })
+      return await nextWakeDue(test.db, { cluster: 'c', unhandledPartitions: excludedPartitions(shares(deployers)) })
     }
     expect(await due('kubernetes-manifest')).toEqual(later(500))
     expect(await due('mock')).toEqual(NOW)
@@ -151,7 +151,7 @@ describe('wakes of items', () => {
       })
     const found = await jobsToLookUp(
       test.db,
-      { cluster: 'c', unhandledLanes: excludedPartitions(shares('mock')) },
+      { cluster: 'c', unhandledPartitions: excludedPartitions(shares('mock')) },
       later(90_000),
     )
     expect(found.map(({ uid }) => uid)).toEqual(['a'])

@@ -124,7 +124,7 @@ export async function resyncOnce(deps: ResyncDeps, options: Omit<ResyncOptions, 
   })
   await forEachJob(
     deps,
-    await jobsToLookUp(db, { cluster, controllers, unhandledLanes: excludedPartitions(shares) }, now()),
+    await jobsToLookUp(db, { cluster, controllers, unhandledPartitions: excludedPartitions(shares) }, now()),
     async (job) => {
       await checkRun(deps, options, job)
     },

@@ -94,7 +94,7 @@ export class WaitingJobs {
     const wakes = await waitingWakes(db, {
       cluster,
       controllers: this.#jobControllers(),
-      unhandledLanes: excludedPartitions(shares),
+      unhandledPartitions: excludedPartitions(shares),
       since,
       now: now(),
       known: [...this.#examined],

@@ -1,9 +1,9 @@
-// The roots beside a root, which are the others of its namespace: whom it waits for, who has to go before it does, and whom its end starts.
-// Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+// Orders the jobs of roots in a namespace: which roots a job waits for, which must be deleted first, and which its end starts. Source:
+// spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
 //
-//   R1. Who they are the journal knows, by what they give and take: no list is read, however many roots the namespace has.
-//   R2. Whoever is in the way is waited for first and looked at then, at the API server; once. What comes later is a wake, and in the journal before it.
-//   R3. A wait ends: nobody waits for one that goes instead, nor for one that waits, over others, for itself.
+//   R1. The journal finds the other roots by the names of exports and imports, so no list is read, however many roots the namespace has.
+//   R2. A job subscribes to the roots in its way first, and then reads each once from the API server. A later change is a wake.
+//   R3. Each wait ends: no job waits for a root that is deleted instead, or that waits, directly or indirectly, for this root.
 
 import {
   type Installation,
@@ -29,9 +29,9 @@ import type { LandscaperDeps } from '../deps.ts'
 import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './sibling-waits.ts'
 
 /**
- * Those whose exports are imported, and that have not succeeded, or have another job before them.
+ * The roots from which this one imports, and that have not succeeded or still have to run a job.
  *
- * @throws `ImportRing` (final) with its path, when the root imports, over others, what it exports itself.
+ * @throws `ImportRing` (final) with its path, when the root indirectly imports its own exports.
  */
 export async function rootPredecessorsOf(
   deps: LandscaperDeps,
@@ -40,7 +40,7 @@ export async function rootPredecessorsOf(
 ): Promise<InTheWay> {
   const own = flowOf(installation)
   const query = queryFor(deps, installation, own.takes)
-  // Who gives nothing is in no ring.
+  // A root without exports is in no cycle.
   const upstream =
     own.gives.length === 0 ? await producersOf(deps.db, query) : await upstreamProducersOf(deps.db, query)
   checkRing(installation, own, upstream)
@@ -54,7 +54,7 @@ export async function rootPredecessorsOf(
   }
 }
 
-/** Those that import what this one exports, and are there still; not those in a ring with it that go too: there is no order to keep. */
+/** The existing roots that import from this one. Roots in a cycle with it that are being deleted, too, are left out: their order does not matter. */
 export async function rootSuccessorsOf(
   deps: LandscaperDeps,
   onlooker: Onlooker,
@@ -70,13 +70,13 @@ export async function rootSuccessorsOf(
   return { unfinished: shortList(left.map(shown)), failed: [] }
 }
 
-/** Those that import what this one exports, as the journal knows them, but for those under deletion. */
+/** The roots that import from this one according to the journal, except those that are being deleted. */
 export async function dependentsOf(deps: LandscaperDeps, installation: Installation): Promise<readonly FlowObject[]> {
   const takers = await consumersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
   return takers.filter(({ projection }) => !isLeaving(projection))
 }
 
-/** The keys of what a root gives and takes. */
+/** The keys of a root's exports and imports. */
 function flowOf({ metadata: { namespace }, spec }: Installation): Flow {
   return { gives: flowKeys(namespace, exportedNames(spec)), takes: flowKeys(namespace, importedNames(spec)) }
 }
@@ -94,7 +94,7 @@ function givesTo({ takes }: Flow, projection: object): boolean {
   return takes.some((key) => given.has(key))
 }
 
-/** R3 */
+/** Implements R3. */
 function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: readonly FlowObject[]): void {
   if (own.gives.length === 0 || upstream.length === 0) return
   const all = [
@@ -106,7 +106,7 @@ function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: re
     for (const key of flow.gives) givers.set(key, [...(givers.get(key) ?? []), giver])
   const graph = all.map(({ name: taker, flow }) => ({
     name: taker,
-    // Its own exports are nobody's to wait for.
+    // A root does not wait for its own exports.
     dependsOn: [...new Set(flow.takes.flatMap((key) => givers.get(key) ?? []))].filter((giver) => giver !== taker),
   }))
   const ring = shortestCycle(name, graph)
@@ -115,7 +115,7 @@ function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: re
   throw finalFailure('ImportRing', `installations import from each other: ${path}; expected no ring`)
 }
 
-/** Whether one imports from the root, over others or not, that the root imports from. */
+/** Whether a root imports from this one, and this one directly or indirectly imports from it. */
 async function ringMembers(
   deps: LandscaperDeps,
   installation: Installation,
@@ -130,10 +130,10 @@ async function ringMembers(
 
 type Standing = 'succeeded' | 'unfinished' | 'failed'
 
-/** Where a root stands for those that import from it. Takes objects and projections alike. */
+/** The state of a root for its importers. Accepts objects and projections. */
 function standingOf(root: object): Standing {
   const isOver = isIdle(jobIDsOf(root))
-  // Whoever goes waits for those that import from it: they do not wait for its end.
+  // A root that is being deleted waits for its importers, so they must not wait for it.
   if (isLeaving(root) && (isOver || !isMaking(root))) return 'failed'
   if (!isOver || installationTrigger(root) !== undefined) return 'unfinished'
   return phaseOf(root) === 'Succeeded' ? 'succeeded' : 'failed'
@@ -152,11 +152,11 @@ function phaseOf(root: object): string | undefined {
 interface LookedAt {
   readonly uid: string
   readonly name: string
-  /** The object, or what the journal has of it. */
+  /** The object, or its projection in the journal. */
   readonly state: object
 }
 
-/** R2; one that has gone meanwhile is left out, and one that has become another. */
+/** Implements R2; leaves out roots that were deleted or replaced meanwhile. */
 async function lookedAt(
   deps: LandscaperDeps,
   onlooker: Onlooker,

@@ -13,7 +13,7 @@ import { listed } from '../deploy/target/answers.ts'
 import { shootResource } from '../deploy/target/gardener.ts'
 import type { TargetCluster } from '../deploy/target/target-cluster.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
-import { TemplateError } from '../render/template-error.ts'
+import { TemplateError } from '../render/render-errors.ts'
 
 /** Per namespace. */
 const MOST_ENTRIES = 1000

@@ -133,7 +133,7 @@ async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, j
     inst: { ...groupKindOf(installationKind), jobID: runningOf(inst) },
   }
   const subjects = new Map([
-    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostLanes: serves }],
+    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostPartitions: serves }],
     ['exec', subject('exec', 'inst', exec, [above.inst])],
     ['inst', subject('inst', null, inst, [])],
   ])
@@ -181,7 +181,7 @@ function subject(
     owner: owner_uid === null ? 'gone' : 'present',
     ancestors: above,
     ownerKind: above[0],
-    hostLanes: null,
+    hostPartitions: null,
   }
 }
 
