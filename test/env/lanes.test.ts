@@ -97,8 +97,8 @@ const wakeFor = (uid: string, more: Partial<NewWake> = {}): NewWake => ({
 
 describe('wakes of items', () => {
   const claim = async (deployers?: string) => {
-    const unhandledLanes = deployers === undefined ? [] : excludedPartitions(shares(deployers))
-    const from = { cluster: 'c', unhandledLanes, owner: 'd', limit: 9, leaseMs: 1000, now: NOW }
+    const unhandledPartitions = deployers === undefined ? [] : excludedPartitions(shares(deployers))
+    const from = { cluster: 'c', unhandledPartitions, owner: 'd', limit: 9, leaseMs: 1000, now: NOW }
     return (await claimWakes(test.db, from)).map(({ uid }) => uid).sort()
   }
 

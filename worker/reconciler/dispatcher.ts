@@ -152,11 +152,11 @@ export class Dispatcher {
       if (capacityLeft === 'nothing') return 0
       if (capacityLeft === 'more') waiting.push(...names)
     }
-    const unhandledLanes = excludedPartitions(shares)
+    const unhandledPartitions = excludedPartitions(shares)
     const due = await nextWakeDue(asyncCommitDb, {
       cluster,
       controllers: waiting,
-      unhandledLanes,
+      unhandledPartitions,
       starts: this.#pendingRuns.freeStarts,
     })
     const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
@@ -198,7 +198,7 @@ export class Dispatcher {
     const claim: Claim = {
       cluster,
       controllers,
-      unhandledLanes: excludedPartitions(shares),
+      unhandledPartitions: excludedPartitions(shares),
       owner,
       recentTurns,
       leaseMs,

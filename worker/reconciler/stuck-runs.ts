@@ -185,7 +185,7 @@ export class StuckRuns {
     const query: StuckQuery = {
       cluster,
       controllers,
-      unhandledLanes: excludedPartitions(shares),
+      unhandledPartitions: excludedPartitions(shares),
       build,
       helpedBefore: this.#restarted,
     }
