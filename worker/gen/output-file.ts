@@ -1,22 +1,22 @@
-// One generated file of a user's choice: printed, written where it differs, or only compared.
+// Prints, writes or checks one generated file, as the flags of `pawl gen` say.
 
 import { basename, dirname } from 'node:path'
 
-import { staleText } from './controllers.ts'
+import { staleText } from './controller-modules.ts'
 import { readText } from './controller/controller-files.ts'
 import { compareFiles, writeFiles } from './output.ts'
 
 export interface OneFileOptions {
-  /** The file to write; undefined for standard output. */
+  /** The file to write. Undefined: standard output. */
   readonly out: string | undefined
-  /** Compares and writes nothing; needs `out`. */
+  /** True: only compare. Needs `out`. */
   readonly check: boolean
-  /** Takes whole texts, with their line ends. */
+  /** Prints a text that contains its line ends. */
   readonly print: (text: string) => void
 }
 
-/** @returns the exit code: 0, or 1 when a check found the file stale. */
-export async function bringFile(text: string, { out, check, print }: OneFileOptions): Promise<0 | 1> {
+/** @returns the exit code: 0, or 1 when a check finds a stale file. */
+export async function writeOrCheckFile(text: string, { out, check, print }: OneFileOptions): Promise<0 | 1> {
   if (out === undefined) {
     print(text)
     return 0

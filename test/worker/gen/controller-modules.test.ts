@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { genControllers, type GenControllersOptions } from '../../../worker/gen/controllers.ts'
+import { genControllers, type GenControllersOptions } from '../../../worker/gen/controller-modules.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const GOLDEN = join(ROOT, 'test/workflows/kit/dsl/golden')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { kindFacts, readBoundKinds } from '../../../worker/gen/controller/bound-kinds.ts'
+import { kindFacts, readBoundKinds } from '../../../worker/gen/controller/kind-lookup.ts'
 import {
   anyJson,
   defineKind,

@@ -1,36 +1,36 @@
-// `pawl gen FILES`: the modules of controllers, from their documents.
+// `pawl gen FILES`: compiles `.cm` documents to the modules of controllers.
 //
-//   C1. Nothing is written while one document of the call is wrong.
-//   C2. Modules go to standard output only when asked for; what is wrong goes to standard error.
+//   C1. `pawl gen` writes no module when one document has an error.
+//   C2. Standard output has modules only with `--print`. Errors and warnings go to standard error.
 
-import { basename, dirname } from 'node:path'
-
+import { basename, dirname, join, resolve } from 'node:path'
 import { structuredPatch } from 'diff'
-
 import { type CompiledFile, compileFile, readText } from './controller/controller-files.ts'
-import { crdKinds } from './controller/crd-kinds.ts'
-import { sandboxNotes } from './controller/sandbox-notes.ts'
+import { crdKinds } from './controller/kind-lookup.ts'
 import { compareFiles, writeFiles } from './output.ts'
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { sandboxProblems, findUnavailableNames } from '../server/sandbox-check.ts'
 
 export interface GenControllersOptions {
   /** The checkout; files in it import its kit. */
   readonly root: string
   readonly files: readonly string[]
-  /** `write`: only what differs; `check`: nothing, and say so; `print`: the modules; `ast`: the documents as JSON. */
+  /** `write`: write changed modules; `check`: only report differences; `print`: print the modules; `ast`: print the documents as JSON. */
   readonly mode: 'write' | 'check' | 'print' | 'ast'
   readonly out?: string | undefined
   readonly kit?: string | undefined
-  /** A file of CustomResourceDefinitions of kinds that others define. */
+  /** A file with CustomResourceDefinitions of kinds outside of the checkout. */
   readonly crd?: string | undefined
   /** A file whose text comes first in each module. */
   readonly boilerplate?: string | undefined
-  /** Takes whole texts, with their line ends. */
+  /** Prints a text that contains its line ends. */
   readonly print: (text: string) => void
-  /** Takes lines about what is wrong. */
+  /** Prints a line about an error or a warning. */
   readonly complain: (line: string) => void
 }
 
-/** Generates, checks or prints. Returns the exit code: 0 when all is well, 1 when something is stale, 2 for bad input. */
+/** @returns the exit code: 0 on success, 1 when a module is stale, 2 for wrong input. */
 export async function genControllers(options: GenControllersOptions): Promise<0 | 1 | 2> {
   const { mode, print, complain } = options
   const compiled = await compileAll(options)
@@ -46,7 +46,7 @@ export async function genControllers(options: GenControllersOptions): Promise<0 
   const shared = sharedTargets(compiled)
   for (const complaint of shared) complain(complaint)
   if (shared.length > 0) return 2
-  const result = await bringAll(compiled, options)
+  const result = await writeOrCheckAll(compiled, options)
   const notes = await Promise.all(
     compiled.map(({ file, target }) => sandboxNotes(target, [dirname(file), dirname(target)])),
   )
@@ -54,7 +54,7 @@ export async function genControllers(options: GenControllersOptions): Promise<0 
   return result
 }
 
-/** Undefined when a file beside the documents is not what it should be. */
+/** Undefined when the file of `crd` or `boilerplate` is wrong. */
 async function compileAll(options: GenControllersOptions): Promise<readonly CompiledFile[] | undefined> {
   const { complain } = options
   const texts: (string | undefined)[] = []
@@ -81,13 +81,13 @@ async function compileAll(options: GenControllersOptions): Promise<readonly Comp
   return compiled
 }
 
-async function bringAll(compiled: readonly CompiledFile[], options: GenControllersOptions): Promise<0 | 1> {
+async function writeOrCheckAll(compiled: readonly CompiledFile[], options: GenControllersOptions): Promise<0 | 1> {
   let result: 0 | 1 = 0
-  for (const found of compiled) if ((await bring(found, options)) === 'stale') result = 1
+  for (const one of compiled) if ((await writeOrCheck(one, options)) === 'stale') result = 1
   return result
 }
 
-/** What a check prints of a file that is not what would be generated. */
+/** The differences between a file and its generated text, as a unified diff. */
 export function staleText(path: string, found: string | undefined, expected: string): string {
   const lines = found === undefined ? [] : hunksOf(found, expected)
   const shown =
@@ -108,23 +108,23 @@ function hunksOf(found: string, expected: string): readonly string[] {
   ])
 }
 
-async function bring(
+async function writeOrCheck(
   { target, code = '' }: CompiledFile,
   { mode, print }: GenControllersOptions,
-): Promise<'good' | 'stale'> {
+): Promise<'current' | 'stale'> {
   const [folder, name] = [dirname(target), basename(target)]
   const files = new Map([[name, code]])
   const differences = await compareFiles(folder, files, [])
   if (mode === 'write') {
     await writeFiles(folder, files, differences)
     if (differences.length > 0) print(`wrote ${target}\n`)
-    return 'good'
+    return 'current'
   }
   for (const { state, detail } of differences) {
     print(`${state}: ${target}: ${detail}\n`)
     if (state === 'stale') print(`${staleText(target, await readText(target), code)}\n`)
   }
-  return differences.length > 0 ? 'stale' : 'good'
+  return differences.length > 0 ? 'stale' : 'current'
 }
 
 function sharedTargets(compiled: readonly CompiledFile[]): string[] {
@@ -139,4 +139,41 @@ function sharedTargets(compiled: readonly CompiledFile[]): string[] {
 
 function documentOf({ file, document }: CompiledFile): readonly object[] {
   return document === undefined ? [] : [{ file, ...document }]
+}
+
+const MODULE = /\.[cm]?[jt]s$/
+const TYPESCRIPT = /\.[cm]?ts$/
+// Tests run in Node.
+const TEST = /\.(test|spec)\.[cm]?[jt]s$/
+
+/**
+ * Warnings about modules that use features which the workflow sandbox lacks. It checks the modules of the folders that import the generated module, and
+ * their imports. Without these warnings, the first start of a worker would fail.
+ *
+ * @param target the path of the generated module, which may not exist yet.
+ */
+export async function sandboxNotes(target: string, folders: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all([...new Set(folders.map((folder) => resolve(folder)))].map(modulesIn))
+  const users = found.flat().filter((file) => isUserOf(file, resolve(target)))
+  return sandboxProblems(users)
+}
+
+async function modulesIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    // The output folder may not exist yet.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  })
+  return names
+    .filter((name) => MODULE.test(name) && !TEST.test(name))
+    .sort()
+    .map((name) => join(folder, name))
+}
+
+/** Whether the file imports values of the generated module. */
+function isUserOf(file: string, target: string): boolean {
+  const text = readFileSync(file, 'utf8')
+  if (file === target || !text.includes(basename(target))) return false
+  const imports = findUnavailableNames(text, TYPESCRIPT.test(file))?.imports ?? []
+  return imports.some((source) => source.startsWith('.') && resolve(dirname(file), source) === target)
 }
