@@ -1,14 +1,14 @@
-// The module is loaded into a process of its own, as the worker's is; the thread does what the SDK does.
+// The module is loaded into a process of its own; its thread makes the SDK's calls.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
-const MODULE = join(import.meta.dirname, '../../worker/reconciler/temporal/lean-workflow-threads.ts')
+const MODULE = join(import.meta.dirname, '../../../../worker/reconciler/temporal/lean-workflow-threads.ts')
 
-describe('a thread of workflows', () => {
-  it('has a watchdog around calls that run code of workflows, and only around them', async () => {
+describe('a workflow thread', () => {
+  it('has time-outs only around calls that run workflow code', async () => {
     expect(
       await inThread([
         ['activate', 2],
@@ -24,7 +24,7 @@ describe('a thread of workflows', () => {
     ])
   })
 
-  it('meets the SDK whose calls it knows', async () => {
+  it('knows the calls of the installed SDK version', async () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', SDK_NAMES])
     expect(JSON.parse(stdout)).toEqual([true, true, true])
   })
@@ -32,7 +32,7 @@ describe('a thread of workflows', () => {
 
 const run = promisify(execFile)
 
-/** Calls by name that each take longer than their watchdog allows, with so many conditions that wait. */
+/** Calls by name with a number of blocked conditions; each call takes longer than its time-out. */
 async function inThread(calls: readonly (readonly [name: string, conditions: number])[]): Promise<unknown> {
   const thread = `
     import vm from 'node:vm'

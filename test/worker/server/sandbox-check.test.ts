@@ -7,8 +7,8 @@ const missing = (text: string, isTypeScript = true) =>
     ({ what, name, line, column }) => `${line}:${column} ${what} ${name}`,
   )
 
-describe('what the sandbox does not have', () => {
-  it('is found where it stands, behind types and comments', () => {
+describe('a name that the sandbox lacks', () => {
+  it('is reported with its position, after types and comments', () => {
     const text = [
       '// fetch, process and node:fs in a comment',
       "import { createHash } from 'node:crypto'",
@@ -47,7 +47,7 @@ describe('what the sandbox does not have', () => {
     expect(missing(text) ?? []).toEqual([])
   })
 
-  it('is found in a shorthand', () => {
+  it('is reported in a shorthand property', () => {
     expect(missing('export const a = { fetch }', false)).toEqual(['1:20 global fetch'])
   })
 })

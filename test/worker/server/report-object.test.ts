@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { reportTarget } from '../../../worker/server/report-object.ts'
 
-describe('where the engine tells of itself', () => {
-  it('is a namespace and a name, of a kind that a wing has for it', () => {
+describe('the report object of the engine', () => {
+  it('has a namespace, a name, and the kind of an enabled wing', () => {
     expect(reportTarget('health-check', 'pawl/landscaper', ['landscaper'])).toMatchObject({
       at: { namespace: 'pawl', name: 'landscaper' },
       tells: { health: { kind: 'LsHealthCheck' } },
@@ -19,7 +19,7 @@ describe('where the engine tells of itself', () => {
     },
   )
 
-  it('is refused where no wing that is on has a kind for it', () => {
+  it('is rejected if no enabled wing has a kind for it', () => {
     expect(() => reportTarget('critical-problems', 'pawl/x', [])).toThrow(
       '--critical-problems is given, but no wing that is on has a kind for it; expected one in --wings',
     )

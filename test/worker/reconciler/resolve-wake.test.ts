@@ -1,4 +1,4 @@
-// Wakes of children that are hosted: they are for the run of the root. What else becomes of wakes: test/env/dispatch.test.ts.
+// Wakes of hosted children lead to the run of the root. Other wakes: test/env/dispatch.test.ts.
 
 import { describe, expect, it } from 'vitest'
 
@@ -31,20 +31,20 @@ describe('a wake of an Execution', () => {
     expect(found).toEqual({ to: 'open', job: ROOT })
   })
 
-  it('is for its own run when that is open, and for none when it has another job that it does not start', async () => {
+  it('leads to its own open run, and to no run if it has another job that it does not start', async () => {
     const own = openJob('execution', 'exec', 'other')
     const wake = { controller: 'execution', uid: 'exec' }
     expect(await resolve(wake, { exec: OTHER, jobs: [ROOT, own] })).toEqual({ to: 'open', job: own })
     expect(await resolve(wake, { exec: OTHER, jobs: [ROOT] })).toEqual({ to: 'nothing', reason: 'no open run' })
   })
 
-  it('is for nobody when its Installation runs no job, or when that run wrote what it is about', async () => {
+  it('leads to no run if its Installation has no job, or if that run made the write', async () => {
     const wake = { controller: 'execution', uid: 'exec' }
     const idle = await resolve(wake, { exec: IDLE, inst: IDLE, jobs: [] })
     expect(idle).toEqual({ to: 'nothing', reason: 'no open run' })
     const own = { ...wake, foreign_event: false, writer: ROOT.workflow_id }
     expect(await resolve(own, { exec: RUNNING, jobs: [ROOT] })).toEqual({ to: 'nothing', reason: 'own write' })
-    // Found where it is started: it may be open without a row.
+    // Leads to a start, which reports a run that is open without a row.
     const early = await resolve(wake, { exec: RUNNING, jobs: [] })
     expect(early).toMatchObject({ to: 'start', run: { controller: 'installation' } })
   })
@@ -61,18 +61,18 @@ describe('a wake of an item', () => {
     expect(await resolve(wake, { item, exec: RUNNING, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
   })
 
-  it('is so before the Execution has the job: its items may have it first', async () => {
+  it("leads to the Installation's run before the Execution has the job", async () => {
     for (const exec of [IDLE, {}])
       expect(await resolve(wake, { item: RUNNING, exec, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
   })
 
-  it('is for the run of the Execution where that has one of its own', async () => {
+  it("leads to the Execution's run if it has its own", async () => {
     const own = openJob('execution', 'exec')
     const found = await resolve(wake, { item: RUNNING, exec: RUNNING, inst: IDLE, jobs: [own] })
     expect(found).toEqual({ to: 'open', job: own })
   })
 
-  it('is for its own run when that is open', async () => {
+  it('leads to its own open run', async () => {
     const own = openJob('deploy', 'item')
     const found = await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT, own] })
     expect(found).toEqual({ to: 'open', job: own })
@@ -91,11 +91,11 @@ describe('a wake of an item', () => {
   })
 })
 
-describe('a wake of an item whose lane the run of its host does not serve', () => {
+describe("a wake of an item whose type the host's run does not handle", () => {
   const wake = { controller: 'deploy', uid: 'item', may_start: true }
   const serves = [MANIFEST]
 
-  it('is for a run of its own, on the queue of its lane', async () => {
+  it('leads to its own run, on the queue of its partition', async () => {
     const found = await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT], serves })
     expect(found).toMatchObject({ to: 'start', run: { controller: 'deploy', lane: MOCK, input: { jobID: 'job' } } })
     const open = openJob('deploy', 'item')
@@ -103,12 +103,12 @@ describe('a wake of an item whose lane the run of its host does not serve', () =
     expect(again).toEqual({ to: 'open', job: open })
   })
 
-  it('leads to nothing before the item is handed the job', async () => {
+  it('leads to no run before the item has the job ID', async () => {
     const found = await resolve(wake, { item: IDLE, exec: RUNNING, jobs: [ROOT], serves })
     expect(found).toEqual({ to: 'nothing', reason: 'deploy item is idle' })
   })
 
-  it('is for that run where it serves the lane, or all', async () => {
+  it("leads to the host's run if that handles the type, or all types", async () => {
     for (const all of [[MANIFEST, MOCK], null])
       expect(await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT], serves: all })).toEqual({
         to: 'open',
@@ -118,7 +118,7 @@ describe('a wake of an item whose lane the run of its host does not serve', () =
 })
 
 interface Known {
-  /** What the open run of the host serves; null: all. */
+  /** The types that the host's open run handles; null: all. */
   readonly serves?: readonly string[] | null
   readonly item?: object
   readonly exec: object

@@ -5,7 +5,7 @@ import { readConfig } from '../../../worker/server/config.ts'
 const config = readConfig({ PAWL_DATABASE_URL: 'postgres://env', KUBECONFIG: '/env/kubeconfig' })
 
 describe('the settings of the bridge', () => {
-  it('come from flags before the environment', () => {
+  it('come from the environment unless a flag overrides it', () => {
     expect(bridgeSettings({ 'database-url': 'postgres://flag', 'lease-ms': '1500' }, config)).toMatchObject({
       databaseUrl: 'postgres://flag',
       kubeconfigPath: '/env/kubeconfig',
@@ -15,7 +15,7 @@ describe('the settings of the bridge', () => {
     })
   })
 
-  it('follow all namespaces, or the one that is named', () => {
+  it('select all namespaces or one', () => {
     expect(bridgeSettings({}, config).namespace).toBeUndefined()
     expect(bridgeSettings({ namespace: 'team-a' }, config).namespace).toBe('team-a')
     expect(() => bridgeSettings({ namespace: 'a,b' }, config)).toThrow(
@@ -23,7 +23,7 @@ describe('the settings of the bridge', () => {
     )
   })
 
-  it('follow the kinds of all wings, or of those that are named', () => {
+  it('select the kinds of all wings or of the named ones', () => {
     expect(bridgeSettings({}, config).wings).toEqual(['landscaper'])
     expect(bridgeSettings({ wings: 'landscaper' }, config).wings).toEqual(['landscaper'])
     expect(() => bridgeSettings({ wings: 'chess' }, config)).toThrow(
@@ -31,13 +31,13 @@ describe('the settings of the bridge', () => {
     )
   })
 
-  it('need a content key for controllers of users, whose kinds are known by their hash', () => {
+  it('require a content key for controllers of users', () => {
     const controllers = import.meta.filename
     expect(() => bridgeSettings({ controllers }, config)).toThrow('--content-key is missing beside --controllers')
     expect(bridgeSettings({ controllers, 'content-key': 'key' }, config).controllerFiles).toEqual([controllers])
   })
 
-  it('switch on what the worker runs, which needs a content key, too', () => {
+  it("enable the same controllers as the worker's flags, and require their content key", () => {
     const on = { 'default-contexts': 'yes' }
     expect(() => bridgeSettings(on, config)).toThrow('--content-key is missing beside controller context in level mode')
     expect([...bridgeSettings({ ...on, 'content-key': 'key' }, config).off]).toEqual(['targetSync'])
@@ -48,11 +48,11 @@ describe('the settings of the bridge', () => {
     expect(() => bridgeSettings({ ...on, wings: 'none' }, config)).toThrow('wing landscaper, whose flag it is, is off')
   })
 
-  it('give every start another owner, so that a process that hangs shares no lease with its successor', () => {
+  it('give each start another lease owner', () => {
     expect(bridgeSettings({}, config).owner).not.toBe(bridgeSettings({}, config).owner)
   })
 
-  it('are refused with what was found and what was expected', () => {
+  it('are rejected with the actual and the expected value', () => {
     expect(() => bridgeSettings({}, readConfig({}))).toThrow('--database-url is missing')
     expect(() => bridgeSettings({ 'lease-ms': 'soon' }, config)).toThrow(
       '--lease-ms is "soon"; expected a whole number of at least 100',

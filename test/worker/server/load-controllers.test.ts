@@ -17,12 +17,12 @@ const load = async (module: object, declared: object) =>
   await loadOwnActivities([define({ load: () => Promise.resolve(module), options: declared } as OwnActivities)])
 
 describe('the modules of activities', () => {
-  it('are loaded for the controllers that have some', async () => {
+  it('are loaded for controllers with activities', async () => {
     const controllers = [define(), define(activitiesOf(() => Promise.resolve({ fetchQuote }), { fetchQuote: options }))]
     expect([...(await loadOwnActivities(controllers))]).toEqual([['shop', { fetchQuote }]])
   })
 
-  it('may export what is no activity', async () => {
+  it('may have exports that are not activities', async () => {
     class Quote extends Error {}
     await load({ fetchQuote, Quote, limit: 1, round: (value: number) => value }, { fetchQuote: options })
   })
@@ -39,7 +39,7 @@ describe('the modules of activities', () => {
     await expect(load(module, declared)).rejects.toThrow(`the activities of controller shop: ${message}`)
   })
 
-  it('are refused when they cannot be loaded', async () => {
+  it('are rejected if they cannot be loaded', async () => {
     const missing = { load: () => Promise.reject(new Error('no such file')), options: {} }
     await expect(loadOwnActivities([define(missing)])).rejects.toThrow(
       'the activities of controller shop cannot be loaded: no such file',

@@ -1,14 +1,14 @@
-// What is kept of a bundle for the next one, in a folder: the code has to be that of the modules as they are.
+// Bundles with a cache folder: the code must match the present modules.
 
-import { DefaultLogger } from '@temporalio/worker'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DefaultLogger } from '@temporalio/worker'
 import { describe, expect, it } from 'vitest'
 
-import { buildOf } from '../../../worker/reconciler/temporal/bundle.ts'
-import { scratchFolder } from '../dev/scratch.ts'
+import { scratchFolder } from '../../dev/scratch.ts'
+import { buildName, buildOf } from '../../../../worker/reconciler/temporal/bundle.ts'
 
-const ROOT = new URL('../../..', import.meta.url).pathname
+const ROOT = new URL('../../../..', import.meta.url).pathname
 const logger = new DefaultLogger('ERROR', () => undefined)
 
 async function project() {
@@ -29,15 +29,15 @@ async function project() {
   return { say, cache, build }
 }
 
-describe('a bundle of which parts were kept', { timeout: 60_000 }, () => {
-  it('is the one that is made without them, and another one after a change of a module that it imports', async () => {
+describe('a bundle with a cache', { timeout: 60_000 }, () => {
+  it('equals a bundle without a cache, also after a change of an imported module', async () => {
     const { say, cache, build } = await project()
     await say('before')
     const fresh = await build()
     const builds = [await build(cache), await build(cache)]
     expect(await readdir(cache)).not.toEqual([])
     expect(builds.map(({ name }) => name)).toEqual([fresh.name, fresh.name])
-    // Of the same length, and soon after.
+    // Same length, soon after.
     await say('after!')
     const changed = await build(cache)
     expect(changed.code).toContain("word = 'after!'")
@@ -45,12 +45,25 @@ describe('a bundle of which parts were kept', { timeout: 60_000 }, () => {
     expect(changed.name).not.toBe(fresh.name)
   })
 
-  it('seals failures as soon as payloads are sealed', async () => {
+  it('contains the failure encryption if payloads are encrypted', async () => {
     const { say, cache, build } = await project()
     await say('one')
     const open = await build(cache)
     const sealed = await build(cache, 'payload.key')
     expect(sealed.name).toBe((await build(undefined, 'payload.key')).name)
     expect(sealed.name).not.toBe(open.name)
+  })
+})
+
+const code = (folder: string, map: string, action = '1') =>
+  `"../../tmp/${folder}/workflows.js": () => { ${action} }\n//# sourceMappingURL=data:application/json;base64,${map}`
+
+describe('the name of a build', () => {
+  it('is equal for equal code, in any folder', () => {
+    expect(buildName(code('pawl-bundle-Ab12cd', 'eA=='))).toBe(buildName(code('pawl-bundle-Ef34gh', 'eQ==')))
+  })
+
+  it('differs for different code', () => {
+    expect(buildName(code('pawl-bundle-Ab12cd', 'eA=='))).not.toBe(buildName(code('pawl-bundle-Ab12cd', 'eA==', '2')))
   })
 })

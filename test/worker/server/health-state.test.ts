@@ -1,4 +1,4 @@
-// What heartbeats come to, and what is told of them. Source: spec/landscaper.md 5.8.
+// The health of the engine from heartbeats, and its reports. Source: spec/landscaper.md 5.8.
 
 import { describe, expect, it } from 'vitest'
 import type { HeartbeatRecord } from '../../../activities/journal/write/heartbeats.ts'
@@ -69,7 +69,7 @@ describe('the engine', () => {
     expect(problemsIn(all)).toEqual(wrong)
   })
 
-  it('is told of in one text, with an end', () => {
+  it('has a bounded description', () => {
     expect(describeHealth('Ok', [])).toBe('bridge, worker, journal and Temporal are well')
     expect(describeHealth('Failed', ['a', 'b'])).toBe('a; b')
     const many = Array.from({ length: 100 }, (_, index) => `${index}`)
@@ -77,28 +77,28 @@ describe('the engine', () => {
   })
 })
 
-describe('what is to be told', () => {
+describe('the health report', () => {
   const tell = (isWell: boolean, badLooks: number, told?: ReportedHealth) =>
     stateToReport({ isHealthy: isWell, failedChecks: badLooks, now: AT, everyMs: EVERY_MS }, told)
   const told = (state: 'Ok' | 'Failed' | 'Init', ageMs: number) => ({ state, at: ago(ageMs) })
 
-  it('is written when nothing is, when it has changed, and when it is due: no more often', () => {
+  it('is written if it is missing, has changed, or is due', () => {
     expect(tell(true, 0)).toBe('Ok')
     expect(tell(true, 0, told('Failed', 1000))).toBe('Ok')
     expect(tell(true, 0, told('Ok', 59_999))).toBeUndefined()
     expect(tell(true, 0, told('Ok', 60_000))).toBe('Ok')
-    // What somebody wrote who is ahead of the clock.
+    // A report of a writer whose clock is ahead.
     expect(tell(true, 0, told('Ok', -60_001))).toBe('Ok')
     expect(tell(false, 5, told('Failed', 59_999))).toBeUndefined()
   })
 
-  it('is no failure before the second look that is not well', () => {
+  it('is Failed only after the second unhealthy check', () => {
     expect(tell(false, 1, told('Ok', 1000))).toBeUndefined()
     expect(tell(false, 1, told('Ok', 60_000))).toBe('Ok')
     expect(tell(false, 2, told('Ok', 1000))).toBe('Failed')
   })
 
-  it('is a beginning where nobody has told anything lately', () => {
+  it('is Init without a recent report', () => {
     expect(tell(false, 1)).toBe('Init')
     expect(tell(false, 1, told('Ok', 120_001))).toBe('Init')
     expect(tell(false, 1, told('Init', 1000))).toBeUndefined()

@@ -9,7 +9,7 @@ const reflector = (kind: string, state: () => string | undefined): Reflector => 
 })
 
 describe('the readiness of a bridge', () => {
-  it('names the kinds that are not caught up, until they are', () => {
+  it('lists the kinds that are not caught up', () => {
     let behind: string | undefined = 'listing'
     const { field: word, failures: wrong } = reflectorReadiness([
       reflector('Task', () => behind),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { readPayloadKeys, encryptionCodec } from '../../../worker/reconciler/temporal/payload-codec.ts'
+import { readPayloadKeys, encryptionCodec } from '../../../../worker/reconciler/temporal/payload-codec.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-keys-'))
 let files = 0
@@ -19,8 +19,8 @@ const [first, second] = [`first ${key()}`, `second ${key()}`]
 const codecOf = (...lines: readonly string[]) => encryptionCodec(readPayloadKeys(keysFile(lines.join('\n'))))
 const payload = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('"planted"') }
 
-describe('sealed payloads', () => {
-  it('come back as they were, and show nothing', async () => {
+describe('encrypted payloads', () => {
+  it('contain no readable data and are decrypted without loss', async () => {
     const codec = codecOf(first)
     const bytes = fc.uint8Array({ maxLength: 300 })
     const metadata = fc.dictionary(fc.constantFrom('encoding', 'messageType', 'x'), bytes)
@@ -39,7 +39,7 @@ describe('sealed payloads', () => {
     expect((await codec.encode([payload]))[0]?.data).not.toEqual(sealed?.data)
   })
 
-  it('can be read with a file that begins with another key, and while keys change hands', async () => {
+  it('are decrypted with any key of the file during a key rotation', async () => {
     const sealed = await codecOf(first).encode([payload])
     const [back] = await codecOf(second, '', '# the former one', first).decode(sealed)
     expect(Buffer.from(back?.data ?? []).toString()).toBe('"planted"')
@@ -49,7 +49,7 @@ describe('sealed payloads', () => {
     )
   })
 
-  it('are opened, and none are sealed, with a file that begins with the word readable', async () => {
+  it('are decrypted, but not created, with a file that starts with "readable"', async () => {
     const codec = codecOf('# not yet', 'readable', first, second)
     expect(await codec.encode([payload])).toEqual([payload])
     for (const one of [first, second]) {
@@ -58,7 +58,7 @@ describe('sealed payloads', () => {
     }
   })
 
-  it('are refused when somebody has changed them', async () => {
+  it('are rejected after a change of their bytes', async () => {
     const codec = codecOf(first)
     const [sealed] = await codec.encode([payload])
     const data = Buffer.from(sealed?.data ?? [])

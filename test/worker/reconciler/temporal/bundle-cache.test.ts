@@ -1,11 +1,11 @@
-// A bundle that is kept is taken only while everything that it was made of is as it was. What makes it is played here: bundle.test.ts has the real one.
+// The conditions under which a cached bundle is used. The builder is a fake; bundle.test.ts has the real one.
 
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-import { cachedBundle } from '../../../worker/reconciler/temporal/bundle-cache.ts'
-import { scratchFolder } from '../dev/scratch.ts'
+import { cachedBundle } from '../../../../worker/reconciler/temporal/bundle-cache.ts'
+import { scratchFolder } from '../../dev/scratch.ts'
 
 const LONG_AGO = new Date('2026-01-01T00:00:00Z')
 
@@ -33,25 +33,25 @@ async function project() {
   return { root, folder, module, missing, write, bundle, kept, failures, count: () => count }
 }
 
-describe('a bundle that was made before', () => {
-  it('is the same, and made once', async () => {
+describe('a cached bundle', () => {
+  it('is used without another build', async () => {
     const { bundle, count } = await project()
     const first = await bundle()
     expect(await bundle()).toBe(first)
     expect(count()).toBe(1)
   })
 
-  it('is made anew when a file has another content, and taken when it is as it was at its last making', async () => {
+  it('is built again after a change of an input file, and used again when the file is restored', async () => {
     const { bundle, count, write, module } = await project()
     await bundle()
-    // Of the same length, and of the same time.
+    // Same length and modification time.
     await write(module, 'two')
     expect(await bundle()).toContain('code of two')
     expect(await bundle()).toContain('code of two')
     expect(count()).toBe(2)
   })
 
-  it('is made anew when a file is there that was looked for in vain', async () => {
+  it('is built again if a file now exists that the bundler did not find', async () => {
     const { bundle, count, write, missing } = await project()
     await bundle()
     await write(missing, 'in front of it')
@@ -59,7 +59,7 @@ describe('a bundle that was made before', () => {
     expect(count()).toBe(2)
   })
 
-  it('is made anew when the settings of the compiler are others', async () => {
+  it('is built again after a change of the compiler configuration', async () => {
     const { root, bundle, count, write } = await project()
     await bundle()
     await write(join(root, '.swcrc'), '{}')
@@ -67,7 +67,7 @@ describe('a bundle that was made before', () => {
     expect(count()).toBe(2)
   })
 
-  it('is another one of other options', async () => {
+  it('is separate for each set of options', async () => {
     const { bundle, count } = await project()
     expect(await bundle({ names: ['a'] })).not.toBe(await bundle({ names: ['b'] }))
     await bundle({ names: ['a'] })
@@ -89,7 +89,7 @@ describe('a bundle that was made before', () => {
     expect(count()).toBe(2)
   })
 
-  it('is not kept when a file has changed while it was made', async () => {
+  it('is not stored if an input changed during the build', async () => {
     const { bundle, count, write, module } = await project()
     const late = async () => await write(module, 'new', new Date(Date.now() + 60_000))
     expect(await bundle({}, late)).toContain('code of one')
@@ -98,7 +98,7 @@ describe('a bundle that was made before', () => {
     expect(count()).toBe(2)
   })
 
-  it('is made each time where nothing can be kept, which is told', async () => {
+  it('is built each time if the folder is not writable, and the error is reported', async () => {
     const { folder, bundle, count, failures, write } = await project()
     await write(folder, 'a file in its place')
     expect(await bundle()).toBe(await bundle())
@@ -107,8 +107,8 @@ describe('a bundle that was made before', () => {
   })
 })
 
-describe('the folder of bundles', () => {
-  it('has the last ones that were used, and nothing that a dead process has begun', async () => {
+describe('the cache folder', () => {
+  it('keeps the most recently used bundles and removes unfinished files of crashed processes', async () => {
     const { folder, bundle, kept, count, write } = await project()
     await mkdir(folder)
     await write(join(folder, 'dead.part'), 'half')
@@ -127,7 +127,7 @@ describe('the folder of bundles', () => {
     const names = (await readdir(folder)).sort()
     expect(names.filter((name) => name.endsWith('.bundle'))).toHaveLength(8)
     expect(names.filter((name) => name.endsWith('.part'))).toEqual(['alive.part'])
-    // The first one was used again, the second is gone.
+    // The first entry was used again, the second one was evicted.
     await bundle({ index: 0 })
     expect(count()).toBe(9)
     await bundle({ index: 1 })

@@ -6,10 +6,10 @@ import {
   isExpectedFailure,
   isControllerLog,
   temporalFields,
-} from '../../../worker/reconciler/temporal/sdk-worker.ts'
+} from '../../../../worker/reconciler/temporal/sdk-worker.ts'
 
-describe('an error of a log line of Temporal', () => {
-  it('is meant when it says how a job ended, and a bug when somebody knows where it was thrown', () => {
+describe('an error in a log line of Temporal', () => {
+  it('is expected without a stack, and a bug with one', () => {
     const ended = new Error('failed: db')
     ended.stack = ''
     expect([ended, structuredClone(ended)].map(isExpectedFailure)).toEqual([true, true])
@@ -22,7 +22,7 @@ describe('an error of a log line of Temporal', () => {
 })
 
 describe('the fields of a log line of Temporal', () => {
-  it('tell a failure of an activity by its code and message', () => {
+  it('contain code and message of an activity failure', () => {
     const error = ApplicationFailure.nonRetryable('ConfigMap default/a is owned by nobody', 'StateNotOwned')
     const told = { type: 'StateNotOwned', message: 'ConfigMap default/a is owned by nobody' }
     expect(temporalFields({ activityType: 'observeLevel', error })).toEqual({
@@ -32,7 +32,7 @@ describe('the fields of a log line of Temporal', () => {
     })
   })
 
-  it('tell also where an action threw', () => {
+  it('contain the stack of an unexpected error', () => {
     const error = new TypeError('x is not a function')
     const told = JSON.parse(JSON.stringify(temporalFields({ workflowId: 'website/u', error }))) as object
     expect(told).toMatchObject({
@@ -42,14 +42,14 @@ describe('the fields of a log line of Temporal', () => {
     expect(told).toHaveProperty('error.stack', error.stack)
   })
 
-  it('stay as they are without an error', () => {
+  it('stay unchanged without an error', () => {
     expect(temporalFields({ taskQueue: 'pawl' })).toEqual({ taskQueue: 'pawl', part: 'temporal' })
     expect(temporalFields()).toEqual({ part: 'temporal' })
   })
 })
 
-describe('what the code of a controller logs', () => {
-  it('is told from what Temporal says of it', () => {
+describe('a log line of a controller', () => {
+  it('is distinguished from log lines of the SDK', () => {
     const components = ['workflow', 'activity', 'worker', 'core', undefined]
     expect(components.map((sdkComponent) => isControllerLog({ sdkComponent }))).toEqual([
       true,
@@ -61,7 +61,7 @@ describe('what the code of a controller logs', () => {
     expect(isControllerLog(undefined)).toBe(false)
   })
 
-  it('has the fields that it was given and the ID of the run, and nothing that is no news', () => {
+  it('has the given fields and the run ID, and no redundant fields of the SDK', () => {
     const added = {
       sdkComponent: 'workflow',
       namespace: 'default',

@@ -1,4 +1,4 @@
-// Clocks that are set while a process looks at them.
+// Steps of clocks while a process polls them.
 
 import { expect, it } from 'vitest'
 
@@ -15,7 +15,7 @@ function clocksThatGo() {
   return { time, go, clocks, find: createStepDetector(clocks, () => time.steady) }
 }
 
-it('finds which clock was set, by how much, once', () => {
+it('reports a step of a clock once, with its size', () => {
   const { time, go, find } = clocksThatGo()
   expect(find()).toEqual([])
   go(60_000)
@@ -29,7 +29,7 @@ it('finds which clock was set, by how much, once', () => {
   expect(find()).toEqual([])
 })
 
-it('S1: takes no drift for a step, however far it leads', () => {
+it('S1: does not report drift, however large', () => {
   const { time, go, find } = clocksThatGo()
   for (let looks = 0; looks < 100; looks += 1) {
     go(1000)
@@ -38,7 +38,7 @@ it('S1: takes no drift for a step, however far it leads', () => {
   }
 })
 
-it('tells whoever listens, and the log', async () => {
+it('calls the listeners and logs the step', async () => {
   const { time, clocks } = clocksThatGo()
   const stop = new AbortController()
   const lines: unknown[] = []

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Waits for the run to begin, as the dispatcher does. */
+/** Waits for the first pass of a started run, like the dispatcher. */
 function started(workflowID = RUN): { readonly isOver: boolean } {
   const wait = { isOver: false }
   const give = fresh.acquire('ns')
@@ -30,8 +30,8 @@ function started(workflowID = RUN): { readonly isOver: boolean } {
   return wait
 }
 
-describe('a run that was started', () => {
-  it('takes one of few places until it does something here', async () => {
+describe('a started run', () => {
+  it('counts as pending until its first activity in this process', async () => {
     const wait = started()
     await vi.advanceTimersByTimeAsync(1000)
     expect([wait.isOver, fresh.freeStarts]).toEqual([false, MOST - 1])
@@ -40,7 +40,7 @@ describe('a run that was started', () => {
     expect([wait.isOver, fresh.freeStarts]).toEqual([true, MOST])
   })
 
-  it('or its row says that it began elsewhere, or a time is over', async () => {
+  it('counts as pending until its row shows a pass in another process, or until a time-out', async () => {
     const elsewhere = started('elsewhere')
     const lost = started('lost')
     begun = ['elsewhere']
@@ -51,7 +51,7 @@ describe('a run that was started', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is told of when it has not begun for a long time, and only then', async () => {
+  it('is reported if it has not begun after the time-out', async () => {
     const late: string[] = []
     for (const workflowID of ['begun', 'refused', 'lost'])
       void fresh.waitForPass(workflowID, {
@@ -67,7 +67,7 @@ describe('a run that was started', () => {
     expect(late).toEqual(['lost'])
   })
 
-  it('gives back the places of all who wait for it', async () => {
+  it('releases the capacity of all its waits', async () => {
     const waits = [started(), started()]
     fresh.passStarted(RUN)
     inFlightRuns.callStarted(RUN)
@@ -78,8 +78,8 @@ describe('a run that was started', () => {
   })
 })
 
-describe('turns', () => {
-  it('are counted for namespaces of every name', () => {
+describe('the recent starts', () => {
+  it('are counted for namespaces with any name', () => {
     for (const namespace of ['constructor', 'ns', 'constructor']) fresh.acquire(namespace)
     expect(fresh.recentStarts()).toEqual({ constructor: 2, ns: 1 })
   })
