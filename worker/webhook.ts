@@ -14,25 +14,25 @@ import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { createTroubles, serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
-import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
-import { lifeOf } from './webhook/certificates.ts'
-import { bringConfiguration, wantedConfiguration, wantedMutation } from './webhook/configuration.ts'
-import { countReviews, reviewMetrics } from './webhook/count-reviews.ts'
-import { openFurther } from './webhook/further.ts'
-import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
+import { type CertificateStore, folderStore, secretStore, type ServedCertificates } from './webhook/certificate-store.ts'
+import { validityOf } from './webhook/certificates.ts'
+import { applyConfiguration, validatingConfiguration, mutatingConfiguration } from './webhook/configuration.ts'
+import { countReviews, reviewMetrics } from './webhook/review-metrics.ts'
+import { openFurtherRules } from './webhook/further-rules.ts'
+import { certificateNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
 
 const config = readConfig()
 const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS), config)
-const asked = settings.wings.flatMap((wing) => {
+const wingRules = settings.wings.flatMap((wing) => {
   const [names, admissions] = [WINGS[wing]?.admission, ADMISSIONS[wing] ?? []]
   const flags = settings.wingFlags.get(wing) ?? {}
   return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
 // Often enough that all have a new certificate long before the former one ends.
-const lookMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
+const intervalMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
 // The others look meanwhile, each writes the bundle, and API servers hear of it by their watch.
-const settleMs = Math.min(Math.max(5 * lookMs, 2000), settings.authorityMs / 6)
+const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityMs / 6)
 
 await runProcess('webhook', config.logLevel, webhook)
 
@@ -46,17 +46,17 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
     now: () => new Date(),
     failed: (error) => log.warn({ err: error }, 'nothing is measured'),
   })
-  const wings = asked.map(({ names }) => names)
+  const wings = wingRules.map(({ names }) => names)
   metrics.declare(reviewMetrics(wings))
   const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
   opened(() => health.close())
 
-  const initial = await first(store, troubles, { log, stopping })
+  const initial = await firstCertificates(store, troubles, { log, stopping })
   if (initial === undefined) return
-  let served: Served = initial
+  let certificates: ServedCertificates = initial
   const { host, port } = settings
-  const admissions = asked.flatMap((one) => one.admissions)
-  const further = await openFurther(asked, {
+  const admissions = wingRules.flatMap((one) => one.admissions)
+  const further = await openFurtherRules(wingRules, {
     kube,
     limitMs: settings.timeoutSeconds * 800,
     log,
@@ -64,32 +64,32 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })
   opened(() => further.close())
-  const answered = countReviews(metrics, wings)
-  const server = await serveReviews({ host, port, pair: served.serving, admissions, further, answered, log })
+  const onAnswer = countReviews(metrics, wings)
+  const server = await serveReviews({ host, port, pair: certificates.serving, admissions, further, onAnswer: onAnswer, log })
   opened(() => server.close())
 
   let failures = 0
-  for (let looks = 0; !stopping.signal.aborted; looks++) {
+  for (let attempts = 0; !stopping.signal.aborted; attempts++) {
     try {
-      const now: Served = looks === 0 ? served : await store(Date.now())
+      const now: ServedCertificates = attempts === 0 ? certificates : await store(Date.now())
       // Only what can be served is let in; what is wrong in a folder leaves the former certificate in place.
-      if (now.serving.certificate !== served.serving.certificate) {
-        server.use(now.serving)
+      if (now.serving.certificate !== certificates.serving.certificate) {
+        server.setCertificate(now.serving)
         log.info('a new certificate is served')
       }
-      served = now
-      if (await configure(kube, served)) log.info('the configuration is written')
+      certificates = now
+      if (await configure(kube, certificates)) log.info('the configuration is written')
       troubles.report('configuration', undefined)
       failures = 0
     } catch (error) {
       failures += 1
-      if (lifeOf(served.serving).to <= Date.now()) troubles.report('configuration', error)
+      if (validityOf(certificates.serving).to <= Date.now()) troubles.report('configuration', error)
       log.warn(
         { err: error, delayMs: delayMs(failures) },
         'certificates or configuration could not be looked at; looking again',
       )
     }
-    if (looks === 0)
+    if (attempts === 0)
       log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
     await sleep(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => undefined)
   }
@@ -99,21 +99,21 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
 
 /** Until the next look. @param failures in a row. */
 function delayMs(failures: number): number {
-  return failures === 0 ? lookMs : Math.min(lookMs, 1000 * 2 ** (failures - 1))
+  return failures === 0 ? intervalMs : Math.min(intervalMs, 1000 * 2 ** (failures - 1))
 }
 
 function storeOf(kube: KubeClient): CertificateStore {
-  const { certificates, certificateMs, authorityMs, reached } = settings
+  const { certificates, certificateMs, authorityMs, address: reached } = settings
   if ('dir' in certificates) return folderStore(certificates.dir)
-  return secretStore(kube, certificates.secret, { names: servedNames(reached), certificateMs, authorityMs, settleMs })
+  return secretStore(kube, certificates.secret, { names: certificateNames(reached), certificateMs, authorityMs, settleMs })
 }
 
 /** The first certificates; the API server may be on its way as well. Undefined when the process is told to stop before that. */
-async function first(
+async function firstCertificates(
   store: CertificateStore,
   troubles: ReturnType<typeof createTroubles>,
   { log, stopping }: Pick<Frame, 'log' | 'stopping'>,
-): Promise<Served | undefined> {
+): Promise<ServedCertificates | undefined> {
   while (!stopping.signal.aborted) {
     try {
       return await store(Date.now())
@@ -127,12 +127,12 @@ async function first(
 }
 
 /** @returns whether one had to be written. */
-async function configure(kube: KubeClient, { bundle }: Served): Promise<boolean> {
+async function configure(kube: KubeClient, { bundle }: ServedCertificates): Promise<boolean> {
   let isWritten = false
-  for (const { names, admissions } of asked) {
+  for (const { names, admissions } of wingRules) {
     const by = { ...settings, bundle }
-    for (const wanted of [wantedConfiguration(names, admissions, by), wantedMutation(names, admissions, by)])
-      if (wanted !== undefined && (await bringConfiguration(kube, wanted))) isWritten = true
+    for (const wanted of [validatingConfiguration(names, admissions, by), mutatingConfiguration(names, admissions, by)])
+      if (wanted !== undefined && (await applyConfiguration(kube, wanted))) isWritten = true
   }
   return isWritten
 }

@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import type { Config } from '../server/config.ts'
 import { ANSWERING_FLAGS, type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/shared-settings.ts'
-import type { TurnLimits } from './turns.ts'
+import type { RateLimits } from './rate-limiter.ts'
 
 export const API_FLAGS = {
   kubeconfig: {
@@ -87,10 +87,10 @@ export interface ApiSettings {
   readonly port: number
   readonly certificateDir: string | undefined
   readonly audiences: readonly string[]
-  readonly rightsMs: number
+  readonly permissionsMs: number
   readonly reviewsPerSecond: number
   readonly statementMs: number
-  readonly turns: TurnLimits
+  readonly rateLimits: RateLimits
   readonly drainMs: number
   readonly healthHost: string
   readonly healthPort: number
@@ -108,15 +108,15 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
     port: flags.port,
     certificateDir: flags['certificate-dir'],
     audiences: flags.audiences,
-    rightsMs: flags['rights-ms'],
+    permissionsMs: flags['rights-ms'],
     reviewsPerSecond: flags['reviews-per-second'],
     statementMs: flags['statement-ms'],
-    turns: {
-      atOnce: flags['user-at-once'],
-      waiting: 32,
+    rateLimits: {
+      concurrent: flags['user-at-once'],
+      queued: 32,
       perSecond,
       burst: 3 * perSecond,
-      what: 'questions of one user',
+      unit: 'questions of one user',
     },
     drainMs: flags['drain-ms'],
     healthHost: flags['health-host'],

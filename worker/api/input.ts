@@ -1,9 +1,9 @@
 // The input of a question as it comes over the wire: anybody's text, of which each field is checked. An error names the field, what was found and
 // what was expected.
 
-const LONGEST_TEXT = 1000
+const MAX_TEXT_LENGTH = 1000
 /** As many as a list has. */
-const MOST_TEXTS = 10_000
+const MAX_LIST_LENGTH = 10_000
 
 /** The question is not one that can be asked. */
 export class BadQuestion extends Error {}
@@ -32,21 +32,21 @@ export class Input {
   maybeText(field: string): string | undefined {
     const value = this.#at(field)
     if (value === undefined) return undefined
-    return isText(value) ? value : this.#wrong(field, `a text of at most ${LONGEST_TEXT} characters`)
+    return isText(value) ? value : this.#wrong(field, `a text of at most ${MAX_TEXT_LENGTH} characters`)
   }
 
   texts(field: string): readonly string[] {
     const value = this.#at(field)
-    if (!Array.isArray(value) || value.length > MOST_TEXTS || !value.every(isText))
-      return this.#wrong(field, `a list of at most ${MOST_TEXTS} texts`)
+    if (!Array.isArray(value) || value.length > MAX_LIST_LENGTH || !value.every(isText))
+      return this.#wrong(field, `a list of at most ${MAX_LIST_LENGTH} texts`)
     return value
   }
 
   /** Whole numbers, such as the journal's of its events. */
   counts(field: string): readonly number[] {
     const value = this.#at(field)
-    if (!Array.isArray(value) || value.length > MOST_TEXTS || !value.every(isCount))
-      return this.#wrong(field, `a list of at most ${MOST_TEXTS} whole numbers`)
+    if (!Array.isArray(value) || value.length > MAX_LIST_LENGTH || !value.every(isCount))
+      return this.#wrong(field, `a list of at most ${MAX_LIST_LENGTH} whole numbers`)
     return value
   }
 
@@ -82,7 +82,7 @@ export class Input {
 
 function isText(value: unknown): value is string {
   // PostgreSQL has no NUL in a text.
-  return typeof value === 'string' && value.length <= LONGEST_TEXT && !value.includes('\0')
+  return typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && !value.includes('\0')
 }
 
 function isCount(value: unknown): value is number {

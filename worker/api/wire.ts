@@ -13,21 +13,21 @@ export const ABOUT_PATH = '/v1/about'
 export const TOKEN_HEADER = 'x-pawl-token'
 
 /** One row or null; rows; by uid one row, or rows. The fields are times. */
-type Form = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
+type AnswerShape = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
 
-interface Wire<Name extends QuestionName> {
+interface WireFormat<Name extends QuestionName> {
   /** From the arguments to what is sent. */
   readonly input: (...args: Parameters<Questions[Name]>) => JsonObject
   /** And back. @throws BadQuestion */
   readonly args: (input: Input) => Parameters<Questions[Name]>
-  readonly answer: Form
+  readonly answer: AnswerShape
 }
 
 const OBJECT = ['updatedAt'] as const
 const JOB = ['startedAt', 'finishedAt'] as const
 const kindIn = (input: Input) => ({ group: input.text('group'), kind: input.text('kind') })
 
-export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
+export const WIRE_FORMATS: { readonly [Name in QuestionName]: WireFormat<Name> } = {
   followedKinds: { input: () => ({}), args: () => [], answer: ['rows'] },
   listObjects: {
     input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
@@ -120,7 +120,7 @@ export const WIRES: { readonly [Name in QuestionName]: Wire<Name> } = {
 }
 
 export function isQuestion(name: string): name is QuestionName {
-  return Object.hasOwn(WIRES, name)
+  return Object.hasOwn(WIRE_FORMATS, name)
 }
 
 function times(from: Date | undefined, to: Date | undefined) {
@@ -136,7 +136,7 @@ export function answerText(answer: unknown): string {
 
 /** An answer that has come over the wire, as the question's type has it. @throws where it is none. */
 export function answerIn(name: QuestionName, body: unknown): unknown {
-  const [form, ...fields] = WIRES[name].answer
+  const [form, ...fields] = WIRE_FORMATS[name].answer
   const answer = recordIn(name, body)['answer'] ?? null
   const row = (value: unknown) => withTimes(recordIn(name, value), fields)
   const rows = (value: unknown) => listIn(name, value).map(row)

@@ -34,7 +34,7 @@ export interface Certificates {
   readonly serving: Pair
 }
 
-export interface Wanted {
+export interface CertificateOptions {
   /** DNS names and addresses. */
   readonly names: readonly string[]
   readonly certificateMs: number
@@ -53,21 +53,21 @@ export function bundleOf({ authorities }: Certificates): string {
 }
 
 /** What is due at this time (milliseconds); the same value when nothing is. */
-export async function renewed(found: Certificates | undefined, wanted: Wanted, now: number): Promise<Certificates> {
-  const valid = (found?.authorities ?? []).filter((one) => leftOf(one, now) > 0)
-  const isDue = valid[0] === undefined || isWorn(valid[0], now)
-  const authorities = isDue ? [await makeAuthority(wanted.authorityMs, now), ...valid] : valid
-  const isKept = found !== undefined && isUsable(found.serving, authorities, wanted.names, now)
-  if (isKept && !isDue && valid.length === found.authorities.length) return found
-  if (isKept) return { authorities, serving: found.serving }
-  const settled = authorities.find((one) => lifeOf(one).from + SKEW_MS + wanted.settleMs <= now)
+export async function renewCertificates(found: Certificates | undefined, options: CertificateOptions, now: number): Promise<Certificates> {
+  const valid = (found?.authorities ?? []).filter((one) => remainingMs(one, now) > 0)
+  const isDue = valid[0] === undefined || needsRenewal(valid[0], now)
+  const authorities = isDue ? [await makeAuthority(options.authorityMs, now), ...valid] : valid
+  const isServingUsable = found !== undefined && isUsable(found.serving, authorities, options.names, now)
+  if (isServingUsable && !isDue && valid.length === found.authorities.length) return found
+  if (isServingUsable) return { authorities, serving: found.serving }
+  const settled = authorities.find((one) => validityOf(one).from + SKEW_MS + options.settleMs <= now)
   const signer = settled ?? authorities.at(-1)
   if (signer === undefined) throw new Error('there is no authority; expected the one that was made')
-  return { authorities, serving: await issue(signer, wanted, now) }
+  return { authorities, serving: await issueServing(signer, options, now) }
 }
 
 /** Whether these can be read. */
-export function isWhole({ authorities, serving }: Certificates): boolean {
+export function isComplete({ authorities, serving }: Certificates): boolean {
   return [...authorities, serving].every(
     ({ certificate, key }) => isReadable(certificate) && key.includes('PRIVATE KEY'),
   )
@@ -88,21 +88,21 @@ function isUsable(serving: Pair, authorities: readonly Pair[], names: readonly s
   const isNamed = names.every((name) =>
     isAddress(name) ? parsed.checkIP(name) !== undefined : parsed.checkHost(name) !== undefined,
   )
-  return isSigned && isNamed && !isWorn(serving, now)
+  return isSigned && isNamed && !needsRenewal(serving, now)
 }
 
 /** C4. */
-function isWorn(pair: Pair, now: number): boolean {
-  const { from, to } = lifeOf(pair)
+function needsRenewal(pair: Pair, now: number): boolean {
+  const { from, to } = validityOf(pair)
   return to - now < (to - from - SKEW_MS) / 3
 }
 
-function leftOf(pair: Pair, now: number): number {
-  return lifeOf(pair).to - now
+function remainingMs(pair: Pair, now: number): number {
+  return validityOf(pair).to - now
 }
 
 /** From when to when it holds, in milliseconds. */
-export function lifeOf({ certificate }: Pair): { readonly from: number; readonly to: number } {
+export function validityOf({ certificate }: Pair): { readonly from: number; readonly to: number } {
   const { validFrom, validTo } = new Parsed(certificate)
   return { from: Date.parse(validFrom), to: Date.parse(validTo) }
 }
@@ -125,7 +125,7 @@ async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
   return await pairOf(certificate, keys)
 }
 
-async function issue(authority: Pair, { names, certificateMs }: Wanted, now: number): Promise<Pair> {
+async function issueServing(authority: Pair, { names, certificateMs }: CertificateOptions, now: number): Promise<Pair> {
   const keys = await newKeys()
   const signingKey = await webcrypto.subtle.importKey(
     'pkcs8',
@@ -134,7 +134,7 @@ async function issue(authority: Pair, { names, certificateMs }: Wanted, now: num
     false,
     ['sign'],
   )
-  const notAfter = new Date(Math.min(now + certificateMs, lifeOf(authority).to))
+  const notAfter = new Date(Math.min(now + certificateMs, validityOf(authority).to))
   const certificate = await X509CertificateGenerator.create({
     subject: `CN=pawl-webhook`,
     issuer: new X509Certificate(authority.certificate).subject,

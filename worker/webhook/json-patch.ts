@@ -6,7 +6,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import type { FieldChange } from '../../workflows/kit/index.ts'
-import { type Fields, fieldsOf, isFields } from './fields.ts'
 
 export interface PatchOperation {
   readonly op: 'add' | 'remove'
@@ -15,7 +14,7 @@ export interface PatchOperation {
 }
 
 /** The operations that make the changes, in their order, and the object as it is then. */
-export function patchOf(
+export function createPatch(
   object: Fields,
   changes: readonly FieldChange[],
 ): { readonly operations: readonly PatchOperation[]; readonly object: Fields } {
@@ -51,4 +50,17 @@ function withField(object: Fields, [name = '', ...below]: readonly string[], val
   if (below.length > 0) return { ...object, [name]: withField(fieldsOf(object[name]), below, value) }
   if (value !== undefined) return { ...object, [name]: value }
   return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
+}
+
+// What stands in the JSON that API servers send, of which nothing is known.
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Empty for what is no object. */
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {}
 }

@@ -9,34 +9,34 @@ import type { Admission } from '../../workflows/kit/index.ts'
 import type { Logger } from '../server/log.ts'
 import type { Pair } from './certificates.ts'
 import { MUTATE_PATH, VALIDATE_METADATA_PATH, VALIDATE_PATH } from './configuration.ts'
-import type { OpenFurther } from './further.ts'
+import type { OpenFurtherRules } from './further-rules.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
 
 // An object and the one before it; the API server takes bodies of 3 MiB.
-const MOST_BYTES = 8 * 1024 * 1024
+const MAX_BODY_BYTES = 8 * 1024 * 1024
 // Longer than any API server waits (30 s).
 const REQUEST_MS = 35_000
 
 export interface ReviewServer {
   readonly port: number
-  readonly use: (pair: Pair) => void
+  readonly setCertificate: (pair: Pair) => void
   /** Answers what it was asked before, and ends. */
   readonly close: () => Promise<void>
 }
 
-export interface ServeOptions {
+export interface ReviewServerOptions {
   readonly host: string
   readonly port: number
   readonly pair: Pair
   readonly admissions: readonly Admission[]
-  readonly further: Omit<OpenFurther, 'close'>
+  readonly further: Omit<OpenFurtherRules, 'close'>
   /** Of each review whether its object may be stored. */
-  readonly answered?: (review: unknown, answer: object, asks: 'spec' | 'metadata') => void
+  readonly onAnswer?: (review: unknown, answer: object, asks: 'spec' | 'metadata') => void
   readonly log: Logger
 }
 
-export async function serveReviews({ host, port, pair, log, ...rules }: ServeOptions): Promise<ReviewServer> {
+export async function serveReviews({ host, port, pair, log, ...rules }: ReviewServerOptions): Promise<ReviewServer> {
   const server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => {
     answer(request, rules).then(
       ({ status, body }) => send(response, status, body),
@@ -52,17 +52,17 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ServeOpt
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: taken } = server.address() as AddressInfo
+  const { port: listeningPort } = server.address() as AddressInfo
   return {
-    port: taken,
-    use: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
+    port: listeningPort,
+    setCertificate: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
     close: async () => {
-      const late = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
+      const forcedClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
       })
-      clearTimeout(late)
+      clearTimeout(forcedClose)
     },
   }
 }
@@ -76,20 +76,20 @@ interface Answer {
 
 async function answer(
   request: IncomingMessage,
-  { admissions, further, answered }: Pick<ServeOptions, 'admissions' | 'further' | 'answered'>,
+  { admissions, further, onAnswer: onAnswer }: Pick<ReviewServerOptions, 'admissions' | 'further' | 'onAnswer'>,
 ): Promise<Answer> {
   const path = request.url?.split('?')[0]
   if (path === undefined || !PATHS.has(path)) return { status: 404, body: { error: 'not found' } }
   if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
-  const text = await readBody(request, MOST_BYTES)
-  if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
+  const text = await readBody(request, MAX_BODY_BYTES)
+  if (text === undefined) return { status: 413, body: { error: `expected at most ${MAX_BODY_BYTES} bytes` } }
   const body = parsed(text)
   const review =
     path === MUTATE_PATH
       ? answerMutation(body, admissions, further.mutate)
-      : await answerReview(body, admissions, further.ask)
+      : await answerReview(body, admissions, further.validate)
   if (review !== undefined && path !== MUTATE_PATH)
-    answered?.(body, review, path === VALIDATE_METADATA_PATH ? 'metadata' : 'spec')
+    onAnswer?.(body, review, path === VALIDATE_METADATA_PATH ? 'metadata' : 'spec')
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeClient } from '../../../activities/kube/client.ts'
-import { TurnedAway } from '../../../worker/api/turns.ts'
+import { RateLimited } from '../../../worker/api/rate-limiter.ts'
 import { createUsers, type Users } from '../../../worker/api/users.ts'
 
 describe('whose a token is', () => {
@@ -24,13 +24,13 @@ describe('whose a token is', () => {
     expect(reviewed).toHaveLength(30)
     const away = told.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []))
     expect(away).toHaveLength(1000 - 29)
-    expect(away[0]).toBeInstanceOf(TurnedAway)
+    expect(away[0]).toBeInstanceOf(RateLimited)
     expect(away[0]?.message).toBe('too many tokens that are not known yet; expected at most 10 a second, 16 at a time')
     // Her review holds no more, and she is known.
     wait(10_000)
     await Promise.allSettled(Array.from({ length: 1000 }, (_, index) => users(`more of it ${index}`)))
     expect(await users('of alice')).toMatchObject({ username: 'alice' })
-    await expect(users('of bob')).rejects.toThrow(TurnedAway)
+    await expect(users('of bob')).rejects.toThrow(RateLimited)
     wait(1000)
     expect(await users('of bob')).toMatchObject({ username: 'bob' })
   })
@@ -43,7 +43,7 @@ describe('whose a token is', () => {
     expect(await users('of alice')).toBeUndefined()
     wait(10_000)
     await Promise.allSettled(Array.from({ length: 30 }, (_, index) => users(`nonsense ${index}`)))
-    await expect(users('of alice')).rejects.toThrow(TurnedAway)
+    await expect(users('of alice')).rejects.toThrow(RateLimited)
   })
 
   it('is asked again at once when the API server did not say', async () => {
@@ -72,7 +72,7 @@ function stage() {
       return await Promise.resolve({ status } as Answer)
     },
   }
-  const users: Users = createUsers(kube, { audiences: [], keptMs: 10_000, reviewsPerSecond: 10, now: () => now })
+  const users: Users = createUsers(kube, { audiences: [], cachedMs: 10_000, reviewsPerSecond: 10, now: () => now })
   return {
     users,
     reviewed,

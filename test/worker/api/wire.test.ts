@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type QuestionName, questionsTo } from '../../../activities/journal/read/questions.ts'
 import { inputOf } from '../../../worker/api/input.ts'
-import { answerIn, answerText, isQuestion, WIRES } from '../../../worker/api/wire.ts'
+import { answerIn, answerText, isQuestion, WIRE_FORMATS } from '../../../worker/api/wire.ts'
 import { questionsOver } from '../../../worker/cli/query/open-journal.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
@@ -30,9 +30,9 @@ describe('a question', () => {
   it('comes over the wire with its arguments', async () => {
     const heard: unknown[] = []
     const ask = questionsOver(async (name, input) => {
-      const args: readonly unknown[] = WIRES[name].args(inputOf(JSON.parse(JSON.stringify(input))))
+      const args: readonly unknown[] = WIRE_FORMATS[name].args(inputOf(JSON.parse(JSON.stringify(input))))
       heard.push([name, ...args])
-      return await Promise.resolve({ answer: WIRES[name].answer[0].endsWith('by uid') ? {} : [] })
+      return await Promise.resolve({ answer: WIRE_FORMATS[name].answer[0].endsWith('by uid') ? {} : [] })
     })
     const kind = { group: 'g', kind: 'K' }
     await ask.listObjects(kind, undefined)
@@ -53,7 +53,7 @@ describe('a question', () => {
 
   it('is one that the journal can be asked, and each of these is one', () => {
     const names = Object.keys(questionsTo({ db: undefined as never, cluster: 'local' }))
-    expect(Object.keys(WIRES).sort()).toEqual(names.sort())
+    expect(Object.keys(WIRE_FORMATS).sort()).toEqual(names.sort())
     expect(isQuestion('constructor')).toBe(false)
   })
 
@@ -68,6 +68,6 @@ describe('a question', () => {
     ['childrenOf', { owners: [], since: 'yesterday' }, 'since is a text of 9 characters, expected a time such as'],
     ['listObjects', [], 'the body is a list of 0, expected a JSON object'],
   ] as const)('of %s with %j is refused', (name, input, message) => {
-    expect(() => WIRES[name].args(inputOf(input))).toThrow(message)
+    expect(() => WIRE_FORMATS[name].args(inputOf(input))).toThrow(message)
   })
 })

@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
-import { codeFiles } from '../../../worker/dev/code-files.ts'
-import { watchCode } from '../../../worker/dev/watch-code.ts'
+import { codeFiles, watchCode } from '../../../worker/dev/watch-code.ts'
 import { scratchFolder } from './scratch.ts'
 
 // Changes are told by the file system when it gets to it.

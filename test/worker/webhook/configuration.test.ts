@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
-import { type AskedBy, wantedConfiguration, wantedMutation } from '../../../worker/webhook/configuration.ts'
+import { type WebhookClient, validatingConfiguration, mutatingConfiguration } from '../../../worker/webhook/configuration.ts'
 import type { Mutation } from '../../../workflows/kit/index.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'
 
-const ASKED: AskedBy = {
-  reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
+const ASKED: WebhookClient = {
+  address: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
   failurePolicy: 'Fail',
   recordPolicy: 'Ignore',
   timeoutSeconds: 10,
@@ -14,10 +14,10 @@ const ASKED: AskedBy = {
   bundle: 'PEM',
 }
 
-function wanted(asked: Partial<AskedBy> = {}) {
+function wanted(asked: Partial<WebhookClient> = {}) {
   const names = WINGS['landscaper']?.admission
   if (names === undefined) throw new Error('the wing says no names')
-  return wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+  return validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
 }
 
 describe('the configuration of the webhook', () => {
@@ -56,9 +56,9 @@ describe('the configuration of the webhook', () => {
   it('asks about kinds of others only what is to be changed, and only of objects with their label', () => {
     const names = WINGS['chaos']?.admission
     const rules = ADMISSIONS['chaos'] ?? []
-    const validating = names && wantedConfiguration(names, rules, ASKED).webhooks
+    const validating = names && validatingConfiguration(names, rules, ASKED).webhooks
     expect(validating?.filter(({ name }) => name.startsWith('pods.'))).toEqual([])
-    const changing = names && wantedMutation(names, rules, ASKED)?.webhooks
+    const changing = names && mutatingConfiguration(names, rules, ASKED)?.webhooks
     const [entry, ...more] = changing?.filter(({ name }) => name.startsWith('pods.')) ?? []
     expect(more).toEqual([])
     expect(entry).toMatchObject({
@@ -71,7 +71,7 @@ describe('the configuration of the webhook', () => {
 
   it('passes no label over where the wing has none', () => {
     const names = { configuration: 'c', domain: 'd.example.org' }
-    const [entry] = wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
+    const [entry] = validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
     expect(entry?.['objectSelector']).toEqual({})
   })
 
@@ -80,7 +80,7 @@ describe('the configuration of the webhook', () => {
       caBundle: 'UEVN',
       service: { namespace: 'pawl', name: 'pawl-webhook', path: '/validate', port: 443 },
     })
-    expect(wanted({ reached: { url: 'https://127.0.0.1:9443' } }).webhooks[0]?.['clientConfig']).toEqual({
+    expect(wanted({ address: { url: 'https://127.0.0.1:9443' } }).webhooks[0]?.['clientConfig']).toEqual({
       caBundle: 'UEVN',
       url: 'https://127.0.0.1:9443/validate',
     })
@@ -97,8 +97,8 @@ describe('the configuration of the webhook', () => {
 
 describe('the configuration of what is changed', () => {
   const names = WINGS['landscaper']?.admission
-  const changes = (asked: Partial<AskedBy> = {}) =>
-    names && wantedMutation(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+  const changes = (asked: Partial<WebhookClient> = {}) =>
+    names && mutatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
 
   it('has an entry for what is set, and one for what goes, of the kinds that people steer', () => {
     const { kind, name, webhooks = [] } = changes() ?? {}
@@ -117,7 +117,7 @@ describe('the configuration of what is changed', () => {
   })
 
   it('holds nothing up while nobody answers, but for what is set where the operator wants it', () => {
-    const policies = (recordPolicy: AskedBy['recordPolicy']) =>
+    const policies = (recordPolicy: WebhookClient['recordPolicy']) =>
       new Set(
         changes({ recordPolicy })?.webhooks.map(({ name, failurePolicy }) =>
           [name.split('.')[1], failurePolicy].join(),
@@ -130,7 +130,7 @@ describe('the configuration of what is changed', () => {
   it('is none where no rule changes anything', () => {
     const rules = ADMISSIONS['landscaper']?.filter(({ mutations }) => mutations === undefined) ?? []
     expect(rules).toHaveLength(1)
-    expect(names && wantedMutation(names, rules, ASKED)).toBeUndefined()
+    expect(names && mutatingConfiguration(names, rules, ASKED)).toBeUndefined()
   })
 })
 
@@ -139,7 +139,7 @@ describe('an entry for rules about metadata', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
     const metadata = { asked: { finalizersGone: ['a/b'] }, validate: () => [] }
-    const { webhooks } = wantedConfiguration(names, [{ ...rules, metadata }], ASKED)
+    const { webhooks } = validatingConfiguration(names, [{ ...rules, metadata }], ASKED)
     expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([
       ['deployitems.validation.landscaper.gardener.cloud', 'Fail'],
       ['deployitems.metadata.validation.landscaper.gardener.cloud', 'Ignore'],
@@ -151,7 +151,7 @@ describe('an entry for rules about metadata', () => {
           '(oldObject != null && has(oldObject.metadata.finalizers) && "a/b" in oldObject.metadata.finalizers && !(has(object.metadata.finalizers) && "a/b" in object.metadata.finalizers))',
       },
     ])
-    expect(webhooks[0]).toEqual(wantedConfiguration(names, [rules], ASKED).webhooks[0])
+    expect(webhooks[0]).toEqual(validatingConfiguration(names, [rules], ASKED).webhooks[0])
   })
 })
 
@@ -159,7 +159,7 @@ describe('an entry for deletions', () => {
   it('is there where these are counted, asks once of each, and holds nothing up for longer than a second', () => {
     const names = WINGS['chaos']?.admission
     if (names === undefined) throw new Error('the wing says no names')
-    const { webhooks } = wantedConfiguration(names, ADMISSIONS['chaos'] ?? [], ASKED)
+    const { webhooks } = validatingConfiguration(names, ADMISSIONS['chaos'] ?? [], ASKED)
     const ofDeletions = webhooks.filter(({ rules }) => JSON.stringify(rules).includes('DELETE'))
     expect(ofDeletions).toMatchObject([
       {
@@ -180,7 +180,7 @@ describe('an entry for defaults', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
     const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }
-    const [entry] = wantedMutation(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
+    const [entry] = mutatingConfiguration(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
     expect(entry).toMatchObject({
       name: 'deployitems.label.mutation.landscaper.gardener.cloud',
       failurePolicy: 'Fail',

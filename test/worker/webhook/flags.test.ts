@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { readConfig } from '../../../worker/server/config.ts'
-import { servedNames, webhookSettings } from '../../../worker/webhook/flags.ts'
+import { certificateNames, webhookSettings } from '../../../worker/webhook/flags.ts'
 
 const config = readConfig({ HOME: '/nowhere' })
 const SERVICE = { service: 'pawl/pawl-webhook' }
@@ -39,8 +39,8 @@ describe('the settings of the webhook', () => {
   })
 
   it('say what its certificate is for', () => {
-    expect(servedNames({ service: { namespace: 'pawl', name: 'hook' } })).toEqual(['hook.pawl.svc'])
-    expect(servedNames({ url: 'https://[::1]:9443' })).toEqual(['::1'])
-    expect(servedNames({ url: 'https://hook.example.org' })).toEqual(['hook.example.org'])
+    expect(certificateNames({ service: { namespace: 'pawl', name: 'hook' } })).toEqual(['hook.pawl.svc'])
+    expect(certificateNames({ url: 'https://[::1]:9443' })).toEqual(['::1'])
+    expect(certificateNames({ url: 'https://hook.example.org' })).toEqual(['hook.example.org'])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { answerMutation } from '../../../worker/webhook/review.ts'
-import type { MutateFurther } from '../../../worker/webhook/further.ts'
+import type { MutateFurther } from '../../../worker/webhook/further-rules.ts'
 import type { Admission, Mutation } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 

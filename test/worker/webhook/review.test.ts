@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { AskFurther, FurtherAnswer } from '../../../worker/webhook/further.ts'
+import type { ValidateFurther, FurtherAnswer } from '../../../worker/webhook/further-rules.ts'
 import { answerReview } from '../../../worker/webhook/review.ts'
 import type { Admission } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -11,7 +11,7 @@ const RULES = ADMISSIONS['landscaper'] ?? []
 const BAD = { metadata: { name: 'it' }, spec: { type: 't', config: {}, secretRef: { name: 's' } } }
 const GOOD = { metadata: { name: 'it' }, spec: { type: 't' } }
 
-async function review(request: object, further: AskFurther = () => Promise.resolve(NOTHING)) {
+async function review(request: object, further: ValidateFurther = () => Promise.resolve(NOTHING)) {
   const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Target' }
   const body = {
     apiVersion: 'admission.k8s.io/v1',
@@ -100,7 +100,7 @@ describe('a review', () => {
   it('is asked of further rules where the first have nothing to say, and there alone', async () => {
     const problem = { field: 'spec', found: 'an archive', expected: 'another' }
     const asked: string[] = []
-    const further: AskFurther = async ({ kind }, { namespace }) => {
+    const further: ValidateFurther = async ({ kind }, { namespace }) => {
       asked.push(`${namespace}/${kind.kind}`)
       return await Promise.resolve({ ...NOTHING, problems: [problem] })
     }
@@ -141,7 +141,7 @@ describe('a review of metadata, and what is warned of', () => {
   const answer = async (
     object: object,
     oldObject: object | undefined,
-    further: AskFurther = () => Promise.resolve(NOTHING),
+    further: ValidateFurther = () => Promise.resolve(NOTHING),
   ) => {
     const request = {
       uid: 'u-1',
@@ -161,7 +161,7 @@ describe('a review of metadata, and what is warned of', () => {
 
   it('is refused by further rules, too, which are asked where the others have found nothing', async () => {
     const about: unknown[] = []
-    const further: AskFurther = (_, { namespace }, of) => {
+    const further: ValidateFurther = (_, { namespace }, of) => {
       about.push([namespace, of])
       return Promise.resolve({ problems: of === 'metadata' ? wrong('further') : [], warnings: [] })
     }
@@ -207,7 +207,7 @@ describe('a review of metadata, and what is warned of', () => {
   })
 
   it('tells a few warnings of what may be stored, in lines that are short', async () => {
-    const further: AskFurther = () => Promise.resolve({ problems: [], warnings: ['and far away'] })
+    const further: ValidateFurther = () => Promise.resolve({ problems: [], warnings: ['and far away'] })
     const { allowed, warnings = [] } = await answer({ metadata: {}, spec: {} }, undefined, further)
     expect([allowed, warnings.length, warnings[0]]).toEqual([true, 10, 'it is large'])
     expect(warnings[1]).toMatch(/^x{255}…$/)

@@ -4,7 +4,7 @@ import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
-import { isUnseen } from '../../api/unseen.ts'
+import { isRedacted } from '../../api/redaction.ts'
 import { builtIn } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './format.ts'
 
@@ -100,7 +100,7 @@ function isPart({ object, job, children }: JobNode): boolean {
     (PARTS.has(groupKindText(object)) && !object.deleted) ||
     job !== undefined ||
     children.length > 0 ||
-    isUnseen(object.name) ||
+    isRedacted(object.name) ||
     phaseIn(object.projection) !== undefined ||
     isBusy(object.projection)
   )

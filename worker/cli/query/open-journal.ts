@@ -17,7 +17,7 @@ import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../ap
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { type AskableKind, askableKinds } from './object-name.ts'
 import { coloured, type Paint, plain } from './format.ts'
-import { answerIn, WIRES } from '../../api/wire.ts'
+import { answerIn, WIRE_FORMATS } from '../../api/wire.ts'
 
 export interface AskFlags extends ContextFlags {
   readonly databaseUrl?: string
@@ -165,10 +165,10 @@ export async function journalURL(flags: AskFlags, config: Config): Promise<strin
 type AskApi = (name: QuestionName, input: unknown) => Promise<unknown>
 
 export function questionsOver(ask: AskApi): Questions {
-  const names = Object.keys(WIRES) as QuestionName[]
+  const names = Object.keys(WIRE_FORMATS) as QuestionName[]
   const entries = names.map((name) => {
     // The arguments are those of this question, as its type says.
-    const input = WIRES[name].input as (...args: readonly unknown[]) => unknown
+    const input = WIRE_FORMATS[name].input as (...args: readonly unknown[]) => unknown
     return [name, async (...args: readonly unknown[]) => answerIn(name, await ask(name, input(...args)))]
   })
   return Object.fromEntries(entries) as Questions

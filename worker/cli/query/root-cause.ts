@@ -2,7 +2,7 @@
 
 import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
-import { isUnseen } from '../../api/unseen.ts'
+import { isRedacted } from '../../api/redaction.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { deletionIn, errorText, nameOf, shown } from './format.ts'
 
@@ -71,7 +71,7 @@ export function keyOf(one: GroupKind & { readonly namespace: string; readonly na
 
 function waits({ object, awaited }: JobNode, { there }: Surroundings): readonly string[] {
   return awaited.map((one) => {
-    if (isUnseen(one.name)) return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}.`
+    if (isRedacted(one.name)) return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}.`
     const state = there.has(keyOf(one)) ? 'which is there' : 'which the journal does not have'
     return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
   })

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { Metrics } from '../../../activities/run/metrics.ts'
-import { countReviews, reviewMetrics } from '../../../worker/webhook/count-reviews.ts'
+import { countReviews, reviewMetrics } from '../../../worker/webhook/review-metrics.ts'
 
 const wings = [
   {

@@ -1,9 +1,9 @@
-// Which writes a rule is asked about: by the API server, in CEL, before it asks, and by the process, which judges by the same.
+// Which writes a rule is writes about: by the API server, in CEL, before it asks, and by the process, which judges by the same.
 
 import { isDeepStrictEqual } from 'node:util'
 
 import type { AskedAnnotation, AskedKind, AskedWrites } from '../../workflows/kit/index.ts'
-import { type Fields, fieldsOf } from './fields.ts'
+import { type Fields, fieldsOf } from './json-patch.ts'
 
 /** In CEL: it is kept from rules about what is going away. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
@@ -17,8 +17,8 @@ export function newOrChangedInCel({ schema }: AskedKind): string {
   return ['oldObject == null', ...changes].join(' || ')
 }
 
-/** @returns what is true of a write that is asked about. Source: Kubernetes, "Matching requests: matchConditions". */
-export function askedInCel(
+/** @returns what is true of a write that is writes about. Source: Kubernetes, "Matching requests: matchConditions". */
+export function matchConditionInCel(
   { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
   kind: AskedKind,
 ): string {
@@ -27,8 +27,8 @@ export function askedInCel(
   const all = 'metadata.finalizers'
   return [
     ...(spec === undefined ? [] : [`(${NOT_BEING_DELETED} && (${newOrChangedInCel(kind)}))`]),
-    ...annotationsSet.map((asked) => {
-      const { annotation, value } = annotationOf(asked)
+    ...annotationsSet.map((writes) => {
+      const { annotation, value } = annotationOf(writes)
       const [now, before] = ['object', 'oldObject'].map(
         (side) => `${side}.metadata.annotations[${JSON.stringify(annotation)}]`,
       )
@@ -36,8 +36,8 @@ export function askedInCel(
         value === undefined ? `${was(annotation, undefined)} && ${now} == ${before}` : was(annotation, value)
       return `(${has('object', annotation, value)} && !(${isSame}))`
     }),
-    ...annotationsGone.map((asked) => {
-      const { annotation, value } = annotationOf(asked)
+    ...annotationsGone.map((writes) => {
+      const { annotation, value } = annotationOf(writes)
       return `(${was(annotation, value)} && !(${has('object', annotation, value)}))`
     }),
     ...finalizersGone.map((finalizer) => {
@@ -54,7 +54,7 @@ function has(side: 'object' | 'oldObject', annotation: string, value: string | u
 }
 
 /** Whether this write is. */
-export function isAskedAbout(
+export function matchesWrite(
   { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
   object: Fields,
   old: Fields | undefined,
@@ -63,22 +63,22 @@ export function isAskedAbout(
   const isIn = (annotations: Fields, { annotation, value }: AnnotationOf) =>
     annotations[annotation] !== undefined && (value === undefined || annotations[annotation] === value)
   const all = (some: readonly AskedAnnotation[]) => some.map(annotationOf)
-  const [left, had] = [finalizersIn(object), finalizersIn(old)]
+  const [finalizers, oldFinalizers] = [finalizersIn(object), finalizersIn(old)]
   return (
     (spec !== undefined && isNewOrChanged(object, old)) ||
     all(annotationsSet).some((one) => isIn(now, one) && now[one.annotation] !== before[one.annotation]) ||
     all(annotationsGone).some((one) => isIn(before, one) && !isIn(now, one)) ||
-    finalizersGone.some((one) => had.includes(one) && !left.includes(one))
+    finalizersGone.some((one) => oldFinalizers.includes(one) && !finalizers.includes(one))
   )
 }
 
 /** Of what is not being deleted. */
 export function isNewOrChanged(object: Fields, old: Fields | undefined): boolean {
   if (typeof fieldsOf(object['metadata'])['deletionTimestamp'] === 'string') return false
-  return old === undefined || !isDeepStrictEqual(judgedPart(object), judgedPart(old))
+  return old === undefined || !isDeepStrictEqual(specFields(object), specFields(old))
 }
 
-function judgedPart(object: Fields): Fields {
+function specFields(object: Fields): Fields {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== 'metadata' && name !== 'status'))
 }
 
@@ -87,8 +87,8 @@ interface AnnotationOf {
   readonly value: string | undefined
 }
 
-function annotationOf(asked: AskedAnnotation): AnnotationOf {
-  return typeof asked === 'string' ? { annotation: asked, value: undefined } : asked
+function annotationOf(writes: AskedAnnotation): AnnotationOf {
+  return typeof writes === 'string' ? { annotation: writes, value: undefined } : writes
 }
 
 function annotationsIn(object: Fields | undefined): Fields {

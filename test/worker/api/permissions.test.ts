@@ -1,7 +1,9 @@
+
+
 import { describe, expect, it } from 'vitest'
+
 import { KubeError } from '../../../activities/kube/errors.ts'
-import { createResources } from '../../../worker/api/resources.ts'
-import { createRights } from '../../../worker/api/rights.ts'
+import { createResources, createPermissions } from '../../../worker/api/permissions.ts'
 import { createUsers } from '../../../worker/api/users.ts'
 
 const ALICE = { username: 'alice', uid: 'u', groups: ['g'], extra: { key: ['value'] } }
@@ -37,7 +39,7 @@ describe('rights', () => {
     let now = 0
     let isAllowed = true
     const { kube, bodies } = server(({ namespace }) => isAllowed && namespace === 'team-a')
-    const rights = createRights(kube, { resources: createResources(kube, () => now), keptMs: 10, now: () => now })(
+    const rights = createPermissions(kube, { resources: createResources(kube, () => now), cachedMs: 10, now: () => now })(
       ALICE,
     )
     expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(true)
@@ -63,17 +65,17 @@ describe('rights', () => {
 
   it('to a kind that the API server does not have nobody has, and it lies nowhere', async () => {
     const { kube, bodies } = server(() => true)
-    const rights = createRights(kube, {
+    const rights = createPermissions(kube, {
       resources: createResources(kube, () => 0),
-      keptMs: 10,
+      cachedMs: 10,
       now: () => 0,
     })(ALICE)
     for (const group of ['gone.example.org', '../../api/v1/secrets', 'landscaper.gardener.cloud']) {
       expect(await rights.may('get', { group, kind: 'Gone' }, 'team-a')).toBe(false)
-      expect(await rights.fits({ group, kind: 'Gone' }, 'team-a')).toBe(false)
+      expect(await rights.hasScope({ group, kind: 'Gone' }, 'team-a')).toBe(false)
     }
-    expect(await rights.fits(INSTALLATION, 'team-a')).toBe(true)
-    expect(await rights.fits(INSTALLATION, '')).toBe(false)
+    expect(await rights.hasScope(INSTALLATION, 'team-a')).toBe(true)
+    expect(await rights.hasScope(INSTALLATION, '')).toBe(false)
     expect(bodies).toEqual([])
   })
 })
@@ -81,7 +83,7 @@ describe('rights', () => {
 describe('a token', () => {
   const users = (review: object, audiences: readonly string[] = []) => {
     const { kube, bodies } = server(() => true, review)
-    return { ask: createUsers(kube, { audiences, keptMs: 10, reviewsPerSecond: 50, now: () => 0 }), bodies }
+    return { ask: createUsers(kube, { audiences, cachedMs: 10, reviewsPerSecond: 50, now: () => 0 }), bodies }
   }
 
   it('is whose the API server says it is, asked once', async () => {

@@ -5,8 +5,8 @@
 
 import type { MetricTable, WingAdmission } from '../../workflows/kit/index.ts'
 import type { Metrics } from '../../activities/run/metrics.ts'
-import { isNewOrChanged } from './asked-writes.ts'
-import { fieldsOf } from './fields.ts'
+import { isNewOrChanged } from './match-conditions.ts'
+import { fieldsOf } from './json-patch.ts'
 
 type Counters = Pick<WingAdmission, 'counters'>
 

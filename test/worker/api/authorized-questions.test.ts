@@ -1,11 +1,14 @@
+
+
 import { describe, expect, it } from 'vitest'
+
 import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
 import type { PlacedObject } from '../../../activities/journal/read/places.ts'
 import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
-import type { Ground, Rights } from '../../../worker/api/ground.ts'
-import { judged, MOST_NAMESPACES } from '../../../worker/api/judged.ts'
-import { UNSEEN, UNSEEN_PLACE } from '../../../worker/api/unseen.ts'
+import type { ObjectPlaces, Permissions } from '../../../worker/api/permissions.ts'
+import { authorizedQuestions, MAX_NAMESPACES } from '../../../worker/api/authorized-questions.ts'
+import { REDACTED, REDACTED_NAMESPACE } from '../../../worker/api/redaction.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
 const GROUP = 'landscaper.gardener.cloud'
@@ -80,7 +83,7 @@ describe('who may see the installations of one namespace', () => {
     const events = [event(), event(OWN_RUN), event(THEIR_RUN), event('installation/pruned'), event(`a/b/${own.uid}/j0`)]
     const ask = asked(rights, { eventsOf: () => answer(events) })
     const found = await ask.eventsOf(own.uid)
-    expect(found.map(({ writer }) => writer)).toEqual([null, OWN_RUN, UNSEEN_PLACE, UNSEEN, `a/b/${own.uid}/j0`])
+    expect(found.map(({ writer }) => writer)).toEqual([null, OWN_RUN, REDACTED_NAMESPACE, REDACTED, `a/b/${own.uid}/j0`])
     expect(JSON.stringify(found)).not.toContain(CANARY)
   })
 
@@ -92,7 +95,7 @@ describe('who may see the installations of one namespace', () => {
     ]
     const ask = asked(rights, { writesOf: () => answer(objects.map(write)) })
     const found = await ask.writesOf(OWN_RUN)
-    expect(found.map((one) => one.object)).toEqual([objects[0], `an object ${UNSEEN}`, `an object ${UNSEEN_PLACE}`])
+    expect(found.map((one) => one.object)).toEqual([objects[0], `an object ${REDACTED}`, `an object ${REDACTED_NAMESPACE}`])
     expect(found[0]?.error).toEqual({ message: `about ${CANARY}` })
     expect(JSON.stringify(found.slice(1))).not.toContain(CANARY)
   })
@@ -106,8 +109,8 @@ describe('who may see the installations of one namespace', () => {
     })
     const waits = (await ask.awaitedByAll(['installation'], [own.uid])).get(own.uid) ?? []
     expect(waits.map(({ namespace, name }) => [namespace, name])).toEqual([
-      ['', UNSEEN_PLACE],
-      ['', UNSEEN],
+      ['', REDACTED_NAMESPACE],
+      ['', REDACTED],
       ['team-a', 'item'],
     ])
     // He may get items, and not list them.
@@ -142,10 +145,10 @@ describe('who may see the installations of one namespace', () => {
     expect(whose(told.writes)).toEqual([[own.uid, undefined]])
     expect(whose(told.events)).toEqual([
       [own.uid, OWN_RUN],
-      [item.uid, UNSEEN],
+      [item.uid, REDACTED],
     ])
     expect(whose(told.awaited)).toEqual([[item.uid, undefined]])
-    expect(whose(told.wakes)).toEqual([[own.uid, UNSEEN]])
+    expect(whose(told.wakes)).toEqual([[own.uid, REDACTED]])
     // Items he may get, and not list: else he could count through the numbers.
     const numbered = await ask.eventsAt([1], BEGIN)
     expect(whose(numbered)).toEqual([[own.uid, OWN_RUN]])
@@ -165,13 +168,13 @@ describe('who may see the installations of one namespace', () => {
     const [found] = await ask.jobsOf(own.uid)
     expect(found).toMatchObject({
       cause: 'Secret (name not shown) modified; due; ConfigMap (name not shown) added',
-      workflowID: UNSEEN,
+      workflowID: REDACTED,
     })
   })
 })
 
 describe('who may see all', () => {
-  const rights: Rights = { may: () => answer(true), fits: () => answer(true) }
+  const rights: Permissions = { may: () => answer(true), hasScope: () => answer(true) }
 
   it('gets it all', async () => {
     const ask = asked(rights, { listObjects: () => answer(ALL), writesOf: () => answer([write(`Secret/x/${CANARY}`)]) })
@@ -182,7 +185,7 @@ describe('who may see all', () => {
 
 describe('all namespaces of a large cluster', () => {
   it('are not looked at one by one without end', async () => {
-    const names = Array.from({ length: MOST_NAMESPACES + 1 }, (_, index) => `ns-${index}`)
+    const names = Array.from({ length: MAX_NAMESPACES + 1 }, (_, index) => `ns-${index}`)
     const ask = asked(
       rightsTo('list Installation ns-1'),
       {},
@@ -192,21 +195,21 @@ describe('all namespaces of a large cluster', () => {
   })
 })
 
-function asked(rights: Rights, answers: Partial<Questions>, more: Partial<Ground> = {}): Questions {
-  const ground: Ground = {
+function asked(rights: Permissions, answers: Partial<Questions>, more: Partial<ObjectPlaces> = {}): Questions {
+  const ground: ObjectPlaces = {
     placesOf: (uids) => answer(new Map(ALL.filter(({ uid }) => uids.includes(uid)).map((one) => [one.uid, one]))),
     placesOfRuns: (ids) => answer(new Map(Object.entries(RUNS).filter(([id]) => ids.includes(id)))),
     namespacesOf: () => answer(['team-a', theirs.namespace]),
     ...more,
   }
   // A question that a test does not expect has no answer.
-  return judged(answers as Questions, ground, rights)
+  return authorizedQuestions(answers as Questions, ground, rights)
 }
 
-function rightsTo(...texts: readonly string[]): Rights {
+function rightsTo(...texts: readonly string[]): Permissions {
   return {
     may: (verb, { kind }, namespace) => answer(texts.includes(`${verb} ${kind} ${namespace}`)),
-    fits: (kind, namespace) => answer(groupKindText(kind) !== '' && namespace !== ''),
+    hasScope: (kind, namespace) => answer(groupKindText(kind) !== '' && namespace !== ''),
   }
 }
 

@@ -3,19 +3,7 @@
 //   F1. What is wrong with such a rule, or takes longer than the API server waits, lets the object pass, as it is: a job tells what is wrong with it.
 //   F2. They read what the webhook's account may read, and write nothing.
 
-import type {
-  Admission,
-  AdmissionRequest,
-  FieldChange,
-  FlagTable,
-  FlagValues,
-  FurtherContext,
-  FurtherRequest,
-  FurtherRules,
-  FurtherRulesModule,
-  ObjectReader,
-  Problem,
-} from '../../workflows/kit/index.ts'
+import type { Admission, AdmissionRequest, FieldChange, FlagTable, FlagValues, FurtherContext, FurtherRequest, FurtherRules, FurtherRulesModule, ObjectReader, Problem } from '../../workflows/kit/index.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import type { Logger } from '../server/log.ts'
@@ -25,11 +13,11 @@ export interface FurtherAnswer {
   readonly warnings: readonly string[]
 }
 
-/** What there is to ask of one kind. @param about default what may be stored; `metadata`: what its rules about metadata are asked of. */
-export type AskFurther = (
+/** What there is to ask of one kind. @param part default what may be stored; `metadata`: what its rules part metadata are request of. */
+export type ValidateFurther = (
   admission: Admission,
   request: Omit<FurtherRequest, 'kind' | 'signal'>,
-  about?: 'metadata',
+  part?: 'metadata',
 ) => Promise<FurtherAnswer>
 
 /** What one of a kind's mutations changes that has no `mutate` of its own. */
@@ -39,8 +27,8 @@ export type MutateFurther = (
   request: AdmissionRequest,
 ) => readonly FieldChange[]
 
-export interface OpenFurther {
-  readonly ask: AskFurther
+export interface OpenFurtherRules {
+  readonly validate: ValidateFurther
   readonly mutate: MutateFurther
   readonly close: () => Promise<void>
 }
@@ -63,10 +51,10 @@ export interface FurtherOptions {
 const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 
 /** @throws what keeps a module from being loaded. */
-export async function openFurther(
+export async function openFurtherRules(
   wings: readonly WingRules[],
   { kube, limitMs, log, metrics, nodeName }: FurtherOptions,
-): Promise<OpenFurther> {
+): Promise<OpenFurtherRules> {
   const opened = new Map<FurtherRulesModule, FurtherRules>()
   const byAdmission = new Map<Admission, FurtherRules>()
   const warn: FurtherContext['warn'] = (details, message) => log.warn(details, message)
@@ -82,14 +70,14 @@ export async function openFurther(
     }
   }
   return {
-    async ask(admission, request, about) {
+    async validate(admission, request, part) {
       const rules = byAdmission.get(admission)
       if (rules === undefined) return NOTHING
-      const asked = { ...request, kind: admission.kind, signal: AbortSignal.timeout(limitMs) }
+      const furtherRequest = { ...request, kind: admission.kind, signal: AbortSignal.timeout(limitMs) }
       try {
-        if (about === 'metadata') return { problems: (await rules.metadata?.(asked)) ?? [], warnings: [] }
-        const problems = await rules.validate(asked)
-        const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(asked)
+        if (part === 'metadata') return { problems: (await rules.metadata?.(furtherRequest)) ?? [], warnings: [] }
+        const problems = await rules.validate(furtherRequest)
+        const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(furtherRequest)
         return { problems, warnings }
       } catch (error) {
         // Without the object: it may hold secrets.

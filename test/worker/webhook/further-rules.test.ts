@@ -1,8 +1,10 @@
+
+
 import { afterEach, describe, expect, it } from 'vitest'
 import pino from 'pino'
 import { once } from 'node:events'
 
-import { type FurtherOptions, openFurther, type OpenFurther } from '../../../worker/webhook/further.ts'
+import { type FurtherOptions, openFurtherRules, type OpenFurtherRules } from '../../../worker/webhook/further-rules.ts'
 import type { Admission, FurtherRules, FurtherRulesModule } from '../../../workflows/kit/index.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -18,7 +20,7 @@ const ASKED = {
   namespace: 'n',
 } as const
 
-let opened: OpenFurther | undefined
+let opened: OpenFurtherRules | undefined
 afterEach(async () => {
   await opened?.close()
 })
@@ -34,9 +36,9 @@ async function open(
   admissions: readonly Admission[],
   lines: string[] = [],
   kube: FurtherOptions['kube'] = { request: () => Promise.reject(new Error('nothing is read')) },
-): Promise<OpenFurther> {
+): Promise<OpenFurtherRules> {
   const log = pino({}, { write: (line: string) => lines.push(line) })
-  opened = await openFurther([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
+  opened = await openFurtherRules([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
   return opened
 }
 
@@ -61,7 +63,7 @@ describe('the further rules of two kinds', () => {
       },
     }
     const [first, second] = [admission(executionKind, module), admission(targetKind, module)]
-    const { ask, close } = await open([first, second])
+    const { validate: ask, close } = await open([first, second])
     expect(await ask(first, ASKED)).toEqual({ problems: [PROBLEM], warnings: [] })
     expect(await ask(second, ASKED)).toEqual({ problems: [PROBLEM], warnings: [] })
     await close()
@@ -71,7 +73,7 @@ describe('the further rules of two kinds', () => {
 
   it('say nothing of a kind that has none', async () => {
     const none = admission(targetKind)
-    const { ask } = await open([none])
+    const { validate: ask } = await open([none])
     expect(await ask(none, ASKED)).toEqual(NOTHING)
   })
 
@@ -87,7 +89,7 @@ describe('the further rules of two kinds', () => {
   ])('let the object pass when they %s, and a line of the log tells without its content', async (_, validate) => {
     const one = admission(executionKind, { openFurtherRules: () => ({ validate, close: () => Promise.resolve() }) })
     const lines: string[] = []
-    const { ask } = await open([one], lines)
+    const { validate: ask } = await open([one], lines)
     expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual(NOTHING)
     expect(lines.join('')).toContain('the object passes')
     expect(lines.join('')).not.toContain('planted')
@@ -113,7 +115,7 @@ describe('the further rules of two kinds', () => {
         close: () => Promise.resolve(),
       }),
     })
-    const { ask } = await open([one], [], kube)
+    const { validate: ask } = await open([one], [], kube)
     const [problem] = (await ask(one, ASKED)).problems
     expect(problem?.found).toBe('[{"data":{"most":"3"}},true,{"unit":"stone"}]')
     expect(asked).toEqual([
@@ -126,7 +128,7 @@ describe('the further rules of two kinds', () => {
     const warnings = () => Promise.resolve(['it is large'])
     const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
     const one = admission(executionKind, { openFurtherRules: () => rules })
-    const { ask } = await open([one])
+    const { validate: ask } = await open([one])
     expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 
@@ -137,7 +139,7 @@ describe('the further rules of two kinds', () => {
       close: () => Promise.resolve(),
     }
     const [one, none] = [admission(executionKind, { openFurtherRules: () => rules }), admission(targetKind)]
-    const { ask } = await open([one, none])
+    const { validate: ask } = await open([one, none])
     expect(await ask(one, ASKED, 'metadata')).toEqual({
       problems: [{ ...PROBLEM, found: 'n/Execution' }],
       warnings: [],

@@ -5,10 +5,9 @@ import type { ExportedRows, Row } from '../../activities/journal/read/exported-j
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
 import type { Questions } from '../../activities/journal/read/questions.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
-import { tellable } from './told-texts.ts'
-import { UNSEEN } from './unseen.ts'
+import { withoutNames, REDACTED } from './redaction.ts'
 
-const NOTHING: ExportedRows = {
+const NO_ROWS: ExportedRows = {
   job: undefined,
   hostedJobs: [],
   writes: [],
@@ -18,89 +17,89 @@ const NOTHING: ExportedRows = {
   cut: [],
 }
 
-type Judge = (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
+type PlaceCheck = (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
 
 /** What one user may see. */
-interface Sight {
-  readonly maySee: Judge
+interface Visibility {
+  readonly mayRead: PlaceCheck
   /** And list all like it there. */
-  readonly mayList: Judge
+  readonly mayList: PlaceCheck
   /** Those of the objects that he may get, by uid. */
-  readonly seen: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly readableObjects: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
   /** Whoever may see them. */
   readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
 }
 
-export function ofRows(
+export function rowQuestions(
   questions: Questions,
-  { maySee, mayList, seen, placesOfRuns }: Sight,
+  { mayRead: mayRead, mayList, readableObjects: seen, placesOfRuns }: Visibility,
 ): Pick<Questions, 'exportedRows' | 'eventsAt'> {
   /** By what they are about. */
-  const placed = async (rows: readonly Row[], may = maySee): Promise<readonly Row[]> => {
-    const judgements = await Promise.all(
+  const filterRows = async (rows: readonly Row[], may = mayRead): Promise<readonly Row[]> => {
+    const decisions = await Promise.all(
       rows.map(async (row) => {
         const { api_group: group, kind, namespace } = row
         return await may({ group: text(group), kind: text(kind), namespace: text(namespace) })
       }),
     )
-    return rows.filter((_row, index) => judgements[index] === true)
+    return rows.filter((_row, index) => decisions[index] === true)
   }
 
   /** Workflow IDs say namespace and name (J3). */
-  const withRuns = async (rows: readonly Row[]): Promise<readonly Row[]> => {
+  const redactWriters = async (rows: readonly Row[]): Promise<readonly Row[]> => {
     const runs = [...new Set(rows.map((row) => text(row['writer'])).filter((run) => run !== ''))]
     const places = await placesOfRuns(runs)
-    const judgements = await Promise.all(
+    const decisions = await Promise.all(
       runs.map(async (run) => {
         const place = places.get(run)
-        return place !== undefined && (await maySee(place)) ? [run] : []
+        return place !== undefined && (await mayRead(place)) ? [run] : []
       }),
     )
-    const told = new Set(judgements.flat())
+    const readableRuns = new Set(decisions.flat())
     return rows.map((row) => {
       const { writer } = row
-      return toldRow(typeof writer === 'string' && !told.has(writer) ? { ...row, writer: UNSEEN } : row)
+      return redactedRow(typeof writer === 'string' && !readableRuns.has(writer) ? { ...row, writer: REDACTED } : row)
     })
   }
 
   return {
     exportedRows: async (workflowID, uid) => {
       const run = (await placesOfRuns([workflowID])).get(workflowID)
-      if (run === undefined || !(await maySee(run)) || !(await seen([uid])).has(uid)) return NOTHING
+      if (run === undefined || !(await mayRead(run)) || !(await seen([uid])).has(uid)) return NO_ROWS
       const rows = await questions.exportedRows(workflowID, uid)
       const hosts = await seen(rows.hostedJobs.map((row) => text(row['uid'])))
-      const isOfRun = (row: Row) => [uid, ...hosts.keys()].includes(text(row['uid']))
-      const kept = {
+      const belongsToRun = (row: Row) => [uid, ...hosts.keys()].includes(text(row['uid']))
+      const visible = {
         hostedJobs: rows.hostedJobs.filter((row) => hosts.has(text(row['uid']))),
-        writes: await placed(rows.writes),
-        events: await withRuns(await placed(rows.events)),
-        awaited: await placed(rows.awaited.filter(isOfRun)),
+        writes: await filterRows(rows.writes),
+        events: await redactWriters(await filterRows(rows.events)),
+        awaited: await filterRows(rows.awaited.filter(belongsToRun)),
         // They name the run's own objects, and in their causes others.
-        wakes: rows.wakes.filter(isOfRun),
+        wakes: rows.wakes.filter(belongsToRun),
       }
-      const unseen = Object.entries(kept).reduce(
-        (sum, [name, left]) => sum + rows[name as keyof typeof kept].length - left.length,
+      const unseen = Object.entries(visible).reduce(
+        (sum, [name, left]) => sum + rows[name as keyof typeof visible].length - left.length,
         0,
       )
       return {
-        ...kept,
-        job: rows.job && toldRow(rows.job),
-        wakes: await withRuns(kept.wakes),
+        ...visible,
+        job: rows.job && redactedRow(rows.job),
+        wakes: await redactWriters(visible.wakes),
         cut: rows.cut,
         ...(unseen > 0 && { unseen }),
       }
     },
     // Numbers can be counted through (J4).
-    eventsAt: async (seqs, since) => await withRuns(await placed(await questions.eventsAt(seqs, since), mayList)),
+    eventsAt: async (seqs, since) => await redactWriters(await filterRows(await questions.eventsAt(seqs, since), mayList)),
   }
 }
 
 /** Without the names of others in its texts. */
-function toldRow(row: Row): Row {
-  const told = (['cause', 'reason'] as const).flatMap((name) =>
-    typeof row[name] === 'string' ? [[name, tellable(row[name])] as const] : [],
+function redactedRow(row: Row): Row {
+  const readableRuns = (['cause', 'reason'] as const).flatMap((name) =>
+    typeof row[name] === 'string' ? [[name, withoutNames(row[name])] as const] : [],
   )
-  return { ...row, ...Object.fromEntries(told) }
+  return { ...row, ...Object.fromEntries(readableRuns) }
 }
 
 function text(value: unknown): string {
