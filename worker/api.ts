@@ -1,5 +1,5 @@
-// The process `pawl api`: answers what people ask of the journal, to those who have no database credentials, by the rights that they have in
-// Kubernetes. It reads, and writes nothing. Any number may run.
+// The process `pawl api`: answers questions about the journal for users without database credentials, according to
+// their RBAC permissions. It only reads. Several processes may run.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ import { createTroubles, serveHealth, type Troubles } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
-// More than one share may have at a time, so that others have the rest.
+// More than the concurrency limit of one user, so that one user cannot take all connections.
 const CONNECTIONS = 8
 const LOOK_MS = 5000
 
@@ -44,7 +44,7 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
   troubles.report('journal', new Error('it is not looked at yet'))
   const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
   opened(() => health.close())
-  // The look at the tables reads alone.
+  // The schema check only reads.
   if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, troubles }, stopping.signal))) return
 
   const journal = { db, cluster }

@@ -1,8 +1,12 @@
-// The webhook process: API servers ask it about objects before they store them; the rules are the wings'. Any number may run, all asked.
+// The webhook process: API servers call it before they store objects; the wings define the rules. Several processes may
+// run, and all are called.
 //
-//   W1. The configuration is written when the server answers, not before: with policy Fail nothing could be written meanwhile.
-//   W2. New authorities are in the configuration before anything that they sign is served (certificates.ts, C2), if it can be written in that time.
-//   W3. Who answers with a certificate that holds is ready, whatever the last look has met: with policy Fail one that is not asked is one that is away.
+//   W1. The configuration is written after the server has started: with failurePolicy Fail, an earlier configuration
+//       would block writes.
+//   W2. A new authority is in the configuration before a certificate that it signed is served (certificates.ts, C2), if
+//       the API server accepts the write in time.
+//   W3. A process with a valid certificate is ready even if its last renewal failed: with failurePolicy Fail, an
+//       unready webhook would block writes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -14,7 +18,12 @@ import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { createTroubles, serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
-import { type CertificateStore, folderStore, secretStore, type ServedCertificates } from './webhook/certificate-store.ts'
+import {
+  type CertificateStore,
+  folderStore,
+  secretStore,
+  type ServedCertificates,
+} from './webhook/certificate-store.ts'
 import { validityOf } from './webhook/certificates.ts'
 import { applyConfiguration, validatingConfiguration, mutatingConfiguration } from './webhook/configuration.ts'
 import { countReviews, reviewMetrics } from './webhook/review-metrics.ts'
@@ -29,9 +38,9 @@ const wingRules = settings.wings.flatMap((wing) => {
   const flags = settings.wingFlags.get(wing) ?? {}
   return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
-// Often enough that all have a new certificate long before the former one ends.
+// Short enough that all processes serve a new certificate long before the previous one expires.
 const intervalMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
-// The others look meanwhile, each writes the bundle, and API servers hear of it by their watch.
+// In this time the other processes read the Secret and write the bundle, and the API servers see it by their watch.
 const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityMs / 6)
 
 await runProcess('webhook', config.logLevel, webhook)
@@ -65,14 +74,22 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   })
   opened(() => further.close())
   const onAnswer = countReviews(metrics, wings)
-  const server = await serveReviews({ host, port, pair: certificates.serving, admissions, further, onAnswer: onAnswer, log })
+  const server = await serveReviews({
+    host,
+    port,
+    pair: certificates.serving,
+    admissions,
+    further,
+    onAnswer: onAnswer,
+    log,
+  })
   opened(() => server.close())
 
   let failures = 0
   for (let attempts = 0; !stopping.signal.aborted; attempts++) {
     try {
       const now: ServedCertificates = attempts === 0 ? certificates : await store(Date.now())
-      // Only what can be served is let in; what is wrong in a folder leaves the former certificate in place.
+      // An unreadable certificate throws here, and the previous one stays in use.
       if (now.serving.certificate !== certificates.serving.certificate) {
         server.setCertificate(now.serving)
         log.info('a new certificate is served')
@@ -97,7 +114,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   await sleep(settings.drainMs)
 }
 
-/** Until the next look. @param failures in a row. */
+/** Delay until the next check. @param failures in a row. */
 function delayMs(failures: number): number {
   return failures === 0 ? intervalMs : Math.min(intervalMs, 1000 * 2 ** (failures - 1))
 }
@@ -105,10 +122,18 @@ function delayMs(failures: number): number {
 function storeOf(kube: KubeClient): CertificateStore {
   const { certificates, certificateMs, authorityMs, address: reached } = settings
   if ('dir' in certificates) return folderStore(certificates.dir)
-  return secretStore(kube, certificates.secret, { names: certificateNames(reached), certificateMs, authorityMs, settleMs })
+  return secretStore(kube, certificates.secret, {
+    names: certificateNames(reached),
+    certificateMs,
+    authorityMs,
+    settleMs,
+  })
 }
 
-/** The first certificates; the API server may be on its way as well. Undefined when the process is told to stop before that. */
+/**
+ * Waits for the first certificates; the API server may not be available yet. Undefined if the process is stopped
+ * before.
+ */
 async function firstCertificates(
   store: CertificateStore,
   troubles: ReturnType<typeof createTroubles>,
@@ -126,7 +151,7 @@ async function firstCertificates(
   return undefined
 }
 
-/** @returns whether one had to be written. */
+/** @returns true if a configuration was written. */
 async function configure(kube: KubeClient, { bundle }: ServedCertificates): Promise<boolean> {
   let isWritten = false
   for (const { names, admissions } of wingRules) {

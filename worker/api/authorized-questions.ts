@@ -1,11 +1,13 @@
-// The questions as one user may ask them: each row of an answer is judged by the permissions that the user has in Kubernetes, and what he may not see is
-// redact, with words in its place where something would be missing.
+// Answers questions about the journal for one user. Every row is checked against the user's RBAC permissions; rows and
+// names that the user may not read are removed or redacted.
 //
-//   J1. A row is judged by the object that it is about, as the journal has it, never by what the question says of that.
-//   J2. Who names an object that he may not get is refused; what is only reached from another one is redact. What is not there and what may not be seen
-//       answer alike wherever an ID was guessed.
-//   J3. Names of others hide in texts, too: in workflow IDs, which say namespace and name, and in causes. They are judged, or left out.
-//   J4. Enumerating takes the right to list: objects of a kind, and children.
+//   J1. A row is authorized by the object that the row is about, as the journal stores that object. The question's
+//       input is never trusted.
+//   J2. A question that names an object which the user may not get is refused. Objects that are only reached from
+//       another object are removed from the answer. A question by uid gives the same answer for a missing object and
+//       for an unreadable object.
+//   J3. Workflow IDs and causes contain names of objects. They are authorized like rows, or redacted.
+//   J4. Lists of a kind and of children need the verb list.
 
 import type { AskedEvent, AskedWrite, Awaited } from '../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-objects.ts'
@@ -16,10 +18,12 @@ import type { ObjectPlaces, Permissions, Verb } from './permissions.ts'
 import { rowQuestions } from './authorized-rows.ts'
 import { parseObjectReference, withoutNames, REDACTED, REDACTED_NAMESPACE } from './redaction.ts'
 
-/** The user has to be told no. */
+/** The user lacks a permission; the server answers 403. */
 export class Forbidden extends Error {}
 
-/** In so many namespaces it is looked whether the user may list there, when he asks for all and may not list in all. */
+/**
+ * Maximum number of namespaces that are checked for a list in all namespaces, if the user may not list cluster-wide.
+ */
 export const MAX_NAMESPACES = 500
 
 export function authorizedQuestions(questions: Questions, places: ObjectPlaces, permissions: Permissions): Questions {
@@ -28,9 +32,13 @@ export function authorizedQuestions(questions: Questions, places: ObjectPlaces, 
 
 type ObjectQuestions = 'followedKinds' | 'listObjects' | 'listNames' | 'objectsNamed' | 'objectOf' | 'childrenOf'
 
-function objectQuestions(questions: Questions, places: ObjectPlaces, permissions: Permissions): Pick<Questions, ObjectQuestions> {
+function objectQuestions(
+  questions: Questions,
+  places: ObjectPlaces,
+  permissions: Permissions,
+): Pick<Questions, ObjectQuestions> {
   return {
-    // Which kinds there are every user of the API server may know.
+    // Every user of the API server may read the list of kinds.
     followedKinds: questions.followedKinds,
     listObjects: listAuthorized(questions.listObjects, places, permissions),
     listNames: listAuthorized(questions.listNames, places, permissions),
@@ -45,7 +53,7 @@ function objectQuestions(questions: Questions, places: ObjectPlaces, permissions
     },
     childrenOf: async (owners, since) => {
       const seen = await readableObjects(places, permissions)(owners.map(({ uid }) => uid))
-      // As the journal has them, not as they are said to be (J1).
+      // J1: the owners as the journal stores them, not as the question describes them.
       const known = [...seen.values()].map(({ uid, group, kind, namespace, name }): Owner => {
         return { uid, group, kind, namespace, name }
       })
@@ -64,7 +72,7 @@ function objectQuestions(questions: Questions, places: ObjectPlaces, permissions
 
 type List<Row> = (kind: GroupKind, place: string | readonly string[] | undefined) => Promise<readonly Row[]>
 
-/** Of the namespaces only in which the user may list. */
+/** Lists only the namespaces in which the user may list. */
 function listAuthorized<Row>(list: List<Row>, places: ObjectPlaces, permissions: Permissions): List<Row> {
   return async (kind, place) => {
     if (typeof place === 'string') {
@@ -84,7 +92,7 @@ function listAuthorized<Row>(list: List<Row>, places: ObjectPlaces, permissions:
   }
 }
 
-/** In the place of all children of an owner that may not be seen: that there are some. */
+/** One placeholder per owner, in place of all children of this owner that the user may not list. */
 function placeholdersFor(
   children: readonly (AskedObject & { readonly owner: string })[],
   owners: ReadonlyMap<string, PlacedObject>,
@@ -105,7 +113,11 @@ function placeholdersFor(
   }))
 }
 
-function jobQuestions(questions: Questions, places: ObjectPlaces, permissions: Permissions): Omit<Questions, ObjectQuestions> {
+function jobQuestions(
+  questions: Questions,
+  places: ObjectPlaces,
+  permissions: Permissions,
+): Omit<Questions, ObjectQuestions> {
   const seen = readableObjects(places, permissions)
   const readableUids = async (uids: readonly string[]) => [...(await seen(uids)).keys()]
   const isReadable = async (uid: string) => (await seen([uid])).has(uid)
@@ -116,7 +128,8 @@ function jobQuestions(questions: Questions, places: ObjectPlaces, permissions: P
       const jobs = await redact.jobs([...found.values()])
       return new Map(jobs.map((job) => [job.uid, job]))
     },
-    jobsOf: async (uid, which) => ((await isReadable(uid)) ? await redact.jobs(await questions.jobsOf(uid, which)) : []),
+    jobsOf: async (uid, which) =>
+      (await isReadable(uid)) ? await redact.jobs(await questions.jobsOf(uid, which)) : [],
     eventsOf: async (uid, most) => {
       const place = (await seen([uid])).get(uid)
       return place === undefined ? [] : await redact.events(await questions.eventsOf(uid, most), place)
@@ -149,12 +162,13 @@ function jobQuestions(questions: Questions, places: ObjectPlaces, permissions: P
       mayRead: readCheck(permissions),
       readableObjects: seen,
       placesOfRuns: places.placesOfRuns,
-      mayList: async (place) => (await readCheck(permissions)(place)) && (await permissions.may('list', place, place.namespace)),
+      mayList: async (place) =>
+        (await readCheck(permissions)(place)) && (await permissions.may('list', place, place.namespace)),
     }),
   }
 }
 
-/** Those of the objects that the user may get, by uid. */
+/** Returns the objects that the user may get, by uid. */
 function readableObjects({ placesOf }: ObjectPlaces, permissions: Permissions) {
   return async (uids: readonly string[]): Promise<ReadonlyMap<string, PlacedObject>> => {
     const places = [...(await placesOf(uids)).values()]
@@ -168,10 +182,10 @@ function readCheck(permissions: Permissions): (place: GroupKind & { readonly nam
     (await permissions.hasScope(place, place.namespace)) && (await permissions.may('get', place, place.namespace))
 }
 
-/** What of visible rows tells of others (J3). */
+/** Redacts the names of other objects in readable rows (J3). */
 function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
   const mayRead = readCheck(permissions)
-  /** Each workflow ID as it may be told to who looks from a namespace. */
+  /** The text for each workflow ID, as a user who reads from this namespace may see it. */
   const redactedRuns = async (workflowIDs: readonly string[], uid: string, namespace: string | undefined) => {
     const places = await placesOfRuns(workflowIDs)
     const told = await Promise.all(
@@ -230,7 +244,7 @@ function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
   }
 }
 
-/** Its own run: `controller/namespace/name/uid/job` (ADR 22). */
+/** True for the object's own run, whose ID is `controller/namespace/name/uid/job` (ADR 22). */
 function isRunOfObject(workflowID: string, uid: string): boolean {
   return workflowID.split('/').includes(uid)
 }
@@ -239,7 +253,12 @@ function redactedNameFrom(namespace: string | undefined, from: string | undefine
   return namespace === undefined || namespace === from ? REDACTED : REDACTED_NAMESPACE
 }
 
-async function requirePermission(permissions: Permissions, verb: Verb, kind: GroupKind, namespace: string): Promise<void> {
+async function requirePermission(
+  permissions: Permissions,
+  verb: Verb,
+  kind: GroupKind,
+  namespace: string,
+): Promise<void> {
   if (await permissions.may(verb, kind, namespace)) return
   const where = namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`
   throw new Forbidden(`you may not ${verb} ${groupKindText(kind)} ${where}; expected a role with that right`)

@@ -1,5 +1,6 @@
-// What `pawl journal export` and `pawl replay` read of a job, as far as one user may see it. Rows about others are left out and counted: a file of
-// rows is read by programs, which have no use for words in the place of names. The rules are those of judged.ts.
+// Answers the questions of `pawl journal export` and `pawl replay` for one user. Rows that the user may not read are
+// left out and counted: programs read these rows, so placeholder texts would be of no use. The rules J1 to J4 are those
+// of authorized-questions.ts.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
 import type { PlacedObject } from '../../activities/journal/read/places.ts'
@@ -19,14 +20,14 @@ const NO_ROWS: ExportedRows = {
 
 type PlaceCheck = (place: GroupKind & { readonly namespace: string }) => Promise<boolean>
 
-/** What one user may see. */
+/** The permission checks of one user. */
 interface Visibility {
   readonly mayRead: PlaceCheck
-  /** And list all like it there. */
+  /** True if the user may read and list objects like this one. */
   readonly mayList: PlaceCheck
-  /** Those of the objects that he may get, by uid. */
+  /** The objects that the user may get, by uid. */
   readonly readableObjects: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  /** Whoever may see them. */
+  /** The objects of runs, without a permission check. */
   readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
 }
 
@@ -34,7 +35,7 @@ export function rowQuestions(
   questions: Questions,
   { mayRead: mayRead, mayList, readableObjects: seen, placesOfRuns }: Visibility,
 ): Pick<Questions, 'exportedRows' | 'eventsAt'> {
-  /** By what they are about. */
+  /** Keeps the rows whose object the user may read. */
   const filterRows = async (rows: readonly Row[], may = mayRead): Promise<readonly Row[]> => {
     const decisions = await Promise.all(
       rows.map(async (row) => {
@@ -45,7 +46,7 @@ export function rowQuestions(
     return rows.filter((_row, index) => decisions[index] === true)
   }
 
-  /** Workflow IDs say namespace and name (J3). */
+  /** J3: workflow IDs contain namespace and name. */
   const redactWriters = async (rows: readonly Row[]): Promise<readonly Row[]> => {
     const runs = [...new Set(rows.map((row) => text(row['writer'])).filter((run) => run !== ''))]
     const places = await placesOfRuns(runs)
@@ -74,7 +75,7 @@ export function rowQuestions(
         writes: await filterRows(rows.writes),
         events: await redactWriters(await filterRows(rows.events)),
         awaited: await filterRows(rows.awaited.filter(belongsToRun)),
-        // They name the run's own objects, and in their causes others.
+        // Wakes name the run's own objects; their causes name other objects.
         wakes: rows.wakes.filter(belongsToRun),
       }
       const unseen = Object.entries(visible).reduce(
@@ -89,12 +90,13 @@ export function rowQuestions(
         ...(unseen > 0 && { unseen }),
       }
     },
-    // Numbers can be counted through (J4).
-    eventsAt: async (seqs, since) => await redactWriters(await filterRows(await questions.eventsAt(seqs, since), mayList)),
+    // J4: a caller could count through the sequence numbers, so list is required.
+    eventsAt: async (seqs, since) =>
+      await redactWriters(await filterRows(await questions.eventsAt(seqs, since), mayList)),
   }
 }
 
-/** Without the names of others in its texts. */
+/** The row without names of other objects in its texts. */
 function redactedRow(row: Row): Row {
   const readableRuns = (['cause', 'reason'] as const).flatMap((name) =>
     typeof row[name] === 'string' ? [[name, withoutNames(row[name])] as const] : [],

@@ -1,12 +1,11 @@
-// Answers that hold for a short time, each asked for once by all who want it meanwhile. Failures are not entries.
-
-
+// A cache and a set whose entries expire and whose size is bounded; the oldest entries are removed first. Concurrent
+// callers share one load, and failed loads are not cached.
 
 export interface ExpiringCache<Answer> {
   readonly get: (key: string, load: () => Promise<Answer>) => Promise<Answer>
 }
 
-/** @param maxSize so many are entries, the oldest go first. @param now milliseconds of a steady clock. */
+/** @param maxSize maximum number of entries. @param now milliseconds of a monotonic clock. */
 export function createExpiringCache<Answer>(ms: number, maxSize: number, now: () => number): ExpiringCache<Answer> {
   const entries = new Map<string, { readonly answer: Promise<Answer>; readonly expiresAt: number }>()
   return {
@@ -14,7 +13,8 @@ export function createExpiringCache<Answer>(ms: number, maxSize: number, now: ()
       const existing = entries.get(key)
       if (existing !== undefined && existing.expiresAt > now()) return existing.answer
       entries.delete(key)
-      // From the time of asking: a right that was taken since must not hold longer.
+      // The lifetime starts at the request: a permission that was revoked during the request must not be valid any
+      // longer.
       const entry = { answer: load(), expiresAt: now() + ms }
       entries.set(key, entry)
       for (const oldest of entries.keys()) {
@@ -29,22 +29,22 @@ export function createExpiringCache<Answer>(ms: number, maxSize: number, now: ()
   }
 }
 
-// Keys that were seen lately: each for so long, and no more than so many, the oldest of which go first.
+// A set of keys.
 
 export interface ExpiringSet {
   readonly has: (key: string) => boolean
-  /** Holds from now. */
+  /** Adds the key, or renews its lifetime. */
   readonly add: (key: string) => void
   readonly forget: (key: string) => void
 }
 
-/** @param now milliseconds of a steady clock. */
+/** @param now milliseconds of a monotonic clock. */
 export function createExpiringSet(ms: number, maxSize: number, now: () => number): ExpiringSet {
   const expiresAt = new Map<string, number>()
   return {
     has: (key) => (expiresAt.get(key) ?? 0) > now(),
     add: (key) => {
-      // The order of the map is that of the times.
+      // The insertion order of the map is the order of expiry.
       expiresAt.delete(key)
       expiresAt.set(key, now() + ms)
       for (const [oldest, end] of expiresAt) {

@@ -1,4 +1,4 @@
-// The settings of `pawl api`, from flags and environment; wrong ones end the process with what was found and what was expected.
+// The settings of `pawl api`, from flags and environment variables.
 
 import { isIP } from 'node:net'
 
@@ -96,7 +96,7 @@ export interface ApiSettings {
   readonly healthPort: number
 }
 
-/** @throws with the name of the flag, what was found and what was expected. */
+/** @throws an Error with the name of the flag, the value and the expected value. */
 export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
   const flags = readFlags(API_FLAGS, given)
   const perSecond = flags['user-per-second']
@@ -124,7 +124,7 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
   }
 }
 
-/** Tokens of people come with the questions. */
+/** Without TLS the server listens on the loopback address only, because requests contain tokens of users. */
 function safeHost(host: string, certificateDir: string | undefined): string {
   if (certificateDir !== undefined || isLoopback(host)) return host
   throw new Error(`--certificate-dir is missing beside --host ${host}; expected certificates, or a loopback address`)

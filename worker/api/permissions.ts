@@ -1,4 +1,5 @@
-// What a user may do, by the API server (SubjectAccessReview), cache for a short time: what is taken from somebody holds no longer than that.
+// Checks what a user may do in Kubernetes, by SubjectAccessReviews. Reviews are cached for a short time, so a revoked
+// permission is valid at most that long. API discovery maps the kinds of the journal to resources.
 
 import type { KubeClient } from '../../activities/kube/client.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
@@ -17,7 +18,11 @@ export type PermissionsOf = (user: User) => Permissions
 
 export function createPermissions(
   kube: Pick<KubeClient, 'request'>,
-  { resources, cachedMs, now }: { readonly resources: Resources; readonly cachedMs: number; readonly now: () => number },
+  {
+    resources,
+    cachedMs,
+    now,
+  }: { readonly resources: Resources; readonly cachedMs: number; readonly now: () => number },
 ): PermissionsOf {
   const cache = createExpiringCache<boolean>(cachedMs, MAX_CACHED, now)
   const review = async (user: User, attributes: Readonly<Record<string, string>>) => {
@@ -48,14 +53,14 @@ export function createPermissions(
   }
 }
 
-// Under which name the API server knows a kind, as its discovery says. The journal knows kinds, and rights are for resources.
+// The resource of a kind.
 
 export interface KnownResource {
   readonly plural: string
   readonly namespaced: boolean
 }
 
-/** Undefined: the API server has no such kind. @throws when it does not say. */
+/** Undefined if the API server has no such kind. @throws KubeError if discovery fails. */
 export type Resources = (kind: GroupKind) => Promise<KnownResource | undefined>
 
 const DISCOVERY_CACHE_MS = 60_000
@@ -86,7 +91,7 @@ async function readGroup(
   const found = new Map<string, KnownResource>()
   for (const path of await pathsOf(kube, group)) {
     const { resources = [] } = await kube.request<ResourceList>('GET', path)
-    // The first version is the preferred one.
+    // Discovery lists the preferred version first.
     for (const { name, kind, namespaced } of resources)
       if (!name.includes('/') && !found.has(kind)) found.set(kind, { plural: name, namespaced })
   }
@@ -104,19 +109,20 @@ async function pathsOf(kube: Pick<KubeClient, 'request'>, group: string): Promis
   }
 }
 
-// What answers are judged by: the rights of the user userKey asks, and what the journal says of where things are.
-
 export type Verb = 'get' | 'list'
 
-/** What one user may do. */
+/** The permissions of one user. */
 export interface Permissions {
-  /** @param namespace empty: in all, or of a kind that lies in none. */
+  /** @param namespace empty for all namespaces, and for cluster-scoped kinds. */
   readonly may: (verb: Verb, kind: GroupKind, namespace: string) => Promise<boolean>
-  /** Whether objects of the kind can lie there; false for a kind that the API server does not have. */
+  /**
+   * True if the kind is namespaced and a namespace is given, or cluster-scoped and none is given; false for a kind that
+   * the API server does not have.
+   */
   readonly hasScope: (kind: GroupKind, namespace: string) => Promise<boolean>
 }
 
-/** What the journal says of where things are. */
+/** Looks up objects and their namespaces in the journal. */
 export interface ObjectPlaces {
   readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
   readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>

@@ -1,25 +1,24 @@
-// Who is answered when: of each bucket so many questions at a time and so many a second, so that one tenant cannot take the process from the others.
+// Limits concurrency and rate per key, so that one tenant cannot use the whole process.
 //
-//   T1. A question waits while others of its bucket are answered; when too many wait already, it is turned away at once.
-//   T2. What a bucket asks is counted over time: a store of questions that fills up evenly.
-//   T3. A bucket that asks nothing takes no memory.
-
-
+//   T1. A request waits in its key's queue while `concurrent` requests of this key run. If the queue is full, the
+//       request is rejected at once.
+//   T2. The rate is limited by a token bucket per key.
+//   T3. A full bucket is removed, so idle keys use no memory.
 
 export interface RateLimits {
-  /** Of a bucket, at a time. */
+  /** Maximum number of running requests per key. */
   readonly concurrent: number
-  /** Of a bucket, at most, for a turn. */
+  /** Maximum length of the queue per key. */
   readonly queued: number
-  /** Of a bucket. */
+  /** Refill rate of a bucket. */
   readonly perSecond: number
-  /** So many may come at once after a silence. */
+  /** Size of a bucket. */
   readonly burst: number
-  /** What there are too many of, for the one who is turned away. */
+  /** Names the limited requests in the error message. */
   readonly unit: string
 }
 
-/** Come again later. */
+/** The caller may retry later; the server answers 429. */
 export class RateLimited extends Error {}
 
 export type RateLimiter = <Answer>(bucket: string, work: () => Promise<Answer>) => Promise<Answer>
@@ -31,8 +30,11 @@ interface Bucket {
   filledAt: number
 }
 
-/** @param now milliseconds of a steady clock. */
-export function createRateLimiter({ concurrent: atOnce, queued: waiting, perSecond, burst, unit: what }: RateLimits, now: () => number): RateLimiter {
+/** @param now milliseconds of a monotonic clock. */
+export function createRateLimiter(
+  { concurrent: atOnce, queued: waiting, perSecond, burst, unit: what }: RateLimits,
+  now: () => number,
+): RateLimiter {
   const buckets = new Map<string, Bucket>()
   const bucketOf = (name: string): Bucket => {
     const found = buckets.get(name)
@@ -65,7 +67,7 @@ export function createRateLimiter({ concurrent: atOnce, queued: waiting, perSeco
     try {
       return await work()
     } finally {
-      // The place goes on to the next in the queue.
+      // The next request in the queue takes over the slot.
       const next = bucket.queue.shift()
       if (next === undefined) bucket.running -= 1
       else next()

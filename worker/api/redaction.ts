@@ -1,19 +1,21 @@
-// What stands in the place of what somebody may not see: plain words, never the name of it.
+// Texts that replace names which a user may not see, and functions that find and remove names in texts of the journal.
+// Pure.
 
 import type { GroupKind } from '../../workflows/kit/index.ts'
 
-/** In a place of the same namespace, or one that is not known any more. */
+/** Replaces a name in the caller's namespace, or a name whose namespace is unknown. */
 export const REDACTED = 'that you may not see'
-/** Elsewhere. */
+/** Replaces a name in another namespace. */
 export const REDACTED_NAMESPACE = 'in a namespace that you may not see'
 
 export function isRedacted(text: string): boolean {
   return text === REDACTED || text === REDACTED_NAMESPACE
 }
 
-// Names of objects inside texts of the journal: where they are found, and what is told in their place. Pure.
-
-/** Of an object as actions name it: `Kind.group/namespace/name`, without a group in the core. Undefined: it is none. */
+/**
+ * Parses an object reference of an action: `Kind.group/namespace/name`; core kinds have no group. Undefined for other
+ * texts.
+ */
 export function parseObjectReference(
   text: string,
 ): (GroupKind & { readonly namespace: string; readonly name: string }) | undefined {
@@ -24,8 +26,8 @@ export function parseObjectReference(
 }
 
 /**
- * A cause, or several as the journal joins them. What woke a controller in level mode is called by kind and name, without namespace
- * (workflows/kit/run/level-routes.ts), so that nobody can judge it: the name is left out.
+ * Removes object names from one cause, or from several causes joined with "; ". Causes of level-mode wakes name objects
+ * by kind and name without a namespace (workflows/kit/run/level-routes.ts), so they cannot be authorized.
  */
 export function withoutNames(cause: string): string {
   return cause

@@ -1,9 +1,9 @@
-// The HTTP server of `pawl api`: who asks, whose turn it is, what is asked, the answer. Errors are answered as Kubernetes' own Status objects, which
-// every client of an API server can read.
+// The HTTP server of `pawl api`: authenticates the user, limits the rate, and answers questions. Errors are Kubernetes
+// Status objects, which every Kubernetes client can read.
 //
-//   A1. Nothing is read of a question, and nothing is asked for it, before it is known who asks.
-//   A2. What goes wrong inside is logged, and answered without its text: that may quote anything.
-//   A3. Every answer has a bound in time and size.
+//   A1. The server reads no body and queries nothing before the user is authenticated.
+//   A2. Internal errors are logged; the answer does not contain their texts, which may quote data.
+//   A3. Every answer is limited in time and size.
 
 import {
   createServer as createHttp,
@@ -24,7 +24,7 @@ import { rateLimitKey, type User, type Users } from './users.ts'
 import { type About, ABOUT_PATH, answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRE_FORMATS } from './wire.ts'
 import { readBody } from '../server/read-body.ts'
 
-// 10,000 uids, and something to spare.
+// Enough for 10,000 uids.
 const MAX_BODY_BYTES = 1024 * 1024
 const MAX_ANSWER_CHARACTERS = 64 * 1024 * 1024
 const REQUEST_MS = 15_000
@@ -33,20 +33,20 @@ const MAX_CONNECTIONS = 1000
 export interface ApiServer {
   readonly port: number
   readonly setCertificate: (pair: { readonly cert: string; readonly key: string }) => void
-  /** Answers what it was asked before, and ends. */
+  /** Answers running requests, then stops. */
   readonly close: () => Promise<void>
 }
 
 export interface ApiServerOptions {
   readonly host: string
   readonly port: number
-  /** PEM; undefined: without TLS. */
+  /** PEM; undefined serves without TLS. */
   readonly pair: { readonly cert: string; readonly key: string } | undefined
-  /** What it says of itself. */
+  /** The answer to `about`. */
   readonly about: Pick<About, 'version' | 'cluster'>
   readonly users: Users
   readonly rateLimiter: RateLimiter
-  /** What a user may ask. */
+  /** The questions that this user may ask. */
   readonly questionsOf: (user: User) => Questions
   readonly log: Logger
 }
@@ -79,7 +79,7 @@ export async function serveApi({ host, port, pair, ...serving }: ApiServerOption
 
 type RequestOptions = Omit<ApiServerOptions, 'host' | 'port' | 'pair'>
 
-/** What is answered in place of an answer. */
+/** An answer with an error status. */
 class Failure extends Error {
   readonly code: number
   readonly reason: string
@@ -100,14 +100,17 @@ async function respond(request: IncomingMessage, response: ServerResponse, servi
   } catch (error) {
     const { code, reason, message } = failureOf(error, serving.log)
     const status = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Failure', message, reason, code }
-    // What was not read of the question is not read any more.
+    // An unread body is not read any more.
     if (!request.complete) response.setHeader('connection', 'close')
     if (code === 429 || code === 503) response.setHeader('retry-after', '1')
     send(response, code, JSON.stringify(status))
   }
 }
 
-async function answer(request: IncomingMessage, { about, users, rateLimiter: rateLimiter, questionsOf }: RequestOptions): Promise<string> {
+async function answer(
+  request: IncomingMessage,
+  { about, users, rateLimiter: rateLimiter, questionsOf }: RequestOptions,
+): Promise<string> {
   const name = questionName(request)
   const token = tokenIn(request)
   if (token === undefined)
@@ -122,7 +125,7 @@ async function answer(request: IncomingMessage, { about, users, rateLimiter: rat
     if (name === 'about') return aboutText(about, user)
     const input = inputOf(parsed(await bodyOf(request)))
     const questions = questionsOf(user)
-    // The arguments are those of this question, as its own entry reads them.
+    // The arguments match the question: both come from the same entry of WIRE_FORMATS.
     const ask = questions[name] as (...args: readonly unknown[]) => Promise<unknown>
     return answerText(await ask(...WIRE_FORMATS[name].args(input)))
   })
@@ -132,7 +135,7 @@ function aboutText(about: ApiServerOptions['about'], { username, groups = [] }: 
   return answerText({ ...about, username, groups, at: new Date() } satisfies About)
 }
 
-/** @throws Failure for another path or method. */
+/** @throws Failure for an unknown path or method. */
 function questionName({ url = '', method }: IncomingMessage): QuestionName | 'about' {
   const path = url.split('?', 1)[0] ?? ''
   const asked = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
@@ -149,7 +152,7 @@ function tokenIn({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** @throws Failure for one that is too long. */
+/** @throws Failure if the body is too long. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const text = await readBody(request, MAX_BODY_BYTES)
   if (text !== undefined) return text
@@ -176,7 +179,7 @@ function failureOf(error: unknown, log: Logger): Failure {
 const STATEMENT_TIMEOUT = 'the journal takes too long for this question; expected a narrower one, as by -n'
 const UNAVAILABLE = 'the journal or the API server does not answer'
 
-/** PostgreSQL has ended the statement. */
+/** PostgreSQL cancelled the statement because of statement_timeout. */
 function isStatementTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '57014'
 }

@@ -1,9 +1,10 @@
-// Who asks: the API server reviews the token that comes with a question (TokenReview).
+// Authenticates users: the API server reviews the token of each request (TokenReview).
 //
-//   U1. Tokens are cache nowhere but as hashes, for a short time.
-//   U2. All tokens that the API server has not known lately share a bound, so that whoever sends what is no token makes no flood of reviews. Each that
-//       it has known lately has a bound of its own: its user is not held up by the others.
-//   U3. What is cache of refused tokens takes no room from what is cache of others.
+//   U1. Tokens are stored only as hashes, and only for a short time.
+//   U2. All tokens that were not valid recently share one rate limit, so invalid tokens cannot cause a flood of
+//       reviews. Each token that was valid recently has its own rate limit, so invalid tokens do not slow down known
+//       users.
+//   U3. Refused tokens are stored in their own set and never displace cached users.
 
 import { createHash } from 'node:crypto'
 
@@ -26,15 +27,18 @@ interface TokenReview {
   }
 }
 
-/** Whose the token is; undefined: nobody's. @throws when the API server does not say; TurnedAway when too many are to be reviewed. */
+/**
+ * The user of a token; undefined if the token is invalid. @throws KubeError if the review fails; RateLimited if there
+ * are too many reviews.
+ */
 export type Users = (token: string) => Promise<User | undefined>
 
-/** The API server has refused the token. */
+/** The API server refused the token. */
 class UnknownToken extends Error {}
 
 const MAX_CACHED = 2000
 const REFUSED_MS = 10_000
-// With some 150 bytes each.
+// About 150 bytes each.
 const MAX_REFUSED = 20_000
 const KNOWN_MS = 3_600_000
 const MAX_KNOWN = 20_000
@@ -42,13 +46,13 @@ const CONCURRENT_REVIEWS = 16
 const MAX_QUEUED = 64
 
 export interface UserOptions {
-  /** For one of which a token has to be; none: for the API server. */
+  /** Accepted audiences; empty for the API server's own audience. */
   readonly audiences: readonly string[]
-  /** How long a review holds. */
+  /** How long a review is cached. */
   readonly cachedMs: number
-  /** Of tokens that are not known, and of each one that is (U2). */
+  /** Rate limit of reviews, for all unknown tokens together and for each known token (U2). */
   readonly reviewsPerSecond: number
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
@@ -95,12 +99,15 @@ export function createUsers(
   }
 }
 
-/** An API server that knows nothing of audiences answers without any, and has not looked. */
+/** An API server without support for audiences returns none, and did not check them. */
 function hasAudience(wanted: readonly string[], found: readonly string[] = []): boolean {
   return wanted.length === 0 || found.some((one) => wanted.includes(one))
 }
 
-/** Whose share of the process a user takes: all accounts of a namespace have one, for who has one account there can make others. */
+/**
+ * The key of the user's rate limit. All ServiceAccounts of a namespace share one key: a user with one of these accounts
+ * can often create more.
+ */
 export function rateLimitKey({ username }: User): string {
   return /^system:serviceaccount:[^:]+:/.exec(username)?.[0] ?? username
 }

@@ -1,7 +1,9 @@
-// Where the webhook's certificates are: a Secret that it keeps itself and that several processes share, or a folder that others keep.
+// Stores the webhook's certificates: in a Secret that the webhook processes share and renew, or in a folder that
+// another program renews.
 //
-//   S1. The Secret is written on the version that was read: of processes that renew at the same time one wins, the others take what it wrote.
-//   S2. A Secret of this name that is somebody else's is left alone.
+//   S1. The Secret is updated with the resourceVersion that was read. If several processes renew at the same time, one
+//       update succeeds, and the others use its result.
+//   S2. A Secret of this name without the webhook's label is never changed.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,24 +12,35 @@ import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
 import { entriesOf, secretResource } from '../../activities/kube/secrets.ts'
-import { type Certificates, bundleOf, isComplete, type Pair, renewCertificates, type CertificateOptions } from './certificates.ts'
+import {
+  type Certificates,
+  bundleOf,
+  isComplete,
+  type Pair,
+  renewCertificates,
+  type CertificateOptions,
+} from './certificates.ts'
 import type { SecretOrServiceName } from './flags.ts'
 
-/** What the server serves, and what its configuration trusts. PEM. */
+/** The certificate that the server uses, and the CA bundle of the configuration. PEM. */
 export interface ServedCertificates {
   readonly serving: Pair
   readonly bundle: string
 }
 
-/** @returns what is to be served at this time. */
+/** @returns the certificates that are valid at this time. */
 export type CertificateStore = (now: number) => Promise<ServedCertificates>
 
 const MANAGED_BY = 'app.kubernetes.io/managed-by'
 const OURS = 'pawl-webhook'
-// Each lost race means that another one has written what is certificates.
+// After a conflict the next read returns the certificates of another process.
 const MAX_TRIES = 5
 
-export function secretStore(kube: KubeClient, place: SecretOrServiceName, options: CertificateOptions): CertificateStore {
+export function secretStore(
+  kube: KubeClient,
+  place: SecretOrServiceName,
+  options: CertificateOptions,
+): CertificateStore {
   return async (now) => {
     for (let tries = 1; ; tries++) {
       const secret = await read(kube, place)
@@ -61,7 +74,9 @@ async function read(kube: KubeClient, { namespace, name }: SecretOrServiceName):
   }
 }
 
-/** Undefined where there are none that can be read. @throws for a Secret of somebody else (S2). */
+/**
+ * Undefined if the Secret has no readable certificates. @throws an Error for a Secret without the webhook's label (S2).
+ */
 function certificatesIn(secret: KubeObject, { namespace, name }: SecretOrServiceName): Certificates | undefined {
   if (secret.metadata.labels?.[MANAGED_BY] !== OURS)
     throw new Error(

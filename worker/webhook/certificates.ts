@@ -1,10 +1,10 @@
-// The certificates by which API servers know the webhook: an authority of its own, what it signs, and when which of them is made anew. No clock
-// and no store in here.
+// Creates and renews the webhook's certificates: its own certificate authorities and the serving certificate that they
+// sign. Pure except for random numbers; the clock is a parameter.
 //
-//   C1. Whoever trusts all `authorities` trusts every serving certificate that may still be in use.
-//   C2. A new authority signs nothing before API servers have had the time to learn of it (`settleMs`).
-//   C3. A serving certificate ends no later than the authority that has signed it.
-//   C4. What holds is kept: nothing is made before a third of its life is left.
+//   C1. A client that trusts all `authorities` trusts every serving certificate that may be in use.
+//   C2. A new authority signs nothing for `settleMs`, so that API servers can load it first.
+//   C3. A serving certificate expires no later than the authority that signed it.
+//   C4. A certificate is renewed only when less than a third of its lifetime is left.
 
 import 'reflect-metadata'
 import { X509Certificate as Parsed, randomBytes, webcrypto } from 'node:crypto'
@@ -22,20 +22,20 @@ import {
 
 import { isAddress } from './flags.ts'
 
-/** PEM texts. */
+/** PEM. */
 export interface Pair {
   readonly certificate: string
   readonly key: string
 }
 
 export interface Certificates {
-  /** The newest first. */
+  /** Newest first. */
   readonly authorities: readonly Pair[]
   readonly serving: Pair
 }
 
 export interface CertificateOptions {
-  /** DNS names and addresses. */
+  /** DNS names and IP addresses. */
   readonly names: readonly string[]
   readonly certificateMs: number
   readonly authorityMs: number
@@ -44,7 +44,7 @@ export interface CertificateOptions {
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-/** An API server whose clock is behind takes a new certificate, too. */
+/** API servers whose clock is late accept a new certificate too. */
 const SKEW_MS = 60_000
 
 /** All authorities as one PEM text. */
@@ -52,8 +52,12 @@ export function bundleOf({ authorities }: Certificates): string {
   return authorities.map(({ certificate }) => `${certificate.trim()}\n`).join('')
 }
 
-/** What is due at this time (milliseconds); the same value when nothing is. */
-export async function renewCertificates(found: Certificates | undefined, options: CertificateOptions, now: number): Promise<Certificates> {
+/** The certificates for this time (milliseconds). Returns the same value if nothing needs renewal. */
+export async function renewCertificates(
+  found: Certificates | undefined,
+  options: CertificateOptions,
+  now: number,
+): Promise<Certificates> {
   const valid = (found?.authorities ?? []).filter((one) => remainingMs(one, now) > 0)
   const isDue = valid[0] === undefined || needsRenewal(valid[0], now)
   const authorities = isDue ? [await makeAuthority(options.authorityMs, now), ...valid] : valid
@@ -66,7 +70,7 @@ export async function renewCertificates(found: Certificates | undefined, options
   return { authorities, serving: await issueServing(signer, options, now) }
 }
 
-/** Whether these can be read. */
+/** True if all certificates and keys can be parsed. */
 export function isComplete({ authorities, serving }: Certificates): boolean {
   return [...authorities, serving].every(
     ({ certificate, key }) => isReadable(certificate) && key.includes('PRIVATE KEY'),
@@ -101,7 +105,7 @@ function remainingMs(pair: Pair, now: number): number {
   return validityOf(pair).to - now
 }
 
-/** From when to when it holds, in milliseconds. */
+/** Start and end of validity in milliseconds. */
 export function validityOf({ certificate }: Pair): { readonly from: number; readonly to: number } {
   const { validFrom, validTo } = new Parsed(certificate)
   return { from: Date.parse(validFrom), to: Date.parse(validTo) }
@@ -110,7 +114,7 @@ export function validityOf({ certificate }: Pair): { readonly from: number; read
 async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
   const keys = await newKeys()
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    // A name of its own: who looks for the issuer by name finds one.
+    // The name is unique, so that a lookup of the issuer by name finds one certificate.
     name: `CN=pawl-webhook-${randomBytes(4).toString('hex')}`,
     serialNumber: serial(),
     keys,
@@ -164,7 +168,7 @@ async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
 }
 
-/** 16 bytes, of which the first is positive. */
+/** 16 bytes; the first one makes the number positive. */
 function serial(): string {
   return `01${randomBytes(15).toString('hex')}`
 }

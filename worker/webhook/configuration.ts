@@ -1,12 +1,15 @@
-// The configurations by which API servers ask: a ValidatingWebhookConfiguration for each wing that has rules, and a MutatingWebhookConfiguration where
-// these change objects. The webhook writes its own entries of them and nothing else.
+// Builds and applies the webhook configurations: one ValidatingWebhookConfiguration per wing with rules, and one
+// MutatingWebhookConfiguration for its mutations. The webhook writes only its own entries.
 //
-//   V1. An entry is ours by its name; those of others stay, and so does all metadata.
-//   V2. What is being deleted is not client about, nor what changes in metadata or status alone, so that a webhook that is down keeps nothing from going
-//       away and holds up nobody who wants something done with what is there.
-//   V3. Mutations are client of what they say (client-writes.ts). A webhook that is down keeps such writes back only where the operator wants it so.
-//   V4. What rules about metadata are client of passes while no webhook answers: it may be the end of a deletion.
-//   V5. Who deletes is not client but heard of, where a wing counts that: the answer is always yes, and so it is when none comes within a second.
+//   V1. An entry belongs to the webhook if its name ends in the wing's domain. Other entries and all metadata stay
+//       unchanged.
+//   V2. The API server does not call the webhook for objects that are being deleted, or for changes of metadata or
+//       status alone. A stopped webhook therefore blocks no deletion and no annotation.
+//   V3. A mutation is called for the writes that it selects (match-conditions.ts). A stopped webhook blocks these
+//       writes only if the operator configured it.
+//   V4. Rules about metadata have failurePolicy Ignore, because the write may be the last step of a deletion.
+//   V5. If a wing counts deletions, the API server calls the webhook for them. The webhook always allows them, and a
+//       timeout of 1 s with failurePolicy Ignore limits the delay.
 
 import {
   type Admission,
@@ -22,7 +25,7 @@ import { matchConditionInCel, newOrChangedInCel, NOT_BEING_DELETED } from './mat
 import type { FailurePolicy, WebhookAddress } from './flags.ts'
 
 export const VALIDATE_PATH = '/validate'
-/** The same answers. Who is client by two entries about one write can tell them apart. */
+/** Gives the same answers as VALIDATE_PATH. The path shows which of two entries a call belongs to. */
 export const VALIDATE_METADATA_PATH = '/validate/metadata'
 export const MUTATE_PATH = '/mutate'
 
@@ -33,16 +36,16 @@ const PLURALS = {
 } as const
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name'
 const MAX_TRIES = 5
-/** V5: the least that API servers wait. */
+/** V5: the shortest timeout that Kubernetes allows. */
 const DELETION_NOTICE_SECONDS = 1
 
 export interface WebhookClient {
   readonly address: WebhookAddress
   readonly failurePolicy: FailurePolicy
-  /** Of mutations that leave it to the operator. */
+  /** For mutations that leave the policy to the operator. */
   readonly recordPolicy: FailurePolicy
   readonly timeoutSeconds: number
-  /** Undefined: all. */
+  /** Undefined for all namespaces. */
   readonly namespace: string | undefined
   /** PEM. */
   readonly bundle: string
@@ -56,7 +59,7 @@ export interface WebhookEntry {
 export interface DesiredConfiguration {
   readonly kind: keyof typeof PLURALS
   readonly name: string
-  /** What the names of our entries end in. */
+  /** The names of our entries end in this domain. */
   readonly domain: string
   readonly webhooks: readonly WebhookEntry[]
 }
@@ -72,7 +75,7 @@ export function validatingConfiguration(
     objectSelector:
       skipLabel === undefined ? {} : { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
   }
-  // V5. What is being deleted already is deleted once more by who is impatient.
+  // V5. A client may delete an object twice; the second call is not counted.
   const deletedEntry = ({ kind }: Admission): WebhookEntry => ({
     name: `${kind.plural}.deleted.${domain}`,
     rules: rulesOf({ kind, operations: ['DELETE'] }),
@@ -97,7 +100,7 @@ export function validatingConfiguration(
   return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, client), domain, webhooks }
 }
 
-/** Undefined: no rule of the wing changes anything. */
+/** Undefined if the wing has no mutations. */
 export function mutatingConfiguration(
   { mutation }: WingAdmission,
   admissions: readonly Admission[],
@@ -106,7 +109,7 @@ export function mutatingConfiguration(
   const all = admissions.flatMap((admission) => (admission.mutations ?? []).map((entry) => [admission, entry] as const))
   if (mutation === undefined || all.length === 0) return undefined
   const { configuration, domain } = mutation
-  // Whoever changes the object after us is followed by us again.
+  // The webhook is called again if another webhook changes the object after it.
   const shared = { ...sharedFields(client, MUTATE_PATH), reinvocationPolicy: 'IfNeeded' }
   const webhooks = all.map(([admission, entry]): WebhookEntry => {
     const name = `${admission.kind.plural}.${entry.name}.${domain}`
@@ -134,7 +137,7 @@ function nameFor(configuration: string, { namespace }: WebhookClient): string {
   return namespace === undefined ? configuration : `${configuration}-${namespace}`
 }
 
-/** Every field that the server would fill in stands in an entry, so that what is there can be compared. */
+/** Sets every field that the API server would default, so that the entries can be compared with the stored ones. */
 function sharedFields(client: WebhookClient, path: string) {
   const { namespace } = client
   return {
@@ -156,7 +159,7 @@ function rulesOf({ kind, operations }: { readonly kind: AskedKind; readonly oper
   return [{ apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope }]
 }
 
-/** V2, in CEL. The process itself judges by the same (review.ts, R1). */
+/** V2 as CEL expressions. review.ts (R1) applies the same rule. */
 function matchConditionsOf(kind: AskedKind) {
   return [
     { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
@@ -170,7 +173,7 @@ function clientConfigOf({ address: address, bundle }: WebhookClient, path: strin
   return { caBundle, service: { ...address.service, path, port: 443 } }
 }
 
-/** Makes the server's configuration as desired. @returns whether something had to be written. */
+/** Creates or updates the configuration. @returns true if it wrote something. */
 export async function applyConfiguration(kube: KubeClient, desired: DesiredConfiguration): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {

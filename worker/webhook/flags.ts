@@ -1,4 +1,4 @@
-// The webhook's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
+// The settings of the webhook, from flags and environment variables.
 
 import { isIP } from 'node:net'
 
@@ -90,7 +90,7 @@ const OWN_FLAGS = {
   ...ANSWERING_FLAGS,
 } as const satisfies FlagTable
 
-/** The webhook's own flags, then those of the wings that it has, too. */
+/** The webhook's own flags, then the flags of wings that apply to it. */
 export const WEBHOOK_FLAGS: FlagTable = joinTables(OWN_FLAGS, WEBHOOK_WING_FLAGS)
 
 export interface SecretOrServiceName {
@@ -106,9 +106,9 @@ export type WebhookAddress = { readonly service: SecretOrServiceName } | { reado
 export interface WebhookSettings {
   readonly kubeconfigPath: string | undefined
   readonly wings: readonly string[]
-  /** Values of the wings' flags that it has, by wing. */
+  /** Values of the wings' flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
-  /** The only namespace that it is asked about; undefined: all. */
+  /** The only namespace whose objects are checked; undefined for all. */
   readonly namespace: string | undefined
   readonly host: string
   readonly port: number
@@ -124,7 +124,7 @@ export interface WebhookSettings {
   readonly healthPort: number
 }
 
-/** @throws with the name of the flag, what was found and what was expected. */
+/** @throws an Error with the name of the flag, the value and the expected value. */
 export function webhookSettings(given: GivenFlags, config: Config): WebhookSettings {
   const flags = readFlags(OWN_FLAGS, given)
   const wings = wingsOn(flags.wings)
@@ -176,7 +176,7 @@ function readCertificates(
   )
 }
 
-// An authority has to hold for longer than what it signs, and both for longer than it takes everybody to know them.
+// Both lifetimes must be longer than the time in which all API servers load a new certificate.
 const LEAST_LIFETIME_MS = 10_000
 
 function lifetimes(certificate: number | undefined, authority: number | undefined): readonly [number, number] {
@@ -212,7 +212,7 @@ function nameIn(flag: string, text: string): string {
   throw new Error(`--${flag} is "${text}"; expected the name of one namespace`)
 }
 
-/** Under which names the API server knows the server: what its certificate is for. */
+/** The names and addresses by which the API server connects: the subject alternative names of the certificate. */
 export function certificateNames(address: WebhookAddress): readonly string[] {
   if ('url' in address) return [new URL(address.url).hostname.replace(/^\[|\]$/g, '')]
   const { name, namespace } = address.service

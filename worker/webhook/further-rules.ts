@@ -1,9 +1,22 @@
-// Opens the modules of further rules, each once, and asks them.
+// Opens the modules with further admission rules, each once, and calls them.
 //
-//   F1. What is wrong with such a rule, or takes longer than the API server waits, lets the object pass, as it is: a job tells what is wrong with it.
-//   F2. They read what the webhook's account may read, and write nothing.
+//   F1. If such a rule throws or takes longer than the timeout, the object is allowed unchanged. The job reports the
+//       problem later.
+//   F2. The rules can read with the webhook's ServiceAccount and cannot write.
 
-import type { Admission, AdmissionRequest, FieldChange, FlagTable, FlagValues, FurtherContext, FurtherRequest, FurtherRules, FurtherRulesModule, ObjectReader, Problem } from '../../workflows/kit/index.ts'
+import type {
+  Admission,
+  AdmissionRequest,
+  FieldChange,
+  FlagTable,
+  FlagValues,
+  FurtherContext,
+  FurtherRequest,
+  FurtherRules,
+  FurtherRulesModule,
+  ObjectReader,
+  Problem,
+} from '../../workflows/kit/index.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import type { Logger } from '../server/log.ts'
@@ -13,14 +26,14 @@ export interface FurtherAnswer {
   readonly warnings: readonly string[]
 }
 
-/** What there is to ask of one kind. @param part default what may be stored; `metadata`: what its rules part metadata are request of. */
+/** Validates one object. @param part `metadata` calls the rules about metadata in place of those about the spec. */
 export type ValidateFurther = (
   admission: Admission,
   request: Omit<FurtherRequest, 'kind' | 'signal'>,
   part?: 'metadata',
 ) => Promise<FurtherAnswer>
 
-/** What one of a kind's mutations changes that has no `mutate` of its own. */
+/** The changes of a mutation that has no `mutate` function of its own. */
 export type MutateFurther = (
   admission: Admission,
   mutation: string,
@@ -33,7 +46,7 @@ export interface OpenFurtherRules {
   readonly close: () => Promise<void>
 }
 
-/** The rules of one wing, with what it was given. */
+/** The rules of one wing and the values of its flags. */
 export interface WingRules {
   readonly admissions: readonly Admission[]
   readonly flags: FlagValues<FlagTable>
@@ -41,7 +54,7 @@ export interface WingRules {
 
 export interface FurtherOptions {
   readonly kube: Pick<KubeClient, 'request'>
-  /** For one answer. */
+  /** Timeout of one call. */
   readonly limitMs: number
   readonly log: Logger
   readonly metrics?: NonNullable<FurtherContext['metrics']>
@@ -50,7 +63,7 @@ export interface FurtherOptions {
 
 const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 
-/** @throws what keeps a module from being loaded. */
+/** @throws the error with which a module fails to load. */
 export async function openFurtherRules(
   wings: readonly WingRules[],
   { kube, limitMs, log, metrics, nodeName }: FurtherOptions,
@@ -80,7 +93,7 @@ export async function openFurtherRules(
         const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(furtherRequest)
         return { problems, warnings }
       } catch (error) {
-        // Without the object: it may hold secrets.
+        // Without the object, which may contain secrets.
         log.warn({ err: error, kind: admission.kind.kind }, 'further rules could not be asked; the object passes')
         return NOTHING
       }

@@ -1,7 +1,7 @@
-// Changes of fields as the JSON patch that an API server applies. Source: RFC 6902, RFC 6901.
+// Converts field changes to a JSON patch. Source: RFC 6902, RFC 6901.
 //
-//   J1. A change of what is so already is none.
-//   J2. What is missing above a field is made, once.
+//   J1. A change to the present value creates no operation.
+//   J2. Missing parent objects are created once.
 
 import { isDeepStrictEqual } from 'node:util'
 
@@ -13,7 +13,7 @@ export interface PatchOperation {
   readonly value?: unknown
 }
 
-/** The operations that make the changes, in their order, and the object as it is then. */
+/** The operations in the order of the changes, and the changed object. */
 export function createPatch(
   object: Fields,
   changes: readonly FieldChange[],
@@ -52,7 +52,7 @@ function withField(object: Fields, [name = '', ...below]: readonly string[], val
   return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
 }
 
-// What stands in the JSON that API servers send, of which nothing is known.
+// JSON of unknown content, as API servers send it.
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -60,7 +60,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Empty for what is no object. */
+/** Empty for a value that is not an object. */
 export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {}
 }

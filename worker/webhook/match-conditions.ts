@@ -1,14 +1,15 @@
-// Which writes a rule is writes about: by the API server, in CEL, before it asks, and by the process, which judges by the same.
+// Decides which writes an admission rule applies to: as CEL for the API server's match conditions, and as a function
+// for the webhook process. Both must agree.
 
 import { isDeepStrictEqual } from 'node:util'
 
 import type { AskedAnnotation, AskedKind, AskedWrites } from '../../workflows/kit/index.ts'
 import { type Fields, fieldsOf } from './json-patch.ts'
 
-/** In CEL: it is kept from rules about what is going away. */
+/** CEL: objects that are being deleted are not checked. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
 
-/** In CEL: it is new, or more of it changes than metadata and status. */
+/** CEL: true for a new object and for a change outside of metadata and status. */
 export function newOrChangedInCel({ schema }: AskedKind): string {
   const changes = Object.keys(schema).flatMap((field) => {
     const [now, before] = [`object.${field}`, `oldObject.${field}`]
@@ -17,7 +18,10 @@ export function newOrChangedInCel({ schema }: AskedKind): string {
   return ['oldObject == null', ...changes].join(' || ')
 }
 
-/** @returns what is true of a write that is writes about. Source: Kubernetes, "Matching requests: matchConditions". */
+/**
+ * @returns a CEL expression that is true for the selected writes. Source: Kubernetes, "Matching requests:
+ * matchConditions".
+ */
 export function matchConditionInCel(
   { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
   kind: AskedKind,
@@ -53,7 +57,7 @@ function has(side: 'object' | 'oldObject', annotation: string, value: string | u
   return value === undefined ? isThere : `${isThere} && ${all}[${name}] == ${JSON.stringify(value)}`
 }
 
-/** Whether this write is. */
+/** True if the rule applies to the write. */
 export function matchesWrite(
   { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
   object: Fields,
@@ -72,7 +76,7 @@ export function matchesWrite(
   )
 }
 
-/** Of what is not being deleted. */
+/** True for a new object and for a change outside of metadata and status; false for an object that is being deleted. */
 export function isNewOrChanged(object: Fields, old: Fields | undefined): boolean {
   if (typeof fieldsOf(object['metadata'])['deletionTimestamp'] === 'string') return false
   return old === undefined || !isDeepStrictEqual(specFields(object), specFields(old))

@@ -1,10 +1,10 @@
-// Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing. Or, in
-// another one, with what the mutations of the kind change.
+// Answers AdmissionReviews: validates an object by the rules of its kind, first the rules that need no reads, then the
+// further rules; or returns the changes of the kind's mutations.
 //
-//   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone, but for what the kind's
-//       rules about metadata are write of.
-//   R2. What no rule is about passes; no rule is about deletions, of which a wing may want to hear.
-//   R3. A mutation sees what those before it have changed, and refuses nothing.
+//   R1. Objects that are being deleted are allowed, and so are changes of metadata or status alone, except where the
+//       kind has rules about metadata.
+//   R2. Kinds and operations without a rule are allowed. No rule applies to deletions; a wing may count them.
+//   R3. A mutation sees the changes of the mutations before it. Mutations never refuse an object.
 //
 // Source: admission.k8s.io/v1.
 
@@ -19,10 +19,10 @@ import { matchesWrite, isNewOrChanged } from './match-conditions.ts'
 import { type Fields, fieldsOf, isFields, type PatchOperation, createPatch } from './json-patch.ts'
 import type { ValidateFurther, MutateFurther } from './further-rules.ts'
 
-// An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
+// The search stops at this number: more problems would not help the user.
 const MAX_PROBLEMS = 20
 const MAX_FIELD_LENGTH = 200
-// The server drops what is beyond 4096 characters in all.
+// The API server truncates warnings to 4096 characters in total.
 const MAX_WARNINGS = 10
 const MAX_WARNING_LENGTH = 256
 
@@ -44,7 +44,7 @@ interface ReviewRequest {
   readonly userInfo?: { readonly username?: unknown; readonly groups?: unknown }
 }
 
-/** The answer as it is sent; undefined when this is no review. */
+/** The response; undefined if the body is not an AdmissionReview. */
 export async function answerReview(
   body: unknown,
   admissions: readonly Admission[],
@@ -58,7 +58,7 @@ export async function answerReview(
   return responseTo(review, { allowed: true, ...(warnings.length > 0 && { warnings: warnings.map(warningText) }) })
 }
 
-/** The answer to who asks what is to be changed; undefined when this is no review. */
+/** The response with a JSON patch; undefined if the body is not an AdmissionReview. */
 export function answerMutation(
   body: unknown,
   admissions: readonly Admission[],
@@ -84,7 +84,7 @@ function responseTo({ apiVersion, kind, request }: AdmissionReview, response: ob
 }
 
 interface Verdict {
-  /** One more than is told, where there are more. */
+  /** One more than the maximum if there are more. */
   readonly problems: readonly Problem[]
   readonly warnings?: readonly string[]
 }
@@ -146,7 +146,7 @@ function changesOf(
   })
 }
 
-/** As the API server selects. */
+/** As the API server's objectSelector does. */
 function hasLabel(object: Fields, label: string | undefined): boolean {
   return label === undefined || Object.hasOwn(fieldsOf(fieldsOf(object['metadata'])['labels']), label)
 }
@@ -158,7 +158,7 @@ interface AdmissionWrite {
   readonly user: { readonly name: string; readonly groups: readonly string[] }
 }
 
-/** Undefined: there are no rules about it (R2). */
+/** Undefined if no rule applies to the write (R2). */
 function admissionWrite(
   request: ReviewRequest,
   admissions: readonly Admission[],
@@ -180,13 +180,13 @@ function firstProblems<One>(all: Iterable<One>): readonly One[] {
   return match
 }
 
-/** As headers take it: one line of few characters. Source: Kubernetes, "Dynamic admission control: response". */
+/** A warning must fit into an HTTP header: one line. Source: Kubernetes, "Dynamic admission control: response". */
 function warningText(text: string): string {
   const line = text.replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu, ' ')
   return line.length > MAX_WARNING_LENGTH ? `${line.slice(0, MAX_WARNING_LENGTH - 1)}…` : line
 }
 
-/** By group and kind (R2). */
+/** The rules for the kind (R2). */
 function admissionFor({ kind }: ReviewRequest, admissions: readonly Admission[]): Admission | undefined {
   return admissions.find((one) => one.kind.group === kind?.group && one.kind.kind === kind.kind)
 }
@@ -199,7 +199,7 @@ function userOf(info: ReviewRequest['userInfo']) {
   }
 }
 
-/** What kubectl prints: the fields with what is wrong with them, as for what the schema refuses. */
+/** The status that kubectl prints: the fields and their problems, in the form of schema errors. */
 function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): object {
   const shown = problems.slice(0, MAX_PROBLEMS)
   const words = shown.map(problemText).join('; ')

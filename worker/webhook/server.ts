@@ -1,4 +1,4 @@
-// The HTTPS server that API servers ask. Certificates are changed while it serves: connections that are open stay.
+// The HTTPS server that API servers call. The certificate can change while the server runs; open connections stay open.
 
 import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -13,15 +13,15 @@ import type { OpenFurtherRules } from './further-rules.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
 
-// An object and the one before it; the API server takes bodies of 3 MiB.
+// Two objects, the new and the old one; the API server accepts bodies of up to 3 MiB.
 const MAX_BODY_BYTES = 8 * 1024 * 1024
-// Longer than any API server waits (30 s).
+// Longer than the API server's maximum timeout of 30 s.
 const REQUEST_MS = 35_000
 
 export interface ReviewServer {
   readonly port: number
   readonly setCertificate: (pair: Pair) => void
-  /** Answers what it was asked before, and ends. */
+  /** Answers running requests, then stops. */
   readonly close: () => Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface ReviewServerOptions {
   readonly pair: Pair
   readonly admissions: readonly Admission[]
   readonly further: Omit<OpenFurtherRules, 'close'>
-  /** Of each review whether its object may be stored. */
+  /** Called for each validation with its request and its answer. */
   readonly onAnswer?: (review: unknown, answer: object, asks: 'spec' | 'metadata') => void
   readonly log: Logger
 }
@@ -41,7 +41,7 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ReviewSe
     answer(request, rules).then(
       ({ status, body }) => send(response, status, body),
       (error: unknown) => {
-        // Without the object: it may hold secrets.
+        // Without the object, which may contain secrets.
         log.error({ err: error }, 'a review could not be answered')
         send(response, 500, { error: 'the review could not be answered' })
       },

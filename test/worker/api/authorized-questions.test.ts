@@ -1,5 +1,3 @@
-
-
 import { describe, expect, it } from 'vitest'
 
 import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
@@ -83,7 +81,13 @@ describe('who may see the installations of one namespace', () => {
     const events = [event(), event(OWN_RUN), event(THEIR_RUN), event('installation/pruned'), event(`a/b/${own.uid}/j0`)]
     const ask = asked(rights, { eventsOf: () => answer(events) })
     const found = await ask.eventsOf(own.uid)
-    expect(found.map(({ writer }) => writer)).toEqual([null, OWN_RUN, REDACTED_NAMESPACE, REDACTED, `a/b/${own.uid}/j0`])
+    expect(found.map(({ writer }) => writer)).toEqual([
+      null,
+      OWN_RUN,
+      REDACTED_NAMESPACE,
+      REDACTED,
+      `a/b/${own.uid}/j0`,
+    ])
     expect(JSON.stringify(found)).not.toContain(CANARY)
   })
 
@@ -95,7 +99,11 @@ describe('who may see the installations of one namespace', () => {
     ]
     const ask = asked(rights, { writesOf: () => answer(objects.map(write)) })
     const found = await ask.writesOf(OWN_RUN)
-    expect(found.map((one) => one.object)).toEqual([objects[0], `an object ${REDACTED}`, `an object ${REDACTED_NAMESPACE}`])
+    expect(found.map((one) => one.object)).toEqual([
+      objects[0],
+      `an object ${REDACTED}`,
+      `an object ${REDACTED_NAMESPACE}`,
+    ])
     expect(found[0]?.error).toEqual({ message: `about ${CANARY}` })
     expect(JSON.stringify(found.slice(1))).not.toContain(CANARY)
   })

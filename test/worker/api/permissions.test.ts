@@ -1,5 +1,3 @@
-
-
 import { describe, expect, it } from 'vitest'
 
 import { KubeError } from '../../../activities/kube/errors.ts'
@@ -39,9 +37,11 @@ describe('rights', () => {
     let now = 0
     let isAllowed = true
     const { kube, bodies } = server(({ namespace }) => isAllowed && namespace === 'team-a')
-    const rights = createPermissions(kube, { resources: createResources(kube, () => now), cachedMs: 10, now: () => now })(
-      ALICE,
-    )
+    const rights = createPermissions(kube, {
+      resources: createResources(kube, () => now),
+      cachedMs: 10,
+      now: () => now,
+    })(ALICE)
     expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(true)
     expect(bodies[0]?.spec).toEqual({
       user: 'alice',

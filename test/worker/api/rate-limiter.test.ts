@@ -1,5 +1,3 @@
-
-
 import { describe, expect, it } from 'vitest'
 
 import { createExpiringCache } from '../../../worker/api/expiring-cache.ts'
@@ -8,7 +6,10 @@ import { rateLimitKey } from '../../../worker/api/users.ts'
 
 describe('a share of the process', () => {
   it('has so many questions answered at a time, others wait, and more are turned away; others have their own', async () => {
-    const turns = createRateLimiter({ concurrent: 1, queued: 1, perSecond: 100, burst: 100, unit: 'questions' }, () => 0)
+    const turns = createRateLimiter(
+      { concurrent: 1, queued: 1, perSecond: 100, burst: 100, unit: 'questions' },
+      () => 0,
+    )
     let release: () => void = () => undefined
     const order: string[] = []
     const first = turns('a', async () => {

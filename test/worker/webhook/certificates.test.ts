@@ -2,7 +2,13 @@ import { X509Certificate } from 'node:crypto'
 
 import { describe, expect, it } from 'vitest'
 
-import { bundleOf, type Certificates, validityOf, renewCertificates, type CertificateOptions } from '../../../worker/webhook/certificates.ts'
+import {
+  bundleOf,
+  type Certificates,
+  validityOf,
+  renewCertificates,
+  type CertificateOptions,
+} from '../../../worker/webhook/certificates.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')
 const DAY_MS = 86_400_000

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
-import { type WebhookClient, validatingConfiguration, mutatingConfiguration } from '../../../worker/webhook/configuration.ts'
+import {
+  type WebhookClient,
+  validatingConfiguration,
+  mutatingConfiguration,
+} from '../../../worker/webhook/configuration.ts'
 import type { Mutation } from '../../../workflows/kit/index.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'

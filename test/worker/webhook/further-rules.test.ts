@@ -1,5 +1,3 @@
-
-
 import { afterEach, describe, expect, it } from 'vitest'
 import pino from 'pino'
 import { once } from 'node:events'
