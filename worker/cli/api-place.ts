@@ -12,26 +12,30 @@ import { isLoopback } from '../api/flags.ts'
 import { ABOUT_PATH, ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { openKubeconfig, openPerson, type PersonFlags, personsKubeconfig } from './user.ts'
+import { openKubeconfig, openUserClient, type UserFlags, userKubeconfig } from './user.ts'
 
 /** An address, or a Service behind the API server. */
-export type ApiPlace = { readonly url: string } | { readonly namespace: string; readonly name: string }
+export type ApiAddress = { readonly url: string } | { readonly namespace: string; readonly name: string }
 
 /** `pawl api` does not answer, or not now. */
-export class ApiAway extends Error {}
+export class ApiUnavailable extends Error {}
 
 /** The person may not ask this. */
-export class ApiRefuses extends Error {}
+export class ApiForbidden extends Error {}
 
 /** In which the administrator says which Service it is: tenants write nothing in this namespace, and all may read this one. */
-export const VOUCHER = { namespace: 'kube-public', name: 'pawl-api' } as const
+export const API_CONFIG_MAP = { namespace: 'kube-public', name: 'pawl-api' } as const
 
 const MOST_BYTES = 256 * 1024 * 1024
 const MOST_TRIES = 6
 const AGAIN_MS = 500
 
 /** What flags or variables say. @param sign before their names in errors: `--` or `$`. @throws UsageError */
-export function apiNamed(url: string | undefined, service: string | undefined, sign: '--' | '$'): ApiPlace | undefined {
+export function apiAddressOf(
+  url: string | undefined,
+  service: string | undefined,
+  sign: '--' | '$',
+): ApiAddress | undefined {
   const [ofUrl, ofService] = sign === '--' ? ['--api-url', '--api-service'] : ['$PAWL_API_URL', '$PAWL_API_SERVICE']
   if (url !== undefined && service !== undefined)
     throw new UsageError(`found ${ofUrl} beside ${ofService}; expected one of them`)
@@ -54,7 +58,7 @@ function checkedUrl(text: string, source: string): string {
 // Source: RFC 1123 labels, as Kubernetes demands of both.
 const SERVICE = /^([a-z0-9][-a-z0-9]{0,62})\/([a-z0-9][-a-z0-9]{0,62})$/
 
-function serviceIn(text: string, source: string): ApiPlace {
+function serviceIn(text: string, source: string): ApiAddress {
   const [, namespace, name] = SERVICE.exec(text) ?? []
   if (namespace === undefined || name === undefined)
     throw new UsageError(
@@ -64,17 +68,17 @@ function serviceIn(text: string, source: string): ApiPlace {
 }
 
 /** The Service that the administrator of the cluster has named (P1); undefined where none is, or there is no kubeconfig. */
-export async function apiOfCluster(flags: PersonFlags, config: Config): Promise<ApiPlace | undefined> {
-  const kubeconfig = await personsKubeconfig(flags, config).catch((error: unknown) => {
+export async function apiOfCluster(flags: UserFlags, config: Config): Promise<ApiAddress | undefined> {
+  const kubeconfig = await userKubeconfig(flags, config).catch((error: unknown) => {
     if (error instanceof UsageError && flags.context === undefined && flags.kubeconfig === undefined) return undefined
     throw error
   })
   if (kubeconfig === undefined) return undefined
   const kube = await openKubeconfig(kubeconfig)
   try {
-    const { namespace, name } = VOUCHER
-    const found = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`)
-    const { service } = (found['data'] ?? {}) as { readonly service?: string }
+    const { namespace, name } = API_CONFIG_MAP
+    const configMap = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`)
+    const { service } = (configMap['data'] ?? {}) as { readonly service?: string }
     return serviceIn(service ?? '', `service of ConfigMap ${namespace}/${name}`)
   } catch (error) {
     if (error instanceof KubeError && (error.status === 403 || error.status === 404)) return undefined
@@ -84,7 +88,7 @@ export async function apiOfCluster(flags: PersonFlags, config: Config): Promise<
   }
 }
 
-export function placeText(place: ApiPlace): string {
+export function addressText(place: ApiAddress): string {
   return 'url' in place ? `pawl api at ${place.url}` : `pawl api by Service ${place.namespace}/${place.name}`
 }
 
@@ -96,19 +100,19 @@ export interface OpenApi {
 }
 
 /** @throws UsageError where there is no kubeconfig. */
-export async function openApi(place: ApiPlace, flags: PersonFlags, config: Config): Promise<OpenApi> {
-  const kube = 'url' in place ? await openAt(place.url, flags, config) : await openPerson(flags, config)
+export async function openApi(place: ApiAddress, flags: UserFlags, config: Config): Promise<OpenApi> {
+  const kube = 'url' in place ? await openAt(place.url, flags, config) : await openUserClient(flags, config)
   const root = 'url' in place ? '' : `/api/v1/namespaces/${place.namespace}/services/https:${place.name}:443/proxy`
   return {
-    ask: async (name, input) => await askOften(kube, `${root}${ASK_PATH}${name}`, input, place),
-    about: async () => await askOften(kube, `${root}${ABOUT_PATH}`, {}, place),
+    ask: async (name, input) => await requestWithRetry(kube, `${root}${ASK_PATH}${name}`, input, place),
+    about: async () => await requestWithRetry(kube, `${root}${ABOUT_PATH}`, {}, place),
     close: async () => await kube.close(),
   }
 }
 
 /** The client of the person's kubeconfig, with another address: its token, and nothing of its server's certificates. */
-async function openAt(url: string, flags: PersonFlags, config: Config): Promise<KubeClient> {
-  const kubeconfig = JSON.parse(await personsKubeconfig(flags, config)) as {
+async function openAt(url: string, flags: UserFlags, config: Config): Promise<KubeClient> {
+  const kubeconfig = JSON.parse(await userKubeconfig(flags, config)) as {
     readonly 'current-context': string
     readonly contexts: readonly { readonly name: string; readonly context?: { readonly user?: string } }[]
     readonly users: readonly { readonly name: string; readonly user?: Readonly<Record<string, unknown>> }[]
@@ -122,24 +126,24 @@ async function openAt(url: string, flags: PersonFlags, config: Config): Promise<
   return await openKubeconfig(text)
 }
 
-async function askOften(kube: KubeClient, path: string, body: unknown, place: ApiPlace): Promise<unknown> {
+async function requestWithRetry(kube: KubeClient, path: string, body: unknown, place: ApiAddress): Promise<unknown> {
   for (let tries = 1; ; tries++) {
     try {
       return await kube.request('POST', path, { body, tokenHeader: TOKEN_HEADER, maxBodyBytes: MOST_BYTES })
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
       if (error.status === 429 && tries < MOST_TRIES) await sleep(AGAIN_MS * tries)
-      else throw told(error, `POST ${path}: `, place)
+      else throw toUserError(error, `POST ${path}: `, place)
     }
   }
 }
 
 const AWAY: ReadonlySet<number> = new Set([0, 429, 502, 503, 504])
 
-function told(error: KubeError, request: string, place: ApiPlace): Error {
-  const text = `${placeText(place)}: ${error.message.replace(request, '')}`
-  if (AWAY.has(error.status)) return new ApiAway(text, { cause: error })
-  if (error.status === 403) return new ApiRefuses(text, { cause: error })
+function toUserError(error: KubeError, request: string, place: ApiAddress): Error {
+  const text = `${addressText(place)}: ${error.message.replace(request, '')}`
+  if (AWAY.has(error.status)) return new ApiUnavailable(text, { cause: error })
+  if (error.status === 403) return new ApiForbidden(text, { cause: error })
   const hint = error.status === 401 ? '; expected a kubeconfig whose user has a token, see docs/ask.md' : ''
   return new Error(`${text}${hint}`, { cause: error })
 }

@@ -5,7 +5,7 @@ import { enableCompileCache } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /** Where nothing can be kept, everything is compiled each time. @param cacheDir made where the folder that it is in is there. */
-export function keepCompiled(cacheDir: string): void {
+export function useCompileCache(cacheDir: string): void {
   try {
     // Step by step: in some file systems Node never ends making several folders at once.
     if (existsSync(dirname(cacheDir)) && !existsSync(cacheDir)) mkdirSync(cacheDir)

@@ -4,7 +4,7 @@ import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
 import { builtIn } from '../server/registry.ts'
-import { offered, type Shape, shapeOf, wishOf } from './complete/candidates.ts'
+import { withoutQuoting, type CommandShape, commandShape, candidatesFor } from './complete/candidates.ts'
 
 export function completionCommand(): Command {
   return new Command('completion')
@@ -27,7 +27,7 @@ export function completeCommand(
   return new Command('__complete').argument('[words...]').action(async (words: readonly string[]) => {
     const found = await candidates(words, names, load)
     process.stdout.write(
-      offered(found)
+      withoutQuoting(found)
         .map((word) => `${word}\n`)
         .join(''),
     )
@@ -44,7 +44,7 @@ async function candidates(
   const command = await load(first)
   if (command === undefined) return []
   const [shape, left] = below(command, rest)
-  const { words: known, objects, items, flags } = wishOf(shape, left, kindNames())
+  const { words: known, objects, items, flags } = candidatesFor(shape, left, kindNames())
   const current = left.at(-1) ?? ''
   if (items !== undefined) {
     const { itemNames } = await import('./complete/object-names.ts')
@@ -58,10 +58,10 @@ async function candidates(
 }
 
 /** Down into commands of commands, such as `dev stop`. */
-function below(command: Command, words: readonly string[]): readonly [Shape, readonly string[]] {
+function below(command: Command, words: readonly string[]): readonly [CommandShape, readonly string[]] {
   const [next = '', ...rest] = words
   const child = rest.length === 0 ? undefined : command.commands.find((one) => one.name() === next)
-  return child === undefined ? [shapeOf(command), words] : below(child, rest)
+  return child === undefined ? [commandShape(command), words] : below(child, rest)
 }
 
 /** The shortest of each kind with a controller. */

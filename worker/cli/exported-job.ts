@@ -6,7 +6,7 @@ import type { TemporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { objectAndJobs } from './query/diff.ts'
 import { findJob, type FoundJob } from './query/find-object.ts'
-import type { Asked } from './query/open-journal.ts'
+import type { JournalSession } from './query/open-journal.ts'
 import { nameOf } from './query/format.ts'
 
 const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
@@ -35,27 +35,27 @@ interface ExportedJob {
 type NamedJob = FoundJob & { readonly job: AskedJob }
 
 /** @throws UsageError for several jobs; an Error where the object has none. */
-export async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {
+export async function findNamedJob(journal: JournalSession, words: readonly string[]): Promise<NamedJob> {
   const [named, jobs] = objectAndJobs(words)
   if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
-  const { object, job } = await findJob(asked, named, jobs[0])
+  const { object, job } = await findJob(journal, named, jobs[0])
   if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
   return { object, job }
 }
 
 export async function exportedJob(
-  asked: Asked,
+  journal: JournalSession,
   { object, job: { workflowID, jobID, startedAt } }: NamedJob,
   target: TemporalTarget | undefined,
 ): Promise<ExportedJob> {
-  const rows = await asked.exportedRows(workflowID, object.uid)
+  const rows = await journal.exportedRows(workflowID, object.uid)
   const { fetchRun, historyJson } = await import('./temporal-runs.ts')
   const runs = target === undefined ? [] : await fetchRun(target, workflowID)
   const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
   const run = runs.at(-1)
   const histories = [...earlier, ...(run === undefined ? [] : [{ events: historyJson(run.history) }])]
-  const seqs = histories.flatMap(({ events }) => wakesIn(events))
-  const journal = { ...rows, wokenBy: await eventsOf(asked, seqs, startedAt) }
+  const seqs = histories.flatMap(({ events }) => wakeNumbersIn(events))
+  const journalRows = { ...rows, wokenBy: await eventsOf(journal, seqs, startedAt) }
   return {
     format: EXPORT_FORMAT,
     workflowId: workflowID,
@@ -63,17 +63,17 @@ export async function exportedJob(
     jobID,
     history: run === undefined ? undefined : histories.at(-1),
     ...(earlier.length > 0 && { earlier }),
-    journal,
+    journal: journalRows,
   }
 }
 
 // `pawl api` takes a bounded list.
 const SEQS_AT_ONCE = 5000
 
-async function eventsOf(asked: Asked, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
+async function eventsOf(journal: JournalSession, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
   const rows: Row[] = []
   for (let from = 0; from < seqs.length; from += SEQS_AT_ONCE)
-    rows.push(...(await asked.eventsAt(seqs.slice(from, from + SEQS_AT_ONCE), since)))
+    rows.push(...(await journal.eventsAt(seqs.slice(from, from + SEQS_AT_ONCE), since)))
   return rows
 }
 
@@ -82,7 +82,7 @@ interface Payloads {
 }
 
 /** The numbers that signals and settles name; of sealed ones none. */
-function wakesIn(events: ExportedHistory['events']): readonly number[] {
+function wakeNumbersIn(events: ExportedHistory['events']): readonly number[] {
   return events.flatMap((event) => {
     if (event['eventType'] === SIGNALED) {
       const { input } = event['workflowExecutionSignaledEventAttributes'] as { readonly input?: Payloads }

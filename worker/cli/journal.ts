@@ -5,10 +5,16 @@ import { writeFile } from 'node:fs/promises'
 
 import { writeJson, parseDuration } from '../../workflows/kit/index.ts'
 import { readConfig } from '../server/config.ts'
-import { asking, type AskFlags, withAskFlags, type Asked, journalURL } from './query/open-journal.ts'
+import {
+  withJournal,
+  type JournalFlags,
+  addJournalFlags,
+  type JournalSession,
+  journalURL,
+} from './query/open-journal.ts'
 import { foldFlags, TEMPORAL_DETAILS } from './options.ts'
-import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
-import { exportedJob, jobNamed } from './exported-job.ts'
+import { findTemporal, type TemporalAddressFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
+import { exportedJob, findNamedJob } from './exported-job.ts'
 import { brokenRules, type BrokenRule, gapsOf, openRuns, RULES } from '../../activities/journal/read/soundness.ts'
 import type { TemporalTarget } from '../server/temporal.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
@@ -29,7 +35,7 @@ export function journalCommand(): Command {
 
 // The command `pawl journal export`: one job with all that is known of it in a file, for whoever looks at it elsewhere or later.
 
-interface ExportFlags extends AskFlags, TemporalPlaceFlags {
+interface ExportFlags extends JournalFlags, TemporalAddressFlags {
   readonly out?: string
 }
 
@@ -38,17 +44,17 @@ function exportCommand(): Command {
     .description("write a job's run and all that the journal has of it as JSON")
     .argument('<object and job...>', 'the object, and a job of it (default: the newest)')
     .option('--out <file>', 'the file to write (default: standard output)')
-  const command = withTemporalFlags(withAskFlags(bare))
+  const command = withTemporalFlags(addJournalFlags(bare))
   return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText(
       'after',
       '\nExamples:\n  pawl journal export inst/shop --out shop.json\n  pawl journal export inst/shop 0c5b2a',
     )
     .action(async (words: readonly string[], flags: ExportFlags) => {
-      const target = await temporalPlace(flags, readConfig(), command)
-      const exported = await asking(
+      const target = await findTemporal(flags, readConfig(), command)
+      const exported = await withJournal(
         flags,
-        async (asked) => await exportedJob(asked, await jobNamed(asked, words), target),
+        async (asked) => await exportedJob(asked, await findNamedJob(asked, words), target),
       )
       if (exported.history === undefined)
         process.stderr.write(
@@ -67,7 +73,7 @@ function exportCommand(): Command {
 
 // The command `pawl journal verify`: whether the rows of the journal contradict each other, or Temporal.
 
-interface VerifyFlags extends AskFlags, TemporalPlaceFlags {
+interface VerifyFlags extends JournalFlags, TemporalAddressFlags {
   readonly output: 'text' | 'json'
 }
 
@@ -78,12 +84,12 @@ function verifyCommand(): Command {
   const bare = new Command('verify')
     .description('look whether the journal is sound; exit code 1 when rows contradict each other')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
-  const command = withTemporalFlags(withAskFlags(bare))
+  const command = withTemporalFlags(addJournalFlags(bare))
   return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText('after', '\nExamples:\n  pawl journal verify\n  pawl journal verify --temporal-address localhost:7233')
     .action(async (flags: VerifyFlags) => {
-      const target = await temporalPlace(flags, readConfig(), command)
-      await asking(flags, async (asked) => {
+      const target = await findTemporal(flags, readConfig(), command)
+      await withJournal(flags, async (asked) => {
         const findings = await verify(asked, target)
         process.stdout.write(
           flags.output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : findingsText(findings, asked.paint),
@@ -93,7 +99,7 @@ function verifyCommand(): Command {
     })
 }
 
-async function verify(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
+async function verify(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
   const broken = await brokenRules(asked)
   const { events, without } = await gapsOf(asked)
   const gaps =
@@ -101,19 +107,19 @@ async function verify(asked: Asked, target: TemporalTarget | undefined): Promise
       ? 'none is missing'
       : `${without} numbers have none: their transactions did not commit, or retention took them`
   return [
-    ...broken.flatMap(told),
+    ...broken.flatMap(ruleFindings),
     { part: 'rules', verdict: 'ok', text: `${RULES.length - broken.length} of ${RULES.length} hold` },
     { part: 'numbers', verdict: 'ok', text: `of the newest ${events} events ${gaps}` },
-    ...(await runsFound(asked, target)),
+    ...(await runFindings(asked, target)),
   ]
 }
 
-function told({ name, verdict, expected, found, more }: BrokenRule): readonly Finding[] {
+function ruleFindings({ name, verdict, expected, found, more }: BrokenRule): readonly Finding[] {
   const rest: readonly Finding[] = more ? [{ part: name, verdict, text: 'and more' }] : []
   return [...found.map((one): Finding => ({ part: name, verdict, text: `${one}; expected ${expected}` })), ...rest]
 }
 
-async function runsFound(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
+async function runFindings(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
   if (target === undefined)
     return [
       { part: 'runs', verdict: 'skipped', text: `the address of Temporal is not known; expected ${EXPECTED_TEMPORAL}` },
@@ -135,7 +141,7 @@ async function runsFound(asked: Asked, target: TemporalTarget | undefined): Prom
 
 // The command `pawl journal prune`: what retention does every hour, now and as far back as one says. Without `--yes` it only tells.
 
-interface PruneFlags extends Pick<AskFlags, 'databaseUrl' | 'dataDir'> {
+interface PruneFlags extends Pick<JournalFlags, 'databaseUrl' | 'dataDir'> {
   readonly before?: string
   readonly keep?: string
   readonly yes?: boolean

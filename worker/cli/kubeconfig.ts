@@ -69,8 +69,8 @@ async function parsed(file: string, text: string): Promise<unknown> {
 }
 
 /** Of the contexts of some kubeconfigs, of which the first that says something is right. @throws UsageError when there is no such context. */
-export function namespaceIn(files: readonly unknown[], wanted: string | undefined): string {
-  const namespace = contextIn(files, wanted)?.context?.namespace
+export function namespaceIn(files: readonly unknown[], contextName: string | undefined): string {
+  const namespace = contextIn(files, contextName)?.context?.namespace
   return namespace === undefined || namespace === '' ? 'default' : namespace
 }
 
@@ -89,32 +89,32 @@ function contextsOf(content: unknown): readonly NamedContext[] {
   return isRecord(content) ? ((content as Content).contexts ?? []) : []
 }
 
-function tryContextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
+function tryContextIn(files: readonly unknown[], contextName: string | undefined): NamedContext | undefined {
   try {
-    return contextIn(files, wanted)
+    return contextIn(files, contextName)
   } catch (error) {
     if (error instanceof UsageError) return undefined
     throw error
   }
 }
 
-function contextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
+function contextIn(files: readonly unknown[], contextName: string | undefined): NamedContext | undefined {
   const configs = files.filter(isRecord) as readonly Content[]
   const contexts = configs.flatMap((one) => one.contexts ?? [])
   const current =
-    wanted ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
+    contextName ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
   const context = contexts.find(({ name }) => name === current)
-  if (context === undefined && wanted !== undefined)
+  if (context === undefined && contextName !== undefined)
     throw new UsageError(
-      `no context is called '${wanted}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
+      `no context is called '${contextName}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
     )
   return context
 }
 
 /** The files as one, with one context, so that clients need not know of several. @throws UsageError when there is no such context. */
-export function kubeconfigText(files: readonly KubeconfigFile[], wanted: string | undefined): string {
+export function kubeconfigText(files: readonly KubeconfigFile[], contextName: string | undefined): string {
   const contents = files.map(({ content }) => content)
-  const context = contextIn(contents, wanted)
+  const context = contextIn(contents, contextName)
   if (context === undefined) {
     const found = files.length === 0 ? 'no kubeconfig' : `none in ${files.map(({ path }) => path).join(', ')}`
     throw new UsageError(`found ${found}; expected one with a current context, by --kubeconfig or $KUBECONFIG`)

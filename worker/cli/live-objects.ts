@@ -4,7 +4,7 @@ import { inParallel } from '../../activities/kube/in-parallel.ts'
 import type { KubeObject, Resource, KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Config } from '../server/config.ts'
-import { openPerson, type PersonFlags } from './user.ts'
+import { openUserClient, type UserFlags } from './user.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
 
@@ -19,7 +19,7 @@ const MOST_READ = 200
 const AT_ONCE = 10
 const MOST_MS = 10_000
 
-interface Live {
+interface LiveObjects {
   /** By uid. */
   readonly objects: ReadonlyMap<string, KubeObject>
   /** Why some are missing, each reason once. */
@@ -27,17 +27,17 @@ interface Live {
 }
 
 /** Those that are there under these names, and are the same objects still. What goes wrong is told, not thrown. */
-export async function readLive(wanted: readonly LiveRead[], flags: PersonFlags, config: Config): Promise<Live> {
-  if (wanted.length === 0) return { objects: new Map<string, KubeObject>(), problems: [] }
+export async function readLive(reads: readonly LiveRead[], flags: UserFlags, config: Config): Promise<LiveObjects> {
+  if (reads.length === 0) return { objects: new Map<string, KubeObject>(), problems: [] }
   const problems = new Set<string>()
-  if (wanted.length > MOST_READ)
-    problems.add(`only the first ${MOST_READ} of ${wanted.length} objects are read from the API server`)
+  if (reads.length > MOST_READ)
+    problems.add(`only the first ${MOST_READ} of ${reads.length} objects are read from the API server`)
   const objects = new Map<string, KubeObject>()
   try {
-    const kube = await openPerson(flags, config)
+    const kube = await openUserClient(flags, config)
     const signal = AbortSignal.timeout(MOST_MS)
     try {
-      await inParallel(wanted.slice(0, MOST_READ), AT_ONCE, async (one) => {
+      await inParallel(reads.slice(0, MOST_READ), AT_ONCE, async (one) => {
         const path = resourcePath(one, one.namespace, one.name)
         const found = await kube.request<KubeObject>('GET', path, { signal }).catch((error: unknown) => {
           problems.add(error instanceof Error ? error.message : String(error))
@@ -93,7 +93,7 @@ function timeOf({ lastTimestamp, metadata }: EventObject): string {
 // Who beside Pawl's runs has written an object, by what the API server keeps of its fields. That is what a client has called itself, and of the last
 // write of each only: a hint, no proof. Source: Kubernetes, "Field Management".
 
-export interface HandWrite {
+export interface ForeignWrite {
   readonly manager: string
   /** What of spec and metadata it holds, two names deep: `spec.imports`. */
   readonly fields: readonly string[]
@@ -106,10 +106,10 @@ const AFTER_MS = 10_000
 const MOST_FIELDS = 8
 
 /** @param at when the write was journaled. Undefined: another write has taken its place since, or clocks differ. */
-export function handWriteAt(
+export function foreignWriteAt(
   { managedFields = [] }: Pick<ObjectMeta, 'managedFields'>,
   at: Date,
-): HandWrite | undefined {
+): ForeignWrite | undefined {
   const found = managedFields
     .flatMap(({ manager = '', time = '', fieldsV1 }) => ({ manager, ms: Date.parse(time), fieldsV1 }))
     .filter(({ manager }) => manager !== '' && !manager.startsWith(FIELD_MANAGER_PREFIX))

@@ -6,7 +6,7 @@ import { type FlagTable, helpOf } from '../server/flags.ts'
 import { joined, parseOneOf } from './usage.ts'
 import { TEMPORAL_FLAGS } from '../server/temporal.ts'
 import { DATA_DIR_OPTION } from './dev-folder.ts'
-import { shown } from './query/format.ts'
+import { singleLine } from './query/format.ts'
 
 const LISTS: ReadonlySet<string> = new Set(['controllers', 'wings'])
 
@@ -22,8 +22,8 @@ export function withFlags(command: Command, table: FlagTable): Command {
 }
 
 /** The names of those that stand in `--help-all` only, as their table says. */
-export function seldomIn(table: FlagTable): readonly string[] {
-  return Object.entries(table).flatMap(([name, { seldom }]) => (seldom === true ? [name] : []))
+export function rareFlagsOf(table: FlagTable): readonly string[] {
+  return Object.entries(table).flatMap(([name, { seldom: rareFlags }]) => (rareFlags === true ? [name] : []))
 }
 
 /** The flags that the command was given, as they were written. */
@@ -43,7 +43,7 @@ export function optionsOf(command: Command): Record<string, string> {
 export const TEMPORAL_DETAILS = Object.keys(TEMPORAL_FLAGS)
 
 /** Where the journal and the cluster are, for those who do not go by what is set up here. */
-export const PLACES = [
+export const LOCATION_FLAGS = [
   'context',
   'kubeconfig',
   'database-url',
@@ -53,18 +53,18 @@ export const PLACES = [
   'cluster',
 ] as const
 
-/** Takes flags out of the help of the command, which gets `--help-all` for them. Examples are added after it. @param seldom without dashes. @throws a plain Error (a bug) for one that the command does not have. */
-export function foldFlags(command: Command, seldom: readonly string[]): Command {
-  const folded = seldom.map((name) => {
+/** Takes flags out of the help of the command, which gets `--help-all` for them. Examples are added after it. @param rareFlags without dashes. @throws a plain Error (a bug) for one that the command does not have. */
+export function foldFlags(command: Command, rareFlags: readonly string[]): Command {
+  const options = rareFlags.map((name) => {
     const option = command.options.find(({ long }) => long === `--${name}`)
     if (option === undefined) throw new Error(`pawl ${command.name()} has no --${name} to take out of its help`)
     return option.hideHelp()
   })
-  const [first] = seldom
+  const [first] = rareFlags
   return command
-    .option('--help-all', `display help with ${folded.length} flags more, such as --${first ?? ''}`)
+    .option('--help-all', `display help with ${options.length} flags more, such as --${first ?? ''}`)
     .on('option:help-all', () => {
-      for (const option of folded) option.hideHelp(false)
+      for (const option of options) option.hideHelp(false)
       command.help()
     })
 }
@@ -81,7 +81,7 @@ export function withReason(command: Command): Command {
 }
 
 /** @param namespace what `-n` names: `the namespace`. */
-export function withActFlags(command: Command, formats: readonly string[], namespace: string): Command {
+export function withWriteFlags(command: Command, formats: readonly string[], namespace: string): Command {
   return command
     .option('-o, --output <format>', formats.join(', '), parseOneOf(formats), 'text')
     .option('-n, --namespace <name>', `${namespace} (default: that of the kubeconfig's context)`)
@@ -94,5 +94,5 @@ const LONGEST_LINE = 4000
 
 /** Texts of objects may have what moves a cursor; how far a line is indented stays. */
 export function linesText(lines: readonly string[]): string {
-  return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${shown(line, LONGEST_LINE)}\n`).join('')
+  return lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${singleLine(line, LONGEST_LINE)}\n`).join('')
 }

@@ -8,7 +8,7 @@ import { childEnvironment, type Config, processArgs, readConfig } from '../serve
 import type { FlagTable, GivenFlags } from '../server/flags.ts'
 import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { optionsOf, seldomIn, withFlags, foldFlags, withExamples } from './options.ts'
+import { optionsOf, rareFlagsOf, withFlags, foldFlags, withExamples } from './options.ts'
 
 interface ProcessEntry {
   readonly name: string
@@ -28,7 +28,7 @@ interface ProcessEntry {
 export function processCommand(started: ProcessEntry): Command {
   const { name, description, entry, flags, check, seldom = [], examples, acts } = started
   const bare = withFlags(new Command(name).description(description), flags)
-  const folded = [...seldom, ...seldomIn(flags)]
+  const folded = [...seldom, ...rareFlagsOf(flags)]
   const command = withExamples(folded.length === 0 ? bare : foldFlags(bare, folded), ...examples)
   return command.action(async () => {
     const given = optionsOf(command)

@@ -9,7 +9,7 @@ import { type DevFlags, findDev } from './dev-folder.ts'
 import { optionsOf, withFlags } from './options.ts'
 import { UsageError } from '../server/usage-error.ts'
 
-export interface TemporalPlaceFlags extends DevFlags {
+export interface TemporalAddressFlags extends DevFlags {
   readonly temporalAddress?: string
 }
 
@@ -26,8 +26,8 @@ export function withTemporalFlags(command: Command): Command {
 }
 
 /** Undefined: nobody said where it is. @throws UsageError for flags that contradict each other. */
-export async function temporalPlace(
-  flags: TemporalPlaceFlags,
+export async function findTemporal(
+  flags: TemporalAddressFlags,
   config: Config,
   command: Command,
 ): Promise<TemporalTarget | undefined> {
@@ -53,14 +53,14 @@ export const UI_OPTION = [
   "Temporal's UI, whose page of the run is told (default: $PAWL_TEMPORAL_UI, else that of pawl dev)",
 ] as const
 
-interface RunOfPage {
+interface TemporalRun {
   readonly workflowID: string
   /** Null: it has not been started yet. */
   readonly runID: string | null
 }
 
 /** @returns undefined where nobody said where the UI is, or there is no run. @throws UsageError for what is no http address. */
-export async function runPage(flags: PageFlags, run: RunOfPage | undefined): Promise<string | undefined> {
+export async function runPage(flags: PageFlags, run: TemporalRun | undefined): Promise<string | undefined> {
   if (run?.runID == null) return undefined
   const config = readConfig()
   const { temporalUi, temporalNamespace } = config

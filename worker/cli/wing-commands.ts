@@ -6,14 +6,14 @@ import { Command, Option } from 'commander'
 import { type CommandDone, CommandUsageError, type WingCommand, type WingCommands } from '../../activities/command.ts'
 import { COMMANDS } from '../../activities/commands.gen.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { linesText, withActFlags, withReason, withExamples } from './options.ts'
-import { asPerson, personName, type PersonFlags } from './user.ts'
+import { linesText, withWriteFlags, withReason, withExamples } from './options.ts'
+import { withUserClient, userName, type UserFlags } from './user.ts'
 import { reasonIn } from './steer/open-object.ts'
 import { yamlText } from './yaml-text.ts'
 
 const FORMATS = ['text', 'json', 'yaml'] as const
 
-interface Flags extends PersonFlags {
+interface Flags extends UserFlags {
   readonly reason?: string
   readonly output: (typeof FORMATS)[number]
 }
@@ -35,7 +35,7 @@ function commandOf({ name, description, options, examples, acts, load }: WingCom
   const own = options.map(({ flags, text, conflicts = [] }) => new Option(flags, text).conflicts([...conflicts]))
   for (const option of own) command.addOption(option)
   if (acts === true) withReason(command)
-  withActFlags(command, FORMATS, 'the namespace').action(async (flags: Flags) => {
+  withWriteFlags(command, FORMATS, 'the namespace').action(async (flags: Flags) => {
     process.exitCode = await runCommand(load, own, flags)
   })
   return withExamples(command, ...(examples as [string, ...string[]]))
@@ -47,9 +47,9 @@ async function runCommand(load: WingCommand['load'], own: readonly Option[], fla
   const given = Object.fromEntries(own.map((option) => [option.name(), values[option.attributeName()]]))
   const isText = flags.output === 'text'
   const progress = (line: string) => (isText ? process.stdout : process.stderr).write(linesText([line]))
-  return await asPerson(flags, async (kube, namespace) => {
+  return await withUserClient(flags, async (kube, namespace) => {
     const { run } = await load()
-    const who = await personName(kube)
+    const who = await userName(kube)
     const done = await run({ kube, namespace, who, why, given, progress }).catch((error: unknown) => {
       throw error instanceof CommandUsageError ? new UsageError(error.message, { cause: error }) : error
     })

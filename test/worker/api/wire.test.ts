@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type QuestionName, questionsTo } from '../../../activities/journal/read/questions.ts'
 import { inputOf } from '../../../worker/api/input.ts'
 import { answerIn, answerText, isQuestion, WIRE_FORMATS } from '../../../worker/api/wire.ts'
-import { questionsOver } from '../../../worker/cli/query/open-journal.ts'
+import { apiQuestions } from '../../../worker/cli/query/open-journal.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
 const over = (name: QuestionName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
@@ -29,7 +29,7 @@ describe('an answer', () => {
 describe('a question', () => {
   it('comes over the wire with its arguments', async () => {
     const heard: unknown[] = []
-    const ask = questionsOver(async (name, input) => {
+    const ask = apiQuestions(async (name, input) => {
       const args: readonly unknown[] = WIRE_FORMATS[name].args(inputOf(JSON.parse(JSON.stringify(input))))
       heard.push([name, ...args])
       return await Promise.resolve({ answer: WIRE_FORMATS[name].answer[0].endsWith('by uid') ? {} : [] })

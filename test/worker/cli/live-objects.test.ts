@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { handWriteAt } from '../../../worker/cli/live-objects.ts'
+import { foreignWriteAt } from '../../../worker/cli/live-objects.ts'
 
 const at = new Date('2026-02-03T04:05:06.700Z')
 const entry = (manager: string, time: string, fieldsV1: Record<string, Record<string, unknown>> = {}) => ({
@@ -17,7 +17,7 @@ describe('who beside Pawl has written an object', () => {
       entry('kubectl-create', '2026-02-02T01:00:00Z'),
       entry('kubectl-edit', '2026-02-03T04:05:06Z', fields),
     ]
-    expect(handWriteAt({ managedFields }, at)).toEqual({
+    expect(foreignWriteAt({ managedFields }, at)).toEqual({
       manager: 'kubectl-edit',
       fields: ['metadata.annotations', 'spec.blueprint', 'spec.imports'],
     })
@@ -28,10 +28,10 @@ describe('who beside Pawl has written an object', () => {
     ['wrote long before', '2026-02-03T04:04:00Z'],
     ['says no time', ''],
   ])('is not known where it %s', (_, time) => {
-    expect(handWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
+    expect(foreignWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
   })
 
   it('is not known of objects without managed fields', () => {
-    expect(handWriteAt({}, at)).toBeUndefined()
+    expect(foreignWriteAt({}, at)).toBeUndefined()
   })
 })

@@ -9,7 +9,7 @@ const SERVICE = { service: 'pawl/pawl-webhook' }
 describe('the settings of the webhook', () => {
   it('need a Service only', () => {
     expect(webhookSettings(SERVICE, config)).toMatchObject({
-      reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
+      address: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
       certificates: { secret: { namespace: 'pawl', name: 'pawl-webhook-certificates' } },
       failurePolicy: 'Fail',
       recordPolicy: 'Ignore',

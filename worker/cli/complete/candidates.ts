@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander'
 
-import { isWhole, splitWords } from '../query/object-name.ts'
+import { isComplete, splitWords } from '../query/object-name.ts'
 
-export interface Shape {
+export interface CommandShape {
   readonly commands: readonly string[]
   readonly options: readonly ShapeOption[]
   /** What its first argument means. */
@@ -20,7 +20,7 @@ interface ShapeOption {
   readonly values: readonly string[]
 }
 
-export function shapeOf(command: Command): Shape {
+export function commandShape(command: Command): CommandShape {
   const first = command.registeredArguments[0]?.name() ?? ''
   return {
     commands: command.commands.map((child) => child.name()),
@@ -34,7 +34,7 @@ export function shapeOf(command: Command): Shape {
   }
 }
 
-interface Wish {
+interface Candidates {
   readonly words: readonly string[]
   /** Names of objects of this kind belong there, with this before them. */
   readonly objects?: { readonly kind: string; readonly before: string }
@@ -45,7 +45,7 @@ interface Wish {
 }
 
 /** @param words behind the command; the last is the one at the cursor, perhaps empty. @param kinds names of kinds. */
-export function wishOf(shape: Shape, words: readonly string[], kinds: readonly string[]): Wish {
+export function candidatesFor(shape: CommandShape, words: readonly string[], kinds: readonly string[]): Candidates {
   const current = words.at(-1) ?? ''
   const { flags, positional, open } = readWords(shape, words.slice(0, -1))
   const fitting = (all: readonly string[]) => all.filter((word) => word.startsWith(current))
@@ -56,17 +56,17 @@ export function wishOf(shape: Shape, words: readonly string[], kinds: readonly s
     return { words: fitting(values.map((one) => `${name}=${one}`)), flags }
   }
   if (current.startsWith('-')) return { words: fitting(shape.options.flatMap(({ names }) => names.slice(0, 1))), flags }
-  return { ...argumentWish(shape, positional, { current, kinds }), flags }
+  return { ...argumentCandidates(shape, positional, { current, kinds }), flags }
 }
 
-function argumentWish(
-  { commands, argument, items }: Shape,
+function argumentCandidates(
+  { commands, argument, items }: CommandShape,
   positional: readonly string[],
   { current, kinds }: { readonly current: string; readonly kinds: readonly string[] },
-): Omit<Wish, 'flags'> {
+): Omit<Candidates, 'flags'> {
   const fitting = (all: readonly string[]) => ({ words: all.filter((word) => word.startsWith(current)) })
   const [object, names] = splitWords(positional)
-  if (isWhole(object))
+  if (isComplete(object))
     return { words: [], ...(items !== undefined && { items: { of: object, command: items, but: names } }) }
   const [first] = object
   const [kind = '', rest] = (first ?? current).split('/')
@@ -78,7 +78,7 @@ function argumentWish(
     : { words: [], objects: { kind, before: `${kind}/` } }
 }
 
-function readWords({ options }: Shape, words: readonly string[]) {
+function readWords({ options }: CommandShape, words: readonly string[]) {
   const flags: Record<string, string> = {}
   const positional: string[] = []
   let open: ShapeOption | undefined
@@ -98,6 +98,6 @@ function readWords({ options }: Shape, words: readonly string[]) {
 }
 
 /** Shells split what they get, and some expand it: only what needs no quotes is offered. */
-export function offered(words: readonly string[]): readonly string[] {
+export function withoutQuoting(words: readonly string[]): readonly string[] {
   return [...new Set(words)].filter((word) => /^[\w./:@=-]+$/.test(word)).sort()
 }

@@ -4,7 +4,7 @@ import type { KubeClient } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
 import { steeredKinds } from '../steer/open-object.ts'
-import { personName } from '../user.ts'
+import { userName } from '../user.ts'
 import { clockFinding, type Finding, type Right, rightsFinding } from './findings.ts'
 
 const AT_ONCE = 5
@@ -22,7 +22,7 @@ export async function clusterFindings(kube: KubeClient, namespace: string): Prom
       { part: 'kubernetes', verdict: 'ok', text: `${version} at ${server} answers` },
       ...(clock === undefined ? [] : [clock]),
       await kindsFinding(kube, namespace, rights),
-      rightsFinding(rights, await personName(kube), namespace),
+      rightsFinding(rights, await userName(kube), namespace),
     ]
   } catch (error) {
     const text = `${server}: ${error instanceof Error ? error.message : String(error)}; expected an API server that takes you`

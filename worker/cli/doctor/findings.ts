@@ -1,6 +1,6 @@
 // What `pawl doctor` finds, as data and as text. Pure.
 
-import { tableText, type Colour, duration, type Paint } from '../query/format.ts'
+import { tableText, type Colour, formatDuration, type Paint } from '../query/format.ts'
 
 /** `bad`: something will not work. `warn`: something may be meant so. `skipped`: nobody said where it is. */
 type Verdict = 'ok' | 'warn' | 'bad' | 'skipped'
@@ -31,11 +31,13 @@ const NOTABLE_MS = 5000
 export function clockFinding(whose: string, aheadMs: number, unsureMs: number): Finding {
   const off = Math.abs(aheadMs)
   const isWell = off <= NOTABLE_MS + unsureMs
-  const text = `that ${whose} is ${duration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} this machine's`
+  const text = `that ${whose} is ${formatDuration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} this machine's`
   return {
     part: 'clocks',
     verdict: isWell ? 'ok' : 'warn',
-    text: isWell ? text : `${text}, expected at most ${duration(NOTABLE_MS)}: times in answers are not comparable`,
+    text: isWell
+      ? text
+      : `${text}, expected at most ${formatDuration(NOTABLE_MS)}: times in answers are not comparable`,
   }
 }
 
@@ -83,7 +85,7 @@ export function retentionFinding({ oldest, hasLeftOver, now }: KeptFound): Findi
   const kept =
     oldest === null
       ? 'no ended job is kept yet'
-      : `the oldest job that is kept ended ${duration(now.getTime() - oldest.getTime())} ago`
+      : `the oldest job that is kept ended ${formatDuration(now.getTime() - oldest.getTime())} ago`
   if (!hasLeftOver) return { part, verdict: 'ok', text: kept }
   return {
     part,

@@ -13,7 +13,7 @@ export interface Change {
   readonly after: string | undefined
 }
 
-export interface Showing {
+export interface DisplayRules {
   /** Paths with dots, by which fields begin that are no change. */
   readonly incidental: readonly string[]
   /** The same of fields whose values are hidden, by kind. */
@@ -35,19 +35,19 @@ const SECRET_FIELDS = ['data', 'stringData']
 
 export function changesOf(
   { before, after }: { readonly before: KubeObject | undefined; readonly after: KubeObject | undefined },
-  showing: Showing,
+  rules: DisplayRules,
 ): readonly Change[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   const kind = (after ?? before)?.kind ?? ''
-  const ignored = [...BOOKKEEPING, ...showing.incidental]
-  const hidden = [...(kind === 'Secret' ? SECRET_FIELDS : []), ...(showing.concealed[kind] ?? [])]
+  const ignored = [...BOOKKEEPING, ...rules.incidental]
+  const hidden = [...(kind === 'Secret' ? SECRET_FIELDS : []), ...(rules.concealed[kind] ?? [])]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((field) => {
-    const [was, is] = [old.get(field), now.get(field)]
-    if (was === is || ignored.some((one) => isWithin(field, one))) return []
+    const [oldValue, newValue] = [old.get(field), now.get(field)]
+    if (oldValue === newValue || ignored.some((one) => isWithin(field, one))) return []
     const isHidden = hidden.some((one) => isWithin(field, one)) || isInSecret(field, before, after)
     const show = (text: string | undefined) =>
-      text === undefined ? undefined : isHidden ? HIDDEN : shortened(masked(text, showing))
-    return [{ field, before: show(was), after: show(is) }]
+      text === undefined ? undefined : isHidden ? HIDDEN : truncated(maskSecrets(text, rules))
+    return [{ field, before: show(oldValue), after: show(newValue) }]
   })
 }
 
@@ -86,14 +86,14 @@ function isInSecret(field: string, ...objects: readonly (KubeObject | undefined)
 }
 
 /** A text with every value of a Secret hidden that stands in it. @param secrets the longest first. */
-export function masked(text: string, { secrets }: Pick<Showing, 'secrets'>): string {
+export function maskSecrets(text: string, { secrets }: Pick<DisplayRules, 'secrets'>): string {
   const whole = text.replace(/^"|"$/g, '')
   if (secrets.includes(whole)) return HIDDEN
   const parts = secrets.filter((one) => one.length >= SHORTEST_PART)
   return parts.reduce((left, one) => left.replaceAll(one, HIDDEN), text)
 }
 
-function shortened(text: string): string {
+function truncated(text: string): string {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
 }
 

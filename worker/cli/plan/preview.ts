@@ -26,12 +26,12 @@ import {
 import type { GivenFlags } from '../../server/flags.ts'
 import { builtIn, wingOf } from '../../server/registry.ts'
 import { readWingFlags, wingsOn } from '../../server/wings.ts'
-import { PERSON_AGENT } from '../user.ts'
+import { CLI_USER_AGENT } from '../user.ts'
 import type { Document } from './documents.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
 
 /** What became of a document. */
-interface Applied {
+interface AppliedDocument {
   readonly at: string
   readonly object: KubeObject
   readonly namespace: string
@@ -39,8 +39,8 @@ interface Applied {
   readonly refused?: string
 }
 
-export interface Rehearsed {
-  readonly applied: readonly Applied[]
+export interface Preview {
+  readonly applied: readonly AppliedDocument[]
   /** On the cluster of the objects. */
   readonly writes: readonly DryWrite[]
   readonly jobs: readonly ForeseenJob[]
@@ -54,21 +54,21 @@ export interface Rehearsed {
 
 const JOB_ID = 'plan'
 /** What nobody applies. */
-const SERVERS = new Set(['managedFields', 'resourceVersion', 'uid'])
+const SERVER_FIELDS = new Set(['managedFields', 'resourceVersion', 'uid'])
 const APPLY = { contentType: 'application/apply-patch+yaml' }
 
 /** @param namespace of objects that say none. @throws when the API server does not answer. */
-export async function rehearse(
+export async function previewDocuments(
   kube: KubeClient,
   documents: readonly Document[],
-  { namespace, given }: { readonly namespace: string; readonly given: GivenFlags },
-): Promise<Rehearsed> {
-  const room = dryRun(kube)
-  const wings = openWings(room, given)
+  { namespace, given: fields }: { readonly namespace: string; readonly given: GivenFlags },
+): Promise<Preview> {
+  const dryRunClient = dryRun(kube)
+  const wings = openWings(dryRunClient, fields)
   try {
-    const applied = await applyAll(room, documents, namespace)
+    const applied = await applyAll(dryRunClient, documents, namespace)
     const jobs: ForeseenJob[] = []
-    const works: (ItemPreview & { readonly namespace: string })[] = []
+    const itemPreviews: (ItemPreview & { readonly namespace: string })[] = []
     for (const one of applied) {
       if (one.refused !== undefined) continue
       const controller = controllerOf(one.object)
@@ -80,31 +80,31 @@ export async function rehearse(
         namespace: one.namespace,
         name: one.object.metadata.name,
       }
-      const job = await foreseen(room, wing.act, controller, subject)
+      const job = await previewJob(dryRunClient, wing.act, controller, subject)
       if (job !== undefined) jobs.push(job)
       const names = job === undefined ? [subject.name] : itemsIn(job)
       const { foresight } = wing.opened
       if (foresight !== undefined && names.length > 0)
-        works.push(
+        itemPreviews.push(
           ...(await foresight.foreseeItems(one.namespace, names)).map((work) => ({
             ...work,
             namespace: one.namespace,
           })),
         )
     }
-    const sights = [...wings.values()].flatMap(({ opened }) => opened.foresight ?? [])
+    const displayRules = [...wings.values()].flatMap(({ opened }) => opened.foresight ?? [])
     const secrets = [
-      ...room.seen('secrets'),
+      ...dryRunClient.seen('secrets'),
       ...documents.map(({ object }) => object).filter(({ kind }) => kind === 'Secret'),
     ]
     return {
       applied,
-      writes: room.writes(),
+      writes: dryRunClient.writes(),
       jobs,
-      works,
+      works: itemPreviews,
       secrets,
-      incidental: sights.flatMap(({ incidental }) => incidental),
-      concealed: Object.assign({}, ...sights.map(({ concealed }) => concealed)) as Rehearsed['concealed'],
+      incidental: displayRules.flatMap(({ incidental }) => incidental),
+      concealed: Object.assign({}, ...displayRules.map(({ concealed }) => concealed)) as Preview['concealed'],
     }
   } finally {
     await Promise.all([...wings.values()].map(({ opened }) => opened.close()))
@@ -122,12 +122,12 @@ interface PlanningWing {
   readonly act: object
 }
 
-function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, PlanningWing> {
+function openWings(dryRunClient: DryRun, fields: GivenFlags): ReadonlyMap<string, PlanningWing> {
   const now = () => new Date()
   const { controllers, subjectKinds, modes, route } = builtIn
   const deps = {
     cluster: 'local',
-    kube: room.client,
+    kube: dryRunClient.client,
     ...noJournal(),
     objects: new ObjectCache(),
     inFlightRuns: new InFlightRuns(now),
@@ -139,7 +139,7 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
     now,
     log: { info: () => undefined, warn: () => undefined },
   }
-  const flags = readWingFlags(wingsOn(undefined), given)
+  const flags = readWingFlags(wingsOn(undefined), fields)
   return new Map(
     [...flags].flatMap(([name, values]) => {
       const opened = openWing(name, deps, values)
@@ -148,9 +148,13 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
   )
 }
 
-async function applyAll(room: DryRun, documents: readonly Document[], namespace: string): Promise<readonly Applied[]> {
-  const resources = new Resources(room.client)
-  const applied: Applied[] = []
+async function applyAll(
+  dryRunClient: DryRun,
+  documents: readonly Document[],
+  namespace: string,
+): Promise<readonly AppliedDocument[]> {
+  const resources = new Resources(dryRunClient.client)
+  const applied: AppliedDocument[] = []
   for (const { at, object } of documents) {
     const place = await resources.placeOf(object, namespace)
     const of = { at, object, namespace: place?.namespace ?? namespace }
@@ -158,14 +162,14 @@ async function applyAll(room: DryRun, documents: readonly Document[], namespace:
       applied.push({ ...of, refused: `the cluster serves no kind ${object.kind} of ${object.apiVersion}` })
       continue
     }
-    const given = Object.entries(object.metadata).filter(([field]) => !SERVERS.has(field))
-    const metadata = Object.fromEntries(given)
+    const fields = Object.entries(object.metadata).filter(([field]) => !SERVER_FIELDS.has(field))
+    const metadata = Object.fromEntries(fields)
     const within = place.namespace === '' ? {} : { namespace: place.namespace }
     const body = { ...object, metadata: { ...metadata, ...within } }
     // As `kubectl apply --server-side --force-conflicts`.
-    const query = { fieldManager: PERSON_AGENT, force: 'true', fieldValidation: 'Strict' }
+    const query = { fieldManager: CLI_USER_AGENT, force: 'true', fieldValidation: 'Strict' }
     try {
-      const made = await room.client.request<KubeObject>('PATCH', place.path, { ...APPLY, query, body })
+      const made = await dryRunClient.client.request<KubeObject>('PATCH', place.path, { ...APPLY, query, body })
       applied.push({ ...of, object: made })
     } catch (error) {
       if (!(error instanceof KubeError) || error.status === 0) throw error
@@ -182,8 +186,8 @@ function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeContro
 }
 
 /** Undefined: its controller cannot say. */
-async function foreseen(
-  room: DryRun,
+async function previewJob(
+  dryRunClient: DryRun,
   activities: object,
   { name, foresee, target }: JobModeController,
   subject: Subject,
@@ -191,15 +195,15 @@ async function foreseen(
   if (foresee === undefined) return undefined
   const by = { workflowID: `${name}/${JOB_ID}`, runID: JOB_ID, pass: 1 }
   const pretendStatus = async ({ namespace, name: of }: Subject, status: object) => {
-    await room.pretend(resourcePath(target, namespace, of), { status })
+    await dryRunClient.pretend(resourcePath(target, namespace, of), { status })
   }
   // What a plan calls stands in its types; that it is here, createActivities has seen to.
   const act = { ...activities, pretendStatus } as never
-  return await foresee(act, { by, subject, jobID: JOB_ID, runtime: RUNTIME })
+  return await foresee(act, { by, subject, jobID: JOB_ID, runtime: PREVIEW_RUNTIME })
 }
 
 /** A pass outside of Temporal: nothing waits in it, and failures of the world are faults. */
-const RUNTIME: Runtime = {
+const PREVIEW_RUNTIME: Runtime = {
   sleep: () => Promise.resolve(),
   withTimeout: async (_ms, body) => await body(),
   toOutcome(error) {
@@ -216,7 +220,7 @@ const RUNTIME: Runtime = {
 
 // Where objects of a kind live on a cluster, as the API server says.
 
-interface Served {
+interface ApiResource {
   readonly name: string
   readonly kind: string
   readonly namespaced: boolean
@@ -226,7 +230,7 @@ type Place = Readonly<Record<'apiVersion' | 'kind', string>>
 
 class Resources {
   readonly #kube: Pick<KubeClient, 'request'>
-  readonly #served = new Map<string, Promise<readonly Served[]>>()
+  readonly #served = new Map<string, Promise<readonly ApiResource[]>>()
 
   constructor(kube: Pick<KubeClient, 'request'>) {
     this.#kube = kube
@@ -242,11 +246,11 @@ class Resources {
     return { path, namespace: within ?? '' }
   }
 
-  async #kinds(apiVersion: string): Promise<readonly Served[]> {
+  async #kinds(apiVersion: string): Promise<readonly ApiResource[]> {
     const known = this.#served.get(apiVersion)
     if (known !== undefined) return await known
     const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const asked = this.#kube.request<{ readonly resources: readonly Served[] }>('GET', path).then(
+    const asked = this.#kube.request<{ readonly resources: readonly ApiResource[] }>('GET', path).then(
       ({ resources }) => resources,
       (error: unknown) => {
         if (isNotFound(error)) return []

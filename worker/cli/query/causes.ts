@@ -31,12 +31,12 @@ export async function readCauses(
 ): Promise<readonly Cause[]> {
   const causes: Cause[] = []
   const seen = new Set<string>()
-  let at: { readonly object: AskedObject; readonly job: AskedJob | undefined } | undefined = { object, job }
-  while (at !== undefined && causes.length < MOST_HOPS && !seen.has(at.object.uid)) {
-    seen.add(at.object.uid)
-    const cause: Cause = await readCause(journal, at.object, at.job)
+  let current: { readonly object: AskedObject; readonly job: AskedJob | undefined } | undefined = { object, job }
+  while (current !== undefined && causes.length < MOST_HOPS && !seen.has(current.object.uid)) {
+    seen.add(current.object.uid)
+    const cause: Cause = await readCause(journal, current.object, current.job)
     causes.push(cause)
-    at = cause.run === undefined ? undefined : await subjectOf(journal, cause.run)
+    current = cause.run === undefined ? undefined : await subjectOf(journal, cause.run)
   }
   return causes
 }
@@ -82,6 +82,7 @@ export function triggerOf(versions: readonly AskedEvent[], job: AskedJob | undef
   const handed = versions.findIndex(({ projection }) => job.jobID !== '' && jobIDIn(projection) === job.jobID)
   const isOwn = versions[handed]?.writer === job.workflowID && job.cause !== 'hosted'
   if (handed !== -1 && !isOwn) return versions[handed]
-  const earlier = handed === -1 ? versions.filter(({ at }) => at <= job.startedAt) : versions.slice(0, handed)
+  const earlier =
+    handed === -1 ? versions.filter(({ at: current }) => current <= job.startedAt) : versions.slice(0, handed)
   return earlier.findLast(({ writer, outcome }) => writer !== job.workflowID && outcome === 'wake')
 }

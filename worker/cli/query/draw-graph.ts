@@ -2,7 +2,7 @@
 
 import type { Graph, GraphEdge, GraphNode } from './graph-model.ts'
 import { phaseOf } from './job-tree.ts'
-import { colourOf, nameOf, type Paint, shown } from './format.ts'
+import { colourOf, nameOf, type Paint, singleLine } from './format.ts'
 
 export const GRAPH_FORMATS = ['text', 'mermaid', 'dot', 'svg', 'json'] as const
 export type GraphFormat = (typeof GRAPH_FORMATS)[number]
@@ -27,7 +27,7 @@ function treeText(graph: Graph, paint: Paint): string {
   const before = new Map<string, GraphEdge[]>()
   for (const edge of graph.edges) before.set(edge.to, [...(before.get(edge.to) ?? []), edge])
   const lines = (node: GraphNode, first: string, rest: string): readonly string[] => {
-    const phase = phaseOf(node.at)
+    const phase = phaseOf(node.jobNode)
     const own = [
       `${first}${titleOf(node)}`,
       paint(colourOf(phase), phase),
@@ -60,23 +60,23 @@ function orderText(
 ): readonly string[] {
   const edges = before.get(node.id) ?? []
   const after = edges.map(({ from, data, inCycle }) => {
-    const what = data.length === 0 ? '' : ` (${data.map((name) => shown(name, 100)).join(', ')})`
+    const what = data.length === 0 ? '' : ` (${data.map((name) => singleLine(name, 100)).join(', ')})`
     return `${titles.get(from) ?? ''}${what}${inCycle ? paint('red', ' [cycle]') : ''}`
   })
-  const missing = node.missing.map((name) => shown(name, 100)).join(', ')
+  const missing = node.missing.map((name) => singleLine(name, 100)).join(', ')
   return [
     ...(after.length === 0 ? [] : [`after ${after.join(', ')}`]),
     ...(missing === '' ? [] : [`needs from elsewhere: ${missing}`]),
   ]
 }
 
-function titleOf({ at, alias }: GraphNode): string {
-  return `${shown(nameOf(at.object), 300)}${alias === undefined ? '' : ` (${shown(alias, 100)})`}`
+function titleOf({ jobNode: at, alias }: GraphNode): string {
+  return `${singleLine(nameOf(at.object), 300)}${alias === undefined ? '' : ` (${singleLine(alias, 100)})`}`
 }
 
 /** As siblings call it. */
-function shortName({ at, alias }: GraphNode): string {
-  return shown(alias ?? at.object.name, 100)
+function shortName({ jobNode: at, alias }: GraphNode): string {
+  return singleLine(alias ?? at.object.name, 100)
 }
 
 function mermaid({ nodes, edges }: Graph): string {
@@ -86,12 +86,13 @@ function mermaid({ nodes, edges }: Graph): string {
   return [
     'flowchart TD',
     ...nodes.map(
-      (node) => `  ${node.id}[${quoted(`${titleOf(node)} ${phaseOf(node.at)}`)}]:::${colourOf(phaseOf(node.at))}`,
+      (node) =>
+        `  ${node.id}[${quoted(`${titleOf(node)} ${phaseOf(node.jobNode)}`)}]:::${colourOf(phaseOf(node.jobNode))}`,
     ),
     ...owned.map(({ id, parent }) => `  ${parent ?? ''} --- ${id}`),
     ...edges.map(({ from, to, data, inCycle }) => {
       const text = [...(inCycle ? ['cycle'] : []), ...data].join(', ')
-      return `  ${from} ${text === '' ? '-->' : `-->|${quoted(shown(text, 200))}|`} ${to}`
+      return `  ${from} ${text === '' ? '-->' : `-->|${quoted(singleLine(text, 200))}|`} ${to}`
     }),
     ...(red.length === 0 ? [] : [`  linkStyle ${red.join(',')} stroke:red`]),
     '  classDef green stroke:green',
@@ -111,14 +112,14 @@ function dot({ nodes, edges }: Graph): string {
     'digraph {',
     '  node [shape=box]',
     ...nodes.map((node) => {
-      const phase = phaseOf(node.at)
+      const phase = phaseOf(node.jobNode)
       return `  ${node.id} [label=${quoted(`${titleOf(node)}\n${phase}`)}, color=${DOT_COLOURS[colourOf(phase)] ?? 'black'}]`
     }),
     ...nodes.flatMap(({ id, parent }) =>
       parent === undefined ? [] : [`  ${parent} -> ${id} [style=dotted, dir=none]`],
     ),
     ...edges.map(({ from, to, data, inCycle }) => {
-      const label = data.length === 0 ? '' : `label=${quoted(shown(data.join(', '), 200))}`
+      const label = data.length === 0 ? '' : `label=${quoted(singleLine(data.join(', '), 200))}`
       const marks = [label, inCycle ? 'color=red' : ''].filter((mark) => mark !== '')
       return `  ${from} -> ${to}${marks.length === 0 ? '' : ` [${marks.join(', ')}]`}`
     }),
@@ -131,7 +132,7 @@ function dot({ nodes, edges }: Graph): string {
 /** For programs. */
 function dataOf({ nodes, edges, cycles }: Graph): object {
   return {
-    nodes: nodes.map(({ id, at: { object, job }, parent, alias, missing }) => ({
+    nodes: nodes.map(({ id, jobNode: { object, job }, parent, alias, missing }) => ({
       id,
       parent: parent ?? null,
       group: object.group,

@@ -3,7 +3,7 @@
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import { between, colourOf, duration, errorText, isGood, nameOf, type Paint, shown } from './format.ts'
+import { formatSpan, colourOf, formatDuration, errorText, isGood, nameOf, type Paint, singleLine } from './format.ts'
 
 const BAR = 20
 // Times of a status are whole seconds, as a rule.
@@ -18,11 +18,11 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   const lines = linesOf(root, '', '')
   const width = Math.max(...lines.map(({ label }) => label.length))
   const phases = Math.max(...lines.map(({ node }) => phaseOf(node).length))
-  const head = `job ${root.job === undefined ? '-' : shown(root.job.jobID || root.job.workflowID)}${began(root.job)}\n`
+  const head = `job ${root.job === undefined ? '-' : singleLine(root.job.jobID || root.job.workflowID)}${beginText(root.job)}\n`
   const body = lines.map(({ label, node }) => {
     const phase = phaseOf(node)
     const span = spanOf(node, root.job, now)
-    const time = span === undefined ? '-' : `${span.isGuess ? '~' : ''}${between(span.from, span.to)}`
+    const time = span === undefined ? '-' : `${span.isGuess ? '~' : ''}${formatSpan(span.from, span.to)}`
     const cells = [
       label.padEnd(width),
       paint(colourOf(phase), phase) + ' '.repeat(phases - phase.length),
@@ -35,10 +35,10 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   return [head, ...body].join('')
 }
 
-function began(job: AskedJob | undefined): string {
+function beginText(job: AskedJob | undefined): string {
   return job === undefined
     ? '; the journal has none of this object'
-    : `, begun ${job.startedAt.toISOString()}: ${shown(job.cause)}`
+    : `, begun ${job.startedAt.toISOString()}: ${singleLine(job.cause)}`
 }
 
 function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
@@ -46,7 +46,7 @@ function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
     const isLast = index === node.children.length - 1
     return linesOf(child, `${rest}${isLast ? '└─ ' : '├─ '}`, `${rest}${isLast ? '   ' : '│  '}`)
   })
-  return [{ label: `${first}${shown(nameOf(node.object), 200)}`, node }, ...below]
+  return [{ label: `${first}${singleLine(nameOf(node.object), 200)}`, node }, ...below]
 }
 
 interface Span {
@@ -91,7 +91,7 @@ export function phasesText(job: AskedJob | undefined, now: Date): string {
       const isEnd = next === undefined && job.outcome !== null
       if (isEnd) return ''
       const until = next === undefined ? (finishedAt ?? now).getTime() : Date.parse(next.at)
-      return `${shown(phase, 60)} ${duration(until - Date.parse(at))}`
+      return `${singleLine(phase, 60)} ${formatDuration(until - Date.parse(at))}`
     })
     .filter((text) => text !== '')
     .join(', ')
@@ -99,7 +99,7 @@ export function phasesText(job: AskedJob | undefined, now: Date): string {
 
 function noteOf(node: JobNode, paint: Paint): string {
   const error = errorText(node.job?.lastError)
-  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', shown(error, 160))
+  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', singleLine(error, 160))
   if (!isOpen(node)) return ''
   const [first, ...rest] = node.awaited
   if (first === undefined) return ''
@@ -112,7 +112,7 @@ export function changedLines(before: JobNode | undefined, after: JobNode, now: D
   return nodesOf(after)
     .filter((node) => old.get(node.object.uid) !== phaseOf(node))
     .map((node) =>
-      `${now.toISOString()}  ${shown(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
+      `${now.toISOString()}  ${singleLine(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
     )
 }
 

@@ -1,22 +1,22 @@
 // The object that the words of a command line mean, and its job, as the journal has them.
 
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Asked } from './open-journal.ts'
+import type { JournalSession } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
 import { isOver } from './job-tree.ts'
 import { jobIDIn, nameOf } from './format.ts'
 
 /** All that had the name, first what lives. @throws with what was looked for. */
 export async function findObjects(
-  asked: Asked,
+  journal: JournalSession,
   words: readonly string[],
 ): Promise<readonly [AskedObject, ...AskedObject[]]> {
-  const { namespace, cluster } = asked
-  const { kind, name } = objectNamed(words, asked.kinds)
+  const { namespace, cluster } = journal
+  const { kind, name } = objectNamed(words, journal.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
-  const near = await asked.objectsNamed({ ...of, namespace })
+  const near = await journal.objectsNamed({ ...of, namespace })
   // Of a kind without namespaces all lie in none.
-  const [first, ...rest] = near.length > 0 ? near : await asked.objectsNamed({ ...of, namespace: '' })
+  const [first, ...rest] = near.length > 0 ? near : await journal.objectsNamed({ ...of, namespace: '' })
   if (first === undefined)
     throw new Error(
       `the journal has no ${nameOf({ kind: kind.kind, namespace, name })} in cluster ${cluster}; expected one that the bridge has seen (see pawl get ${kind.names[0] ?? ''} -A)`,
@@ -30,11 +30,15 @@ export interface FoundJob {
 }
 
 /** That which the object says it has: the newest run may have had no job, and the jobs of hosted items are not in the journal. */
-async function current(asked: Asked, object: AskedObject, newest: AskedJob | undefined): Promise<AskedJob | undefined> {
+async function current(
+  journal: JournalSession,
+  object: AskedObject,
+  newest: AskedJob | undefined,
+): Promise<AskedJob | undefined> {
   if (newest === undefined || object.deleted || !isOver(object, newest)) return newest
   const jobID = jobIDIn(object.projection)
   if (jobID === undefined) return newest
-  const [job] = await asked.jobsOf(object.uid, { jobID })
+  const [job] = await journal.jobsOf(object.uid, { jobID })
   return job
 }
 
@@ -43,14 +47,14 @@ async function current(asked: Asked, object: AskedObject, newest: AskedJob | und
  *
  * @throws when there is no job with the ID.
  */
-export async function findJob(asked: Asked, words: readonly string[], jobID?: string): Promise<FoundJob> {
-  const objects = await findObjects(asked, words)
+export async function findJob(journal: JournalSession, words: readonly string[], jobID?: string): Promise<FoundJob> {
+  const objects = await findObjects(journal, words)
   for (const object of jobID === undefined ? objects.slice(0, 1) : objects) {
-    const [job] = await asked.jobsOf(object.uid, { jobID })
-    if (jobID === undefined) return { object, job: await current(asked, object, job) }
+    const [job] = await journal.jobsOf(object.uid, { jobID })
+    if (jobID === undefined) return { object, job: await current(journal, object, job) }
     if (job !== undefined) return { object, job }
   }
-  const known = (await asked.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
+  const known = (await journal.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
   throw new Error(
     `${nameOf(objects[0])} has no job '${jobID ?? ''}' in the journal, expected one of ${known.join(', ') || 'none'}`,
   )

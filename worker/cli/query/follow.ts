@@ -4,7 +4,7 @@
 //   F2. It asks, and is not told: a NOTIFY with each change would have the commits of all runs wait for one another, since PostgreSQL takes one lock for it.
 //   F3. A journal that goes away is waited for, and said to be away once; anything else that goes wrong is thrown.
 
-import { ApiAway } from '../api-place.ts'
+import { ApiUnavailable } from '../api-place.ts'
 import { failureText } from './open-journal.ts'
 
 /** Between two looks at a small tree: a change is seen within 300 ms, of which two looks may take a part. */
@@ -14,34 +14,40 @@ const LONGEST_MS = 5000
 /** F1 */
 const PAUSES_A_LOOK = 4
 
-interface Following<Look> {
-  readonly look: () => Promise<Look>
+interface FollowOptions<Look> {
+  readonly readTree: () => Promise<Look>
   /** What was seen is shown; undefined: it goes on. */
-  readonly show: (look: Look) => number | undefined
+  readonly show: (read: Look) => number | undefined
   /** A line beside what is shown. */
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
   readonly pause: (ms: number) => Promise<unknown>
   /** Milliseconds of a steady clock. */
-  readonly steady: () => number
+  readonly clockMs: () => number
 }
 
 /** @returns what the last `show` answered. */
-export async function follow<Look>({ look, show, tell, pause, steady }: Following<Look>): Promise<number> {
-  let awayMs = 0
+export async function follow<Look>({
+  readTree: look,
+  show,
+  report: tell,
+  pause,
+  clockMs: steady,
+}: FollowOptions<Look>): Promise<number> {
+  let retryMs = 0
   for (;;) {
-    const begun = steady()
+    const startedAt = steady()
     try {
-      const seen = await look()
-      if (awayMs > 0) tell('the journal answers again')
-      awayMs = 0
-      const end = show(seen)
+      const state = await look()
+      if (retryMs > 0) tell('the journal answers again')
+      retryMs = 0
+      const end = show(state)
       if (end !== undefined) return end
     } catch (error) {
-      if (!isAway(error)) throw error
-      if (awayMs === 0) tell(`the journal does not answer: ${failureText(error)}; waiting for it`)
-      awayMs = Math.min(LONGEST_MS, Math.max(POLL_MS, awayMs * 2))
+      if (!isUnavailable(error)) throw error
+      if (retryMs === 0) tell(`the journal does not answer: ${failureText(error)}; waiting for it`)
+      retryMs = Math.min(LONGEST_MS, Math.max(POLL_MS, retryMs * 2))
     }
-    await pause(awayMs > 0 ? awayMs : pauseAfter(steady() - begun))
+    await pause(retryMs > 0 ? retryMs : pauseAfter(steady() - startedAt))
   }
 }
 
@@ -57,9 +63,9 @@ const AWAY_CODE = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENET
 const AWAY_TEXT = /^(?:Connection terminated|Query read timeout|timeout e|Client has encountered a connection error)/
 
 /** Whether a question failed because the database is not there, or not now. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  if (error instanceof ApiAway) return true
+  if (error instanceof ApiUnavailable) return true
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return AWAY_STATE.test(code) || AWAY_CODE.test(code) || AWAY_TEXT.test(error.message)
 }

@@ -12,7 +12,7 @@ export interface SiblingRules {
 
 export interface GraphNode {
   readonly id: string
-  readonly at: JobNode
+  readonly jobNode: JobNode
   /** Undefined: the object that was asked for. */
   readonly parent: string | undefined
   /** By which its siblings mean it, where that is not its own name. */
@@ -37,22 +37,27 @@ export interface Graph {
   readonly cycles: readonly (readonly string[])[]
 }
 
-/** @param live by uid, the whole objects as far as they are known. */
+/** @param liveObjects by uid, the whole objects as far as they are known. */
 export function graphOf(
   root: JobNode,
   rules: ReadonlyMap<string, SiblingRules>,
-  live: ReadonlyMap<string, object>,
+  liveObjects: ReadonlyMap<string, object>,
 ): Graph {
   const nodes: GraphNode[] = []
   const edges: GraphEdge[] = []
   const cycles: (readonly string[])[] = []
   let count = 0
-  const add = (at: JobNode, parent: string | undefined, own: Omit<GraphNode, 'id' | 'at' | 'parent'>, id: string) => {
-    nodes.push({ id, at, parent, ...own })
+  const add = (
+    at: JobNode,
+    parent: string | undefined,
+    own: Omit<GraphNode, 'id' | 'jobNode' | 'parent'>,
+    id: string,
+  ) => {
+    nodes.push({ id, jobNode: at, parent, ...own })
     const families = familiesOf(at.children)
     for (const [kind, members] of families) {
       const named = members.map((member) => ({ member, id: `n${++count}` }))
-      const family = relate(named, rules.get(kind) ?? {}, live)
+      const family = relateSiblings(named, rules.get(kind) ?? {}, liveObjects)
       edges.push(...family.edges)
       if (family.cycle !== undefined) cycles.push(family.cycle)
       for (const { member, id: below } of named)
@@ -72,14 +77,18 @@ function familiesOf(children: readonly JobNode[]): ReadonlyMap<string, readonly 
   return families
 }
 
-interface Named {
+interface FamilyMember {
   readonly member: JobNode
   readonly id: string
 }
 
-function relate(family: readonly Named[], rules: SiblingRules, live: ReadonlyMap<string, object>) {
+function relateSiblings(
+  family: readonly FamilyMember[],
+  rules: SiblingRules,
+  liveObjects: ReadonlyMap<string, object>,
+) {
   const aliases = new Map(family.map((one) => [one.id, aliasOf(one, rules)]))
-  const flows = new Map(family.map(({ member: { object }, id }) => [id, flowOf(live.get(object.uid), rules)]))
+  const flows = new Map(family.map(({ member: { object }, id }) => [id, flowOf(liveObjects.get(object.uid), rules)]))
   const byName = grouped(family.map((one) => [aliases.get(one.id) ?? one.member.object.name, one.id]))
   const byData = grouped(family.flatMap(({ id }) => (flows.get(id)?.gives ?? []).map((name) => [name, id] as const)))
   const own = new Map<string, Pick<GraphNode, 'alias' | 'missing'>>()
@@ -117,7 +126,7 @@ function dataBySource(order: readonly Source[], flow: readonly Source[]): Readon
   return data
 }
 
-function aliasOf({ member }: Named, { name }: SiblingRules): string | undefined {
+function aliasOf({ member }: FamilyMember, { name }: SiblingRules): string | undefined {
   return name === undefined ? undefined : textAt(member.object.projection, name)
 }
 
@@ -139,16 +148,16 @@ function grouped(pairs: readonly (readonly [string, string])[]): ReadonlyMap<str
 
 /** The dependencies, as `from to`, that lie on a cycle: those on which what goes before is led to by what comes after. */
 function cyclicEdges(nodes: readonly Node[]): ReadonlySet<string> {
-  const left = new Map(rest(nodes).map((node) => [node.name, node.dependsOn]))
+  const remaining = new Map(withoutAcyclicNodes(nodes).map((node) => [node.name, node.dependsOn]))
   const found = new Set<string>()
-  for (const from of left.keys()) {
-    const reached = reachedFrom(from, left)
-    for (const to of reached) if (left.get(to)?.includes(from) === true) found.add(`${from} ${to}`)
+  for (const from of remaining.keys()) {
+    const reached = reachableFrom(from, remaining)
+    for (const to of reached) if (remaining.get(to)?.includes(from) === true) found.add(`${from} ${to}`)
   }
   return found
 }
 
-function reachedFrom(start: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+function reachableFrom(start: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const reached = new Set<string>()
   const open = [start]
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
@@ -160,11 +169,11 @@ function reachedFrom(start: string, edges: ReadonlyMap<string, readonly string[]
 }
 
 /** What is left without those that lead to no cycle, and those that no cycle leads to: nothing, as a rule. */
-function rest(nodes: readonly Node[]): readonly Node[] {
+function withoutAcyclicNodes(nodes: readonly Node[]): readonly Node[] {
   const names = new Set(nodes.map(({ name }) => name))
   const needed = new Set(nodes.flatMap(({ dependsOn }) => dependsOn))
-  const left = nodes
+  const remaining = nodes
     .map(({ name, dependsOn }) => ({ name, dependsOn: dependsOn.filter((one) => names.has(one)) }))
     .filter(({ name, dependsOn }) => dependsOn.length > 0 && needed.has(name))
-  return left.length === nodes.length ? left : rest(left)
+  return remaining.length === nodes.length ? remaining : withoutAcyclicNodes(remaining)
 }

@@ -7,9 +7,9 @@ import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
-import { historyData, historyText, type Known, knownIn, versionAt } from './versions.ts'
+import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
 import { objectCommand } from './object-command.ts'
-import type { Asked } from './open-journal.ts'
+import type { JournalSession } from './open-journal.ts'
 import { nameOf } from './format.ts'
 
 interface HistoryFlags {
@@ -32,13 +32,17 @@ export function historyCommand(): Command {
   })
 }
 
-async function history(asked: Asked, words: readonly string[], { at, output }: HistoryFlags): Promise<string> {
+async function history(
+  journal: JournalSession,
+  words: readonly string[],
+  { at, output }: HistoryFlags,
+): Promise<string> {
   const time = at === undefined ? undefined : timeOf(at, new Date())
-  const found = await findObjects(asked, words)
-  const known: Known[] = []
-  for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await asked.eventsOf(uid))))
+  const found = await findObjects(journal, words)
+  const known: VersionChange[] = []
+  for (const { uid } of found.toReversed()) known.push(...versionChanges(versionsIn(await journal.eventsOf(uid))))
   if (time === undefined)
-    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, asked.paint)
+    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, journal.paint)
   const then = versionAt(known, time)
   if (then === undefined)
     throw new Error(`the journal has no version of ${nameOf(found[0])} at ${time.toISOString()}, expected a later time`)

@@ -6,7 +6,7 @@ import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { builtIn } from '../../server/registry.ts'
-import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './format.ts'
+import { isBad, isBusy, isGood, jobIDIn, phaseIn, singleLine } from './format.ts'
 
 export interface JobNode {
   readonly object: AskedObject
@@ -26,13 +26,15 @@ export async function readJobTree(
   job: AskedJob | undefined,
 ): Promise<JobNode> {
   const { jobs, below, seen } = await readBelow(journal, object, job)
-  const isPast = job !== undefined && isOver(object, job)
+  const isEnded = job !== undefined && isOver(object, job)
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = isPast ? new Map<string, readonly Awaited[]>() : await journal.awaitedByAll(controllers, seen)
+  const awaited = isEnded ? new Map<string, readonly Awaited[]>() : await journal.awaitedByAll(controllers, seen)
   const jobless = seen.filter((uid) => !jobs.has(uid))
-  const then = isPast ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
+  const lastEvents = isEnded
+    ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt })
+    : undefined
   const nodeOf = (one: AskedObject): JobNode => ({
-    object: then === undefined || jobs.has(one.uid) ? one : asOf(one, then.get(one.uid)),
+    object: lastEvents === undefined || jobs.has(one.uid) ? one : stateAtEnd(one, lastEvents.get(one.uid)),
     job: jobs.get(one.uid),
     awaited: awaited.get(one.uid) ?? [],
     // Children with jobs of their own are what runs; others, such as data, only where they hold a deletion up.
@@ -75,21 +77,26 @@ export function isOver({ projection }: Pick<AskedObject, 'projection'>, job: Ask
 }
 
 /** A child as it was at the end of a job that is over, as far as the journal has that. */
-export function asOf(
+export function stateAtEnd(
   child: AskedObject,
-  then: { readonly at: Date; readonly type: string; readonly projection: AskedObject['projection'] } | undefined,
+  lastEvents: { readonly at: Date; readonly type: string; readonly projection: AskedObject['projection'] } | undefined,
 ): AskedObject {
-  if (then !== undefined)
-    return { ...child, projection: then.projection, deleted: then.type === 'DELETED', updatedAt: then.at }
+  if (lastEvents !== undefined)
+    return {
+      ...child,
+      projection: lastEvents.projection,
+      deleted: lastEvents.type === 'DELETED',
+      updatedAt: lastEvents.at,
+    }
   const isNeverAsked = phaseIn(child.projection) === undefined
-  return { ...child, deleted: false, projection: isNeverAsked ? {} : { status: { phase: UNKNOWN } } }
+  return { ...child, deleted: false, projection: isNeverAsked ? {} : { status: { phase: UNKNOWN_PHASE } } }
 }
 
 /** In place of a phase that the journal does not have any more. */
-const UNKNOWN = 'unknown'
+const UNKNOWN_PHASE = 'unknown'
 
 /** Those of which jobs are made; an item that waits for others has not even a phase. */
-const PARTS: ReadonlySet<string> = new Set(
+const JOB_KINDS: ReadonlySet<string> = new Set(
   [...builtIn.controllers.values()].flatMap(({ mode, target }) =>
     mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
   ),
@@ -97,7 +104,7 @@ const PARTS: ReadonlySet<string> = new Set(
 
 function isPart({ object, job, children }: JobNode): boolean {
   return (
-    (PARTS.has(groupKindText(object)) && !object.deleted) ||
+    (JOB_KINDS.has(groupKindText(object)) && !object.deleted) ||
     job !== undefined ||
     children.length > 0 ||
     isRedacted(object.name) ||
@@ -110,8 +117,8 @@ function isPart({ object, job, children }: JobNode): boolean {
 export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
   // Deployers of others write phases as they like.
-  if (job !== undefined) return shown(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
-  return object.deleted ? 'Deleted' : shown(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
+  if (job !== undefined) return singleLine(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
+  return object.deleted ? 'Deleted' : singleLine(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
 }
 
 export function hasFailed(node: Pick<JobNode, 'object' | 'job'>): boolean {

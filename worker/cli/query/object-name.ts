@@ -5,12 +5,15 @@ import { namesOf, type NamedKind } from '../../plans/find-plans.ts'
 import { UsageError } from '../../server/usage-error.ts'
 
 /** A kind that can be asked for, with all its names in small letters. */
-export interface AskableKind extends GroupKind {
+export interface QueryableKind extends GroupKind {
   readonly names: readonly string[]
 }
 
 /** Those with a controller, and what else the bridge follows, of which only kind and group are known. */
-export function askableKinds(controlled: readonly NamedKind[], followed: readonly GroupKind[]): readonly AskableKind[] {
+export function queryableKinds(
+  controlled: readonly NamedKind[],
+  followed: readonly GroupKind[],
+): readonly QueryableKind[] {
   const known = controlled.map((kind) => ({ group: kind.group, kind: kind.kind, names: namesOf(kind) }))
   const others = followed.filter(({ group, kind }) => !known.some((one) => one.group === group && one.kind === kind))
   return [...known, ...others.map(({ group, kind }) => ({ group, kind, names: simpleNames(group, kind) }))]
@@ -22,7 +25,7 @@ function simpleNames(group: string, kind: string): readonly string[] {
 }
 
 /** @throws UsageError that says which there are. */
-export function kindNamed(text: string, kinds: readonly AskableKind[]): AskableKind {
+export function kindNamed(text: string, kinds: readonly QueryableKind[]): QueryableKind {
   const found = kinds.filter(({ names }) => names.includes(text.toLowerCase()))
   const [only] = found
   if (only !== undefined && found.length === 1) return only
@@ -38,8 +41,8 @@ export function kindNamed(text: string, kinds: readonly AskableKind[]): AskableK
 /** @param words of the command line: `kind/name`, or `kind` and `name`. @throws UsageError */
 export function objectNamed(
   words: readonly string[],
-  kinds: readonly AskableKind[],
-): { readonly kind: AskableKind; readonly name: string } {
+  kinds: readonly QueryableKind[],
+): { readonly kind: QueryableKind; readonly name: string } {
   const [first = '', ...rest] = words
   const parts = rest.length === 0 ? first.split('/') : [first, ...rest]
   const [kind = '', name = ''] = parts
@@ -55,6 +58,6 @@ export function splitWords(words: readonly string[]): readonly [readonly string[
 }
 
 /** The words of an object are all there. */
-export function isWhole(object: readonly string[]): boolean {
+export function isComplete(object: readonly string[]): boolean {
   return object.length === 2 || object[0]?.includes('/') === true
 }

@@ -13,13 +13,13 @@ import { type Config, readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
-import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
+import { apiAddressOf, type ApiAddress, apiOfCluster, openApi, addressText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
-import { type AskableKind, askableKinds } from './object-name.ts'
-import { coloured, type Paint, plain } from './format.ts'
+import { type QueryableKind, queryableKinds } from './object-name.ts'
+import { ansiPaint, type Paint, plainPaint } from './format.ts'
 import { answerIn, WIRE_FORMATS } from '../../api/wire.ts'
 
-export interface AskFlags extends ContextFlags {
+export interface JournalFlags extends ContextFlags {
   readonly databaseUrl?: string
   readonly dataDir?: string
   readonly apiUrl?: string
@@ -28,15 +28,15 @@ export interface AskFlags extends ContextFlags {
 }
 
 /** What a command asks; its `db` is there only where a database answers. */
-export interface Asked extends Journal, Questions {
+export interface JournalSession extends Journal, Questions {
   readonly namespace: string
-  readonly kinds: readonly AskableKind[]
+  readonly kinds: readonly QueryableKind[]
   /** Those with a controller of Pawl's own. */
-  readonly ownKinds: readonly AskableKind[]
+  readonly ownKinds: readonly QueryableKind[]
   readonly paint: Paint
 }
 
-export function withAskFlags(command: Command): Command {
+export function addJournalFlags(command: Command): Command {
   return command
     .option('-n, --namespace <name>', "the objects' namespace (default: that of the kubeconfig's context)")
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
@@ -49,27 +49,30 @@ export function withAskFlags(command: Command): Command {
 }
 
 /** Opens the journal for one question and closes it again. */
-export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Promise<Answer>): Promise<Answer> {
+export async function withJournal<Answer>(
+  flags: JournalFlags,
+  use: (asked: JournalSession) => Promise<Answer>,
+): Promise<Answer> {
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
-  const opened = await openFound(await findJournal(flags, config), flags, config)
+  const session = await openFound(await findJournal(flags, config), flags, config)
   const own = findPlans(builtIn).map(({ kind }) => kind)
   try {
-    const followed = await opened.firstAnswer(opened.questions.followedKinds())
-    return await ask({
-      ...opened.questions,
+    const followed = await session.firstAnswer(session.questions.followedKinds())
+    return await use({
+      ...session.questions,
       // Who needs it is told where it is not.
       get db() {
-        return opened.db()
+        return session.db()
       },
       cluster: flags.cluster,
       namespace,
-      kinds: askableKinds(own, followed),
-      ownKinds: askableKinds(own, []),
-      paint: process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain,
+      kinds: queryableKinds(own, followed),
+      ownKinds: queryableKinds(own, []),
+      paint: process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint,
     })
   } finally {
-    await opened.close()
+    await session.close()
   }
 }
 
@@ -81,7 +84,7 @@ interface Opened {
   readonly close: () => Promise<void>
 }
 
-async function openFound(found: FoundJournal, flags: AskFlags, config: Config): Promise<Opened> {
+async function openFound(found: FoundJournal, flags: JournalFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
     // Who asks `pawl api` does without the client of a database.
     const [{ openReader }, { questionsTo }] = await Promise.all([
@@ -96,11 +99,11 @@ async function openFound(found: FoundJournal, flags: AskFlags, config: Config): 
       close: async () => await db.destroy(),
     }
   }
-  const { ask, close } = await openApi(found.api, flags, config)
+  const { ask: use, close } = await openApi(found.api, flags, config)
   return {
-    questions: questionsOver(ask),
+    questions: apiQuestions(use),
     db: () => {
-      throw new UsageError(`${placeText(found.api)} does not answer this command; expected --database-url`)
+      throw new UsageError(`${addressText(found.api)} does not answer this command; expected --database-url`)
     },
     firstAnswer: async (answer) => await answer,
     close,
@@ -122,31 +125,31 @@ export function failureText(error: unknown): string {
   return message || code
 }
 
-type FoundJournal = { readonly url: string } | { readonly api: ApiPlace }
+type FoundJournal = { readonly url: string } | { readonly api: ApiAddress }
 
 /** A flag beats a variable, a variable what runs here, and that what the cluster says. @throws UsageError that says where a journal was looked for. */
-export async function findJournal(flags: AskFlags, config: Config): Promise<FoundJournal> {
-  const named = apiNamed(flags.apiUrl, flags.apiService, '--')
-  if (named !== undefined && flags.databaseUrl !== undefined)
+export async function findJournal(flags: JournalFlags, config: Config): Promise<FoundJournal> {
+  const flagAddress = apiAddressOf(flags.apiUrl, flags.apiService, '--')
+  if (flagAddress !== undefined && flags.databaseUrl !== undefined)
     throw new UsageError('found --database-url beside the address of pawl api; expected one of them')
-  if (named !== undefined) return { api: named }
+  if (flagAddress !== undefined) return { api: flagAddress }
   if (flags.databaseUrl !== undefined || flags.dataDir !== undefined || config.databaseUrl !== undefined)
     return { url: await journalURL(flags, config) }
-  const byVariable = apiNamed(config.apiUrl, config.apiService, '$')
+  const byVariable = apiAddressOf(config.apiUrl, config.apiService, '$')
   if (byVariable !== undefined) return { api: byVariable }
   if ((await findDev(flags, config)) !== undefined) return { url: await journalURL(flags, config) }
-  const vouched = await apiOfCluster(flags, config)
-  return vouched === undefined ? { url: await journalURL(flags, config) } : { api: vouched }
+  const clusterAddress = await apiOfCluster(flags, config)
+  return clusterAddress === undefined ? { url: await journalURL(flags, config) } : { api: clusterAddress }
 }
 
 const EXPECTED_JOURNAL =
   'expected a pawl dev that runs, by the $KUBECONFIG that it has written or by --data-dir; else --database-url or $PAWL_DATABASE_URL; or pawl api, see --api-url'
 
 /** @throws UsageError that says where a journal was looked for. */
-export async function journalURL(flags: AskFlags, config: Config): Promise<string> {
+export async function journalURL(flags: JournalFlags, config: Config): Promise<string> {
   const { databaseUrl, dataDir } = flags
-  const given = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
-  if (given !== undefined && given !== '') return given
+  const explicitURL = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
+  if (explicitURL !== undefined && explicitURL !== '') return explicitURL
   const folder = await devFolder(flags, config)
   const state = await readState(folder)
   const part = state?.parts.find(({ name }) => name === 'postgresql')
@@ -162,14 +165,14 @@ export async function journalURL(flags: AskFlags, config: Config): Promise<strin
 // The questions, answered by `pawl api`.
 
 /** Sends the input of a question, and gives the body of the answer back. */
-type AskApi = (name: QuestionName, input: unknown) => Promise<unknown>
+type ApiCall = (name: QuestionName, input: unknown) => Promise<unknown>
 
-export function questionsOver(ask: AskApi): Questions {
+export function apiQuestions(use: ApiCall): Questions {
   const names = Object.keys(WIRE_FORMATS) as QuestionName[]
   const entries = names.map((name) => {
     // The arguments are those of this question, as its type says.
     const input = WIRE_FORMATS[name].input as (...args: readonly unknown[]) => unknown
-    return [name, async (...args: readonly unknown[]) => answerIn(name, await ask(name, input(...args)))]
+    return [name, async (...args: readonly unknown[]) => answerIn(name, await use(name, input(...args)))]
   })
   return Object.fromEntries(entries) as Questions
 }

@@ -10,7 +10,7 @@ import {
   valueAt,
 } from '../../../workflows/kit/index.ts'
 import { builtIn } from '../../server/registry.ts'
-import { nameOf, shown } from './format.ts'
+import { nameOf, singleLine } from './format.ts'
 import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { Questions } from '../../../activities/journal/read/questions.ts'
@@ -24,31 +24,31 @@ const STEERING = new Map(
   }),
 )
 
-type Asked = Parameters<typeof nameOf>[0] & { readonly group: string; readonly projection: Projection }
+type PausableObject = Parameters<typeof nameOf>[0] & { readonly group: string; readonly projection: Projection }
 
 /** In a few words; undefined: nothing holds it back, as far as the journal knows. */
-export function pausedText({ group, kind, projection }: Asked): string | undefined {
+export function pausedText({ group, kind, projection }: PausableObject): string | undefined {
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
-  if (valueAt(projection, pausing.told) !== undefined) return toldText(projection, pausing.told)
+  if (valueAt(projection, pausing.told) !== undefined) return statusPauseText(projection, pausing.told)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
-  return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
+  return value === '' || value === 'false' ? undefined : `paused: ${singleLine(value, 200)}`
 }
 
-function toldText(projection: Projection, at: Path): string {
+function statusPauseText(projection: Projection, at: Path): string {
   const [by, since, reason] = ['by', 'since', 'reason'].map((key) => textAt(projection, [...at, key]))
   const why = reason === undefined || reason === 'true' || reason.startsWith('parent:') ? '' : `: ${reason}`
-  return shown(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
+  return singleLine(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
 }
 
 function skippedText(value = ''): string | undefined {
   if (value.trim() === '' || value === 'false') return undefined
-  return `left out${value === 'true' ? '' : `: ${shown(value, 200)}`}`
+  return `left out${value === 'true' ? '' : `: ${singleLine(value, 200)}`}`
 }
 
 /** A sentence. */
-export function pauseTold(object: Asked): readonly string[] {
+export function pauseSentences(object: PausableObject): readonly string[] {
   const text = pausedText(object)
   if (text?.startsWith('left out') === true) return [`${nameOf(object)} is ${text} (pawl skip --undo).`]
   return text === undefined
@@ -58,13 +58,16 @@ export function pauseTold(object: Asked): readonly string[] {
 
 // Whose turn has not come: what is asked for, and has not begun.
 
-type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
+type ObjectsWithJobs = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
 const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** Of those that have no open job, which wait for their turn; by uid. */
-export async function readTurns(journal: Questions, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
+export async function readQueuePositions(
+  journal: Questions,
+  asking: ObjectsWithJobs,
+): Promise<ReadonlyMap<string, Waiting>> {
   const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
   return await journal.waitingOf(
     JOB_CONTROLLERS,
@@ -73,11 +76,11 @@ export async function readTurns(journal: Questions, asking: Asking): Promise<Rea
 }
 
 /** In a few words. */
-export function turnText({ ahead }: Waiting): string {
+export function queueText({ ahead }: Waiting): string {
   return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
 }
 
-export function turnTold(object: AskedObject, { due, ahead }: Waiting): string {
+export function queueSentence(object: AskedObject, { due, ahead }: Waiting): string {
   const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
   return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
 }
@@ -87,7 +90,7 @@ function countOf(ahead: number): string {
 }
 
 /** Of a job's own run. */
-export function unbegunTold(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
+export function notStartedSentences(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
   if (job.outcome !== null || run === undefined || run.passes > 0) return []
   return [
     `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,

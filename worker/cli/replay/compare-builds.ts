@@ -4,7 +4,7 @@ import { compare, type Comparison, type Difference, type Change } from './compar
 import type { RecordedRun } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { type Paint, shown } from '../query/format.ts'
+import { type Paint, singleLine } from '../query/format.ts'
 
 /** A run to try; `name` is for people. */
 export interface PastJob extends RecordedRun {
@@ -42,17 +42,17 @@ interface Builds {
 // Recordings of so many runs are in memory together.
 const MOST_TOGETHER = 50
 
-export async function tryRuns(
+export async function compareBuilds(
   { base, other, payloadKeyPath }: Builds,
   jobs: AsyncIterable<PastJob> | Iterable<PastJob>,
   writesOf: WritesOf,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = []
   for await (const some of inGroups(jobs)) {
-    const lefts = await recorded(base, payloadKeyPath, some)
-    const rights = await recorded(other, payloadKeyPath, some)
+    const baseRecordings = await replayAll(base, payloadKeyPath, some)
+    const otherRecordings = await replayAll(other, payloadKeyPath, some)
     for (const [index, { name }] of some.entries()) {
-      const [left, right] = [lefts[index], rights[index]]
+      const [left, right] = [baseRecordings[index], otherRecordings[index]]
       if (left !== undefined && right !== undefined)
         trials.push({ name, comparison: await withWrites(compare(left, right), writesOf) })
     }
@@ -64,14 +64,14 @@ async function withWrites(comparison: Comparison, writesOf: WritesOf): Promise<C
   const { workflowId, differences } = comparison
   if (!differences.some(({ kind }) => kind === 'write')) return comparison
   const writes = await writesOf(workflowId)
-  const told = differences.map((one) => {
-    const made = madeBy(one, writes)
+  const differing = differences.map((one) => {
+    const made = writesOfCall(one, writes)
     return made.length === 0 ? one : { ...one, made }
   })
-  return { ...comparison, differences: told }
+  return { ...comparison, differences: differing }
 }
 
-async function recorded(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {
+async function replayAll(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {
   const found: Recording[] = []
   for await (const recording of recordRuns({ code, payloadKeyPath }, runs)) found.push(recording)
   return found
@@ -125,7 +125,7 @@ const MOST_KINDS = 15
 /** @param notes what is not compared, and which jobs there was no history of. */
 export function verdictText(verdict: Verdict, notes: readonly string[], paint: Paint): string {
   const { trials, same, differ, part, unknown, kinds } = verdict
-  const told = trials.filter(({ comparison }) => comparison.verdict !== 'same')
+  const differing = trials.filter(({ comparison }) => comparison.verdict !== 'same')
   return [
     `${trials.length} ${trials.length === 1 ? 'run' : 'runs'} replayed with both builds\n`,
     ...[
@@ -136,28 +136,28 @@ export function verdictText(verdict: Verdict, notes: readonly string[], paint: P
     ]
       .filter(([count]) => count > 0)
       .map(([count, what, colour]) => `${String(count).padStart(6)} ${paint(colour, what)}\n`),
-    ...notes.map((note) => `${paint('yellow', 'note')} ${shown(note, 2000)}\n`),
+    ...notes.map((note) => `${paint('yellow', 'note')} ${singleLine(note, 2000)}\n`),
     ...(kinds.length === 0 ? [] : ['\nin how many runs what differs\n']),
-    ...kinds.slice(0, MOST_KINDS).map(({ what, jobs }) => `${String(jobs).padStart(6)} ${shown(what, 300)}\n`),
+    ...kinds.slice(0, MOST_KINDS).map(({ what, jobs }) => `${String(jobs).padStart(6)} ${singleLine(what, 300)}\n`),
     ...rest(kinds.length, MOST_KINDS),
-    ...told.slice(0, MOST_JOBS).map((trial) => trialText(trial, paint)),
-    ...rest(told.length, MOST_JOBS),
+    ...differing.slice(0, MOST_JOBS).map((trial) => trialText(trial, paint)),
+    ...rest(differing.length, MOST_JOBS),
   ].join('')
 }
 
-function rest(count: number, told: number, indent = ''): readonly string[] {
-  return count > told ? [`${indent}and ${count - told} more; -o json has all\n`] : []
+function rest(count: number, differing: number, indent = ''): readonly string[] {
+  return count > differing ? [`${indent}and ${count - differing} more; -o json has all\n`] : []
 }
 
 function trialText({ name, comparison }: Trial, paint: Paint): string {
   const { verdict, differences, error, workflowId } = comparison
   const words = { same: 'the same', differs: 'differs', parts: 'parts', unknown: 'not compared' }
   return [
-    `\n${paint('bold', shown(name))}: ${paint(verdict === 'unknown' ? 'yellow' : 'red', words[verdict])}\n`,
-    `  ${paint('dim', shown(workflowId))}\n`,
+    `\n${paint('bold', singleLine(name))}: ${paint(verdict === 'unknown' ? 'yellow' : 'red', words[verdict])}\n`,
+    `  ${paint('dim', singleLine(workflowId))}\n`,
     ...differences.slice(0, MOST_DIFFERENCES).map((one) => differenceText(one)),
     ...rest(differences.length, MOST_DIFFERENCES, '  '),
-    ...(error === undefined ? [] : [`  ${shown(errorText(verdict, error), 1000)}\n`]),
+    ...(error === undefined ? [] : [`  ${singleLine(errorText(verdict, error), 1000)}\n`]),
   ].join('')
 }
 
@@ -175,10 +175,10 @@ const HOW: Readonly<Record<Difference['how'], string>> = {
 
 function differenceText({ pass, kind, name, object, how, changes, made = [] }: Difference): string {
   const of = object === undefined ? '' : ` of ${object}`
-  const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${shown(changeText(change), 400)}\n`)
-  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${shown(write, 300)}\n`)
+  const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${singleLine(changeText(change), 400)}\n`)
+  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${singleLine(write, 300)}\n`)
   return [
-    `  pass ${pass}  ${kind.padEnd(8)}  ${shown(`${name}${of}${HOW[how]}`, 300)}\n`,
+    `  pass ${pass}  ${kind.padEnd(8)}  ${singleLine(`${name}${of}${HOW[how]}`, 300)}\n`,
     ...[...lines, ...rest(changes.length, MOST_CHANGES, '    ')],
     ...[...then, ...rest(made.length, MOST_CHANGES, '    ')],
   ].join('')
@@ -189,7 +189,7 @@ function changeText({ field, from, to }: Change): string {
 }
 
 function valueText(value: unknown): string {
-  return value === undefined ? '(none)' : shown(typeof value === 'string' ? value : writeJson(value), 160)
+  return value === undefined ? '(none)' : singleLine(typeof value === 'string' ? value : writeJson(value), 160)
 }
 
 // What the calls that differ wrote at the time, as the journal has it: the answer to whose writes an upgrade would change. Pure.
@@ -211,7 +211,7 @@ const STEPS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Of a call that writes, `patch Widget/default/one`; of what did not happen then, none. */
-export function madeBy({ kind, how, name, pass }: Difference, writes: readonly MadeWrite[]): readonly string[] {
+export function writesOfCall({ kind, how, name, pass }: Difference, writes: readonly MadeWrite[]): readonly string[] {
   if (kind !== 'write' || how === 'more') return []
   const steps = STEPS[name] ?? [name, name.replace(/Level$/, '')]
   const own = writes.filter((write) => write.pass === pass && steps.includes(write.step))

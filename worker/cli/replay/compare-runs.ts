@@ -51,24 +51,24 @@ export function compare(base: Recording, other: Recording): Comparison {
   const tellsPasses = [base, other].every(({ entries }) => entries.some(({ told }) => told === 'pass'))
   const [left, right] = [passActs(base.entries, tellsPasses), passActs(other.entries, tellsPasses)]
   const count = Math.max(left.length, right.length)
-  const pairs = Array.from({ length: count }, (_, index) => aligned(left[index] ?? [], right[index] ?? []))
-  const told = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
+  const pairs = Array.from({ length: count }, (_, index) => alignActs(left[index] ?? [], right[index] ?? []))
+  const numbered = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
   if (other.error !== undefined)
-    return { workflowId, verdict: 'parts', differences: differencesIn(untilTheyPart(told)), error: other.error }
-  const differences = differencesIn(told)
+    return { workflowId, verdict: 'parts', differences: differencesIn(untilDivergence(numbered)), error: other.error }
+  const differences = differencesIn(numbered)
   return { workflowId, verdict: differences.length === 0 ? 'same' : 'differs', differences }
 }
 
 /** Of each pass what it did, in order; of builds of which one tells no passes (C4) the calls alone. */
 function passActs(entries: readonly Recorded[], tellsPasses: boolean): readonly (readonly Act[])[] {
-  const toActs = actsOf()
+  const toActs = createActReader()
   return tellsPasses
     ? entriesOfPasses(entries).map((own) => own.flatMap(toActs))
-    : byTheirCalls(entries).map((own) => own.flatMap(toActs).filter(({ kind }) => kind !== 'decision'))
+    : groupByCalls(entries).map((own) => own.flatMap(toActs).filter(({ kind }) => kind !== 'decision'))
 }
 
 /** Each call says in its input of which pass it is; what does not is of the pass before. */
-function byTheirCalls(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
+function groupByCalls(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
   const passes: Recorded[][] = []
   let current = 1
   for (const entry of entries) {
@@ -86,7 +86,7 @@ function byTheirCalls(entries: readonly Recorded[]): readonly (readonly Recorded
 }
 
 /** A plan names its object when it begins. */
-function actsOf(): (entry: Recorded) => readonly Act[] {
+function createActReader(): (entry: Recorded) => readonly Act[] {
   const objects = new Map<number, string | undefined>()
   return (entry) => {
     switch (entry.told) {
@@ -103,7 +103,7 @@ function actsOf(): (entry: Recorded) => readonly Act[] {
         const { name, input } = entry
         const { subject } = (input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0] }
         const object = subject && nameOf(subject)
-        return [{ kind: isLook(name) ? 'look' : 'write', name, object, content: input }]
+        return [{ kind: isRead(name) ? 'look' : 'write', name, object, content: input }]
       }
       case 'timer':
         return [{ kind: 'timer', name: 'timer', object: undefined, content: { ms: entry.ms } }]
@@ -120,17 +120,17 @@ function actsOf(): (entry: Recorded) => readonly Act[] {
 const LOOKS = /^(?:observe|refresh|look|await|take[A-Z])/
 
 /** Calls that only read, by how they are named: whatever else there is may write. */
-function isLook(name: string): boolean {
+function isRead(name: string): boolean {
   return LOOKS.test(name)
 }
 
-interface Told {
+interface PassPair {
   readonly pass: number
   readonly pair: Pair
 }
 
-function differencesIn(told: readonly Told[]): readonly Difference[] {
-  return told.flatMap(({ pass, pair: [old, now] }): readonly Difference[] => {
+function differencesIn(pairs: readonly PassPair[]): readonly Difference[] {
+  return pairs.flatMap(({ pass, pair: [old, now] }): readonly Difference[] => {
     const { kind, name, object } = old ?? now ?? NOTHING
     const about = { pass, kind, name, object }
     if (old === undefined) return [{ ...about, how: 'more', changes: [] }]
@@ -143,13 +143,13 @@ function differencesIn(told: readonly Told[]): readonly Difference[] {
 const NOTHING: Act = { kind: 'end', name: '', object: undefined, content: undefined }
 
 /** C2: up to what the server was asked for otherwise, with what it was asked for in its place. */
-function untilTheyPart(told: readonly Told[]): readonly Told[] {
-  const first = told.findIndex(({ pair }) => isCommand(pair) && pair.includes(undefined))
+function untilDivergence(pairs: readonly PassPair[]): readonly PassPair[] {
+  const first = pairs.findIndex(({ pair }) => isCommand(pair) && pair.includes(undefined))
   // It threw before it came to ask for anything.
-  if (first < 0) return told.slice(0, told.findLastIndex(({ pair: [, now] }) => now !== undefined) + 1)
-  const side = told[first]?.pair[0] === undefined ? 1 : 0
-  const instead = told.slice(first + 1).find(({ pair }) => isCommand(pair) && pair[side] === undefined)
-  return [...told.slice(0, first + 1), ...(instead === undefined ? [] : [instead])]
+  if (first < 0) return pairs.slice(0, pairs.findLastIndex(({ pair: [, now] }) => now !== undefined) + 1)
+  const side = pairs[first]?.pair[0] === undefined ? 1 : 0
+  const instead = pairs.slice(first + 1).find(({ pair }) => isCommand(pair) && pair[side] === undefined)
+  return [...pairs.slice(0, first + 1), ...(instead === undefined ? [] : [instead])]
 }
 
 function isCommand([old, now]: Pair): boolean {
@@ -160,7 +160,7 @@ function isCommand([old, now]: Pair): boolean {
 type Pair = readonly [Act | undefined, Act | undefined]
 
 /** The longest common course of both, by what is done to which object; what one of them has more stands alone. */
-function aligned(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
+function alignActs(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
   const isSame = (one: Act | undefined, two: Act | undefined) =>
     one !== undefined &&
     two !== undefined &&

@@ -24,7 +24,7 @@ function knownEnd(events: readonly HistoryEvent[]): number {
 const SEALED_BY = /"encryption-key-id":"([\w+/=]*)"/g
 
 /** The names of the keys by which its payloads are sealed; none: anybody can read them. */
-export function sealedBy(events: readonly HistoryEvent[]): readonly string[] {
+export function encryptionKeysIn(events: readonly HistoryEvent[]): readonly string[] {
   const names = [...JSON.stringify(events).matchAll(SEALED_BY)].map(([, name]) => name ?? '')
   return [...new Set(names)].map((name) => Buffer.from(name, 'base64').toString())
 }
@@ -59,7 +59,7 @@ function startedWith(events: readonly HistoryEvent[], attribute: string): string
 
 // How a job ended, in the word of its status: what its last pass wrote, or what the run's row in the journal was closed with. Pure.
 
-const BY_HAND: Readonly<Record<string, string>> = {
+const ENDED_BY_OPERATOR: Readonly<Record<string, string>> = {
   TERMINATED: 'the run was terminated',
   CANCELED: 'the run was canceled',
   TIMED_OUT: 'the run timed out',
@@ -67,7 +67,7 @@ const BY_HAND: Readonly<Record<string, string>> = {
 
 /** `Succeeded`, `Superseded`, `goes on`, or that the run was ended by others. */
 export function howEnded(entries: readonly Recorded[], events: readonly HistoryEvent[]): string {
-  const byHand = BY_HAND[lastEvent(events)]
+  const byHand = ENDED_BY_OPERATOR[lastEvent(events)]
   if (byHand !== undefined) return byHand
   const end = entries.findLast((entry) => entry.told === 'ended')
   if (end === undefined) return 'goes on'

@@ -13,13 +13,13 @@ import { modulePath } from '../../server/config.ts'
 import { onSignals } from '../../server/process.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable } from './history-events.ts'
-import type { InspectorTold, RunsToInspect } from './inspected-process.ts'
+import type { InspectorMessage, RunsToInspect } from './inspected-process.ts'
 import { type CodeFlags, codeOf, type LoadedJob, type RecordedRun } from './load.ts'
-import { type RecordOptions, refuseSealed } from './record.ts'
+import { type RecordOptions, requireKeys } from './record.ts'
 
 const { History } = proto.temporal.api.history.v1
 
-export interface InspectAddress {
+interface InspectAddress {
   /** A loopback address. */
   readonly host: string
   /** 0: a free one. */
@@ -53,7 +53,7 @@ export async function inspectJob(
 ): Promise<void> {
   const address = parseInspectAddress(flags.inspect)
   const runs = [...job.earlier, job]
-  for (const run of runs) refuseSealed(run, payloadKeyPath)
+  for (const run of runs) requireKeys(run, payloadKeyPath)
   const code = await codeOf(flags)
   const problem = await replayInspected(runs, { code, payloadKeyPath }, address, (line) =>
     process.stdout.write(`${line}\n`),
@@ -65,7 +65,7 @@ export async function inspectJob(
 /**
  * Replays the runs of a job under a debugger; resolves when all have been replayed, or one went wrong.
  *
- * @param tell is given what a person is to know, a line at a time.
+ * @param print is given what a person is to know, a line at a time.
  * @returns how the replay went wrong; undefined when it did not.
  * @throws when the inspector cannot be opened there, or the process ended before the replay did.
  */
@@ -73,7 +73,7 @@ export async function replayInspected(
   runs: readonly RecordedRun[],
   { code, payloadKeyPath }: RecordOptions,
   address: InspectAddress,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<string | undefined> {
   const child = fork(modulePath('cli/replay/inspected-process.ts'), [], {
     serialization: 'advanced',
@@ -96,15 +96,15 @@ export async function replayInspected(
         else reject(error)
       })
     }),
-    endOf(child, (url) => howToAttach(url).forEach(tell)),
+    endOf(child, (url) => attachInstructions(url).forEach(print)),
   ])
   return end
 }
 
 /** How the replay went wrong, by what the process tells last. @throws what it failed with. */
 async function endOf(child: ChildProcess, listening: (url: string) => void): Promise<string | undefined> {
-  let last: Exclude<InspectorTold, { told: 'listening' }> | undefined
-  child.on('message', (message: InspectorTold) => {
+  let last: Exclude<InspectorMessage, { told: 'listening' }> | undefined
+  child.on('message', (message: InspectorMessage) => {
     if (message.told === 'listening') listening(message.url)
     else last = message
   })
@@ -119,7 +119,7 @@ async function endOf(child: ChildProcess, listening: (url: string) => void): Pro
 // Sources of workflows are TypeScript in a checkout; source maps are read by the debugger, not by Node.
 const EXEC_ARGV = ['--disable-warning=ExperimentalWarning']
 
-function howToAttach(url: string): string[] {
+function attachInstructions(url: string): string[] {
   const { host } = new URL(url)
   return [
     `The replay waits for a debugger at ${url}`,

@@ -5,7 +5,7 @@ import inspector from 'node:inspector'
 import { Worker } from '@temporalio/worker'
 import proto from '@temporalio/proto'
 
-import { quieten, type RecordOptions, replayError, replayOptions } from './record.ts'
+import { silenceSdkLogs, type RecordOptions, replayError, replayOptions } from './record.ts'
 
 /** What the process is given. */
 export interface RunsToInspect extends RecordOptions {
@@ -16,7 +16,7 @@ export interface RunsToInspect extends RecordOptions {
 }
 
 /** What it tells. */
-export type InspectorTold =
+export type InspectorMessage =
   | { readonly told: 'listening'; readonly url: string }
   | { readonly told: 'failed'; readonly why: string }
   | { readonly told: 'ended'; readonly problem: string | undefined }
@@ -32,10 +32,10 @@ process.once('disconnect', () => process.exit(1))
 
 async function main(given: RunsToInspect): Promise<void> {
   try {
-    await open(given)
-    await tell({ told: 'ended', problem: await replay(given) })
+    await openInspector(given)
+    await sendMessage({ told: 'ended', problem: await replay(given) })
   } catch (error) {
-    await tell({ told: 'failed', why: error instanceof Error ? error.message : String(error) })
+    await sendMessage({ told: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
   // Else the process would wait until the debugger goes.
   inspector.close()
@@ -43,20 +43,20 @@ async function main(given: RunsToInspect): Promise<void> {
 }
 
 /** Returns when a debugger has attached. */
-async function open({ host, port }: RunsToInspect): Promise<void> {
+async function openInspector({ host, port }: RunsToInspect): Promise<void> {
   inspector.open(port, host)
   const url = inspector.url()
   if (url === undefined)
     throw new Error(`the debugger's port ${port} of ${host} cannot be opened; --inspect=0 takes one that is free`)
-  await tell({ told: 'listening', url })
+  await sendMessage({ told: 'listening', url })
   inspector.waitForDebugger()
 }
 
 /** @returns how the first that went wrong did. */
 async function replay(given: RunsToInspect): Promise<string | undefined> {
-  quieten()
+  silenceSdkLogs()
   const runs = given.runs.map(({ workflowId, history }) => ({ workflowId, history: History.decode(history) }))
-  for await (const { error } of Worker.runReplayHistories(replayOptions(given), stopped(runs)))
+  for await (const { error } of Worker.runReplayHistories(replayOptions(given), pausedBeforeFirst(runs)))
     if (error !== undefined) return replayError(error.message)
   return undefined
 }
@@ -64,14 +64,14 @@ async function replay(given: RunsToInspect): Promise<string | undefined> {
 type Histories = readonly { readonly workflowId: string; readonly history: proto.temporal.api.history.v1.History }[]
 
 /** The replayer has compiled the workflows when it asks for a history, so that a debugger knows their sources. */
-function* stopped(histories: Histories): Iterable<Histories[number]> {
+function* pausedBeforeFirst(histories: Histories): Iterable<Histories[number]> {
   // Set breakpoints in the sources of workflows/, then resume.
   debugger
   yield* histories
 }
 
 /** Resolves when it is sent: nothing is while the process is paused. */
-async function tell(message: InspectorTold): Promise<void> {
+async function sendMessage(message: InspectorMessage): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     process.send?.(message, undefined, undefined, (error) => {
       if (error === null) resolve()

@@ -1,6 +1,6 @@
 // What the journal has of a job, as rows of its tables in JSON (`pawl journal export`): what a replay tells of them. Pure.
 
-export interface RowOfJob {
+interface RowOfJob {
   readonly controller: string
   readonly namespace: string
   readonly name: string

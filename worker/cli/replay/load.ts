@@ -11,9 +11,9 @@ import { readConfig } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { asking, type AskFlags } from '../query/open-journal.ts'
+import { withJournal, type JournalFlags } from '../query/open-journal.ts'
 import { EXPECTED_TEMPORAL } from '../temporal-address.ts'
-import { exportedJob, jobNamed } from '../exported-job.ts'
+import { exportedJob, findNamedJob } from '../exported-job.ts'
 import { jobRows, type JobRows } from './job-rows.ts'
 import type { HistoryEvent } from './history-events.ts'
 
@@ -37,11 +37,14 @@ export interface LoadedJob extends RecordedRun {
 /** @throws an Error that says where the history was looked for. */
 export async function fetchJob(
   words: readonly string[],
-  flags: AskFlags,
+  flags: JournalFlags,
   target: TemporalTarget | undefined,
 ): Promise<LoadedJob> {
   if (target === undefined) throw new UsageError(NO_TEMPORAL)
-  const exported = await asking(flags, async (asked) => await exportedJob(asked, await jobNamed(asked, words), target))
+  const exported = await withJournal(
+    flags,
+    async (journal) => await exportedJob(journal, await findNamedJob(journal, words), target),
+  )
   return loadedJob(exported, `Temporal at ${target.address}`)
 }
 
@@ -51,10 +54,10 @@ export async function readJob(file: string): Promise<LoadedJob> {
     const found = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     throw new UsageError(`--file ${file}: found ${found}, expected a file that can be read`)
   })
-  return loadedJob(parsed(text, file), `--file ${file}`)
+  return loadedJob(parseJson(text, file), `--file ${file}`)
 }
 
-function parsed(text: string, file: string): unknown {
+function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -90,13 +93,18 @@ export interface CodeFlags {
 export async function codeOf({ controllers, workflowBundle }: CodeFlags): Promise<string> {
   const files = controllerFiles(controllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
-  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir: bundlesKept() }
+  const source = {
+    workflowBundle,
+    controllerFiles: files,
+    payloadKeyPath: undefined,
+    bundleCacheDir: bundleCacheFolder(),
+  }
   const { code } = await buildOf(source, names, new DefaultLogger('ERROR'))
   return code
 }
 
 /** Where commands keep bundles: beside what else of this user is kept for the next time. */
-export function bundlesKept(): string {
+export function bundleCacheFolder(): string {
   const { bundleCacheDir, cacheDir } = readConfig()
   return bundleCacheDir ?? join(cacheDir, 'bundles')
 }

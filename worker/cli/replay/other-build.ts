@@ -13,9 +13,9 @@ import { buildName, bundleControllers, bundleEntry, type BundleSource } from '..
 import { modulePath } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { bundlesKept } from './load.ts'
+import { bundleCacheFolder } from './load.ts'
 
-export interface OtherBuild {
+interface OtherBuild {
   readonly code: string
   /** By which workers know it. */
   readonly name: string
@@ -23,7 +23,7 @@ export interface OtherBuild {
   readonly notes: readonly string[]
 }
 
-export interface OtherFlags {
+interface OtherFlags {
   /** Modules of controllers of this build. */
   readonly controllers: string | undefined
   /** Those of the other one, where they are others. */
@@ -32,7 +32,7 @@ export interface OtherFlags {
 
 const RECORDING = 'workflows/kit/run/loop/recording'
 const LOGGER = new DefaultLogger('ERROR')
-export const INPUTS_ONLY =
+const INPUTS_ONLY =
   'compared are decisions of plans and the inputs of calls; what activities make of an input, and of what they read, is in no history'
 
 /** @throws UsageError for what is neither. */
@@ -55,7 +55,7 @@ async function folderAt(root: string, path: string, flags: OtherFlags): Promise<
   const source: BundleSource = { workflows, loop, recording: recording ?? modulePath(`../${RECORDING}.ts`) }
   const files = controllerFiles(againstControllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
-  const cacheDir = bundlesKept()
+  const cacheDir = bundleCacheFolder()
   const { code } =
     files.length > 0
       ? await bundleControllers(files, names, LOGGER, { source, cacheDir })

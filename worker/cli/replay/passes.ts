@@ -82,15 +82,15 @@ export function passesOf(
 ): readonly ReplayedPass[] {
   const answers = new Map(entries.flatMap((entry) => (entry.told === 'answer' ? [[entry.call, entry] as const] : [])))
   return entriesOfPasses(entries).map((own, index, all) => {
-    const begun = own.find((entry) => entry.told === 'pass')
-    const pass = begun?.pass ?? index + 1
+    const start = own.find((entry) => entry.told === 'pass')
+    const pass = start?.pass ?? index + 1
     const end = own.findLast((entry) => entry.told === 'ended')
     return {
       pass,
       passOfRun: pass,
-      at: new Date(begun?.atMs ?? 0),
+      at: new Date(start?.atMs ?? 0),
       until: new Date(own.at(-1)?.atMs ?? 0),
-      wokenBy: tellWakes(own, { rows, before: all[index - 1] }),
+      wokenBy: wakeTexts(own, { rows, before: all[index - 1] }),
       plans: plansOf(own),
       calls: own.flatMap((entry) => (entry.told === 'call' ? [callOf(entry, answers)] : [])),
       writes: (rows?.writes ?? []).filter((row) => row.pass === pass && row.runID === runID),
@@ -120,7 +120,7 @@ function callOf(
     action,
     isLocal,
     answer: answer === undefined ? undefined : answer.failure === undefined ? 'done' : { failure: answer.failure },
-    saw: seenIn(answer?.result, subject),
+    saw: objectsIn(answer?.result, subject),
   }
 }
 
@@ -143,7 +143,7 @@ export interface SeenObject {
 const MOST_SEEN = 500
 
 /** @param about the object that the call is about, which answers do not name. */
-export function seenIn(answer: unknown, about: { readonly kind: string; readonly name: string } | undefined) {
+export function objectsIn(answer: unknown, about: { readonly kind: string; readonly name: string } | undefined) {
   const found: SeenObject[] = []
   walk(answer, '', (value, key) => {
     const seen = objectOf(value, key, about)
@@ -166,7 +166,7 @@ function walk(value: unknown, key: string, visit: (value: Cells, key: string) =>
   for (const [name, one] of Object.entries(value)) walk(one, name, visit)
 }
 
-function objectOf(value: Cells, key: string, about: Parameters<typeof seenIn>[1]): SeenObject | undefined {
+function objectOf(value: Cells, key: string, about: Parameters<typeof objectsIn>[1]): SeenObject | undefined {
   if (isKubernetes(value)) {
     const { metadata, kind, status } = value as { metadata: Cells; kind?: unknown; status?: unknown }
     const phase = (status as Cells | undefined)?.['phase']
@@ -181,7 +181,7 @@ function objectOf(value: Cells, key: string, about: Parameters<typeof seenIn>[1]
   if (version === undefined) return undefined
   const isTarget = key === 'target'
   const name = text(value['name']) ?? (isTarget ? about?.name : undefined)
-  const kind = isTarget ? about?.kind : wordOf(key)
+  const kind = isTarget ? about?.kind : kindOfField(key)
   return { kind, name: name ?? '', version, phase: text(value['phase']) }
 }
 
@@ -190,7 +190,7 @@ function isKubernetes({ metadata }: Cells): boolean {
 }
 
 /** Of the field that it stands in, where that says what it is: `deployItems` are of a kind `deployItem`. */
-function wordOf(key: string): string | undefined {
+function kindOfField(key: string): string | undefined {
   return /^(?:execution|(?:deployI|i)tems|installations?)$/i.test(key) ? key.replace(/s$/, '') : undefined
 }
 
@@ -200,14 +200,14 @@ function text(value: unknown): string | undefined {
 
 // What woke a pass, in words: what began the job, signals with the journal's events behind them, what the run itself had under way. Pure.
 
-interface Around {
+interface WakeContext {
   readonly rows: JobRows | undefined
   /** The pass before. */
   readonly before: readonly Recorded[] | undefined
 }
 
 /** @param own the entries of the pass, with what came before it. */
-function tellWakes(own: readonly Recorded[], around: Around): readonly string[] {
+function wakeTexts(own: readonly Recorded[], around: WakeContext): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
   const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {

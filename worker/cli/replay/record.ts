@@ -11,7 +11,7 @@ import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from 
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
 import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { replayable, sealedBy } from './history-events.ts'
+import { replayable, encryptionKeysIn } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
 
 const { History } = proto.temporal.api.history.v1
@@ -36,17 +36,17 @@ export async function* recordRuns(
   { code, payloadKeyPath }: RecordOptions,
   runs: AsyncIterable<RecordedRun> | Iterable<RecordedRun>,
 ): AsyncGenerator<Recording> {
-  quieten()
+  silenceSdkLogs()
   let entries: Recorded[] = []
   const options: ReplayWorkerOptions = {
     ...replayOptions({ code, payloadKeyPath }),
     replayName: REPLAY_QUEUE,
-    sinks: listening((entry) => {
+    sinks: recordingSinks((entry) => {
       entries.push(entry)
     }),
   }
-  const pushed = histories(runs, payloadKeyPath)
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, pushed)) {
+  const runHistories = histories(runs, payloadKeyPath)
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, runHistories)) {
     yield { workflowId, entries, ...(error !== undefined && { error: replayError(error.message) }) }
     entries = []
   }
@@ -70,15 +70,15 @@ async function* histories(
   payloadKeyPath: string | undefined,
 ) {
   for await (const { workflowId, events } of runs) {
-    refuseSealed({ workflowId, events }, payloadKeyPath)
+    requireKeys({ workflowId, events }, payloadKeyPath)
     yield { workflowId, history: History.fromObject({ events: replayable(events) }) }
   }
 }
 
 /** @throws UsageError that names the key which is missing. */
-export function refuseSealed({ workflowId, events }: RecordedRun, payloadKeyPath: string | undefined): void {
+export function requireKeys({ workflowId, events }: RecordedRun, payloadKeyPath: string | undefined): void {
   const known = payloadKeyPath === undefined ? [] : [...readPayloadKeys(payloadKeyPath).keys.keys()]
-  const missing = sealedBy(events).find((name) => !known.includes(name))
+  const missing = encryptionKeysIn(events).find((name) => !known.includes(name))
   if (missing === undefined) return
   const found = payloadKeyPath === undefined ? 'no file of keys' : `${known.join(', ')} in ${payloadKeyPath}`
   throw new UsageError(
@@ -86,9 +86,9 @@ export function refuseSealed({ workflowId, events }: RecordedRun, payloadKeyPath
   )
 }
 
-function listening(heard: (entry: Recorded) => void): InjectedSinks<RecordingSinks & RunSinks> {
+function recordingSinks(onEntry: (entry: Recorded) => void): InjectedSinks<RecordingSinks & RunSinks> {
   return {
-    replay: { told: { fn: (_info, entry) => heard(JSON.parse(entry) as Recorded), callDuringReplay: true } },
+    replay: { told: { fn: (_info, entry) => onEntry(JSON.parse(entry) as Recorded), callDuringReplay: true } },
     // What a run tells its worker of a bug is in its recording, too.
     runs: { threw: { fn: () => undefined, callDuringReplay: true } },
   }
@@ -104,7 +104,7 @@ export function replayError(message: string): string {
 let isQuiet = false
 
 /** The SDK's own lines are no answer; what went wrong comes back as the error of a replay. */
-export function quieten(): void {
+export function silenceSdkLogs(): void {
   if (isQuiet) return
   isQuiet = true
   Runtime.install({

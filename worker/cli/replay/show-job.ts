@@ -3,7 +3,7 @@
 import { emitKeypressEvents, type Key } from 'node:readline'
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { coloured, plain } from '../query/format.ts'
+import { ansiPaint, plainPaint } from '../query/format.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { replayedJob, upTo } from './replayed-job.ts'
@@ -24,7 +24,7 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
     process.stdout.write(`${writeJson({ ...replayed, passes }, 2)}\n`)
     return
   }
-  const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+  const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
   const pages = passes.map((one) => passText(one, replayed.passes.length, paint))
   process.stdout.write(headText(replayed, paint))
   if (pages.length > 1 && process.stdin.isTTY && process.stdout.isTTY)
@@ -38,7 +38,7 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
 // Stepping through the passes of a job on a terminal: one page at a time, forwards and backwards.
 
 /** Where a key leads from a place in the list; undefined: the end of it all. */
-export interface Steps {
+export interface StepperState {
   /** What stands before the next key: digits that were typed. */
   readonly typed: string
   readonly at: number
@@ -58,7 +58,7 @@ const ENDS: readonly string[] = ['q', 'escape']
 const END_CODES: readonly string[] = ['\u0003', '\u0004']
 
 /** Pure. @param numbers of the passes, in their order. @returns undefined when it is over. */
-export function stepped({ at, typed }: Steps, key: Key, numbers: readonly number[]): Steps | undefined {
+export function nextState({ at, typed }: StepperState, key: Key, numbers: readonly number[]): StepperState | undefined {
   const { name = '', sequence = '' } = key
   if (ENDS.includes(name) || END_CODES.includes(sequence)) return undefined
   if (/^\d$/.test(sequence)) return { at, typed: `${typed}${sequence}` }
@@ -78,7 +78,7 @@ function placeOf(pass: number, numbers: readonly number[], at: number): number {
 /** Shows pages until somebody has seen enough. */
 async function stepThrough(numbers: readonly number[], page: (index: number) => string): Promise<void> {
   const { stdin, stdout } = process
-  let steps: Steps = { at: 0, typed: '' }
+  let steps: StepperState = { at: 0, typed: '' }
   const show = () => stdout.write(`${page(steps.at)}\n`)
   const ask = () => stdout.write(`\r\x1b[K${KEYS} > ${steps.typed}`)
   emitKeypressEvents(stdin)
@@ -90,7 +90,7 @@ async function stepThrough(numbers: readonly number[], page: (index: number) => 
     await new Promise<void>((done) => {
       stdin.on('end', done)
       stdin.on('keypress', (_text: string | undefined, key: Key) => {
-        const next = stepped(steps, key, numbers)
+        const next = nextState(steps, key, numbers)
         if (next === undefined) {
           done()
           return

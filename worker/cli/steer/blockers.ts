@@ -2,10 +2,10 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
-import { errorText, isBad, nameOf, phaseIn, shown } from '../query/format.ts'
+import { errorText, isBad, nameOf, phaseIn, singleLine } from '../query/format.ts'
 import type { LiveNode } from './live-tree.ts'
 
-interface HeldFinalizer {
+interface BlockingFinalizer {
   readonly finalizer: string
   /** The manager of the field, as the API server has it; null: it does not say. */
   readonly setBy: string | null
@@ -22,7 +22,7 @@ interface Blocker {
   readonly error: string | null
   /** What its conditions say that it waits for. */
   readonly waits: readonly string[]
-  readonly finalizers: readonly HeldFinalizer[]
+  readonly finalizers: readonly BlockingFinalizer[]
   /** Nothing will move it but a person. */
   readonly isStuck: boolean
 }
@@ -78,32 +78,32 @@ function waitsIn(object: KubeObject): readonly string[] {
     const message = textAt(one, ['message']) ?? ''
     const type = textAt(one, ['type']) ?? ''
     const isWait = textAt(one, ['status']) === 'True' && (type.startsWith('Waits') || type === 'Paused')
-    return isWait && message !== '' ? [shown(message, 500)] : []
+    return isWait && message !== '' ? [singleLine(message, 500)] : []
   })
 }
 
 /** One sentence for each thing that is to go. */
 export function blockerLines(blocker: Blocker): readonly string[] {
   const { object, since, phase, error, waits, finalizers } = blocker
-  const standing = phase === null ? '' : `, in phase ${shown(phase, 60)}`
-  const told = error === null ? '' : `: ${error}`
+  const phaseSuffix = phase === null ? '' : `, in phase ${singleLine(phase, 60)}`
+  const errorSuffix = error === null ? '' : `: ${error}`
   if (since === null)
-    return [`${object} is not being deleted yet${standing}${told}; what is above it does that in its turn`]
+    return [`${object} is not being deleted yet${phaseSuffix}${errorSuffix}; what is above it does that in its turn`]
   return [
-    `${object} is being deleted since ${since}${standing}${told}`,
+    `${object} is being deleted since ${since}${phaseSuffix}${errorSuffix}`,
     ...waits.map((wait) => `  it waits: ${wait}`),
     ...finalizers.map(({ finalizer, setBy, isOurs }) => {
-      const by = setBy === null ? '' : ` (set by ${shown(setBy, 100)})`
-      const goes = isOurs
+      const by = setBy === null ? '' : ` (set by ${singleLine(setBy, 100)})`
+      const consequence = isOurs
         ? 'goes when the job of its deletion has ended well'
         : 'is for whoever it belongs to to take off'
-      return `  finalizer ${shown(finalizer, 200)}${by} ${goes}`
+      return `  finalizer ${singleLine(finalizer, 200)}${by} ${consequence}`
     }),
   ]
 }
 
 /** Commands that get it out, with what they do. @param words the object and the flags of the person. */
-export function waysOut(root: LiveNode, blockers: readonly Blocker[], words: string): readonly string[] {
+export function remedies(root: LiveNode, blockers: readonly Blocker[], words: string): readonly string[] {
   if (!blockers.some(({ isStuck }) => isStuck)) return []
   const { steering } = root.kind
   const isFailed = isBad(phaseIn(root.object))

@@ -4,7 +4,7 @@ import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readAll } from '../../../activities/kube/pages.ts'
 import { isChildOf, groupKindOf, isSameGroupKind, ownerReferenceOf } from '../../../workflows/kit/index.ts'
-import { type SteeredKind, readObject, type Steered } from './open-object.ts'
+import { type SteeredKind, readObject, type TargetObject } from './open-object.ts'
 import { KubeError } from '../../../activities/kube/kube-error.ts'
 import { nameOf } from '../query/format.ts'
 
@@ -56,23 +56,25 @@ export function treeOf(
 }
 
 /** Children before parents. */
-export function upwards(node: LiveNode): readonly LiveNode[] {
-  return [...node.children.flatMap(upwards), node]
+export function childrenFirst(node: LiveNode): readonly LiveNode[] {
+  return [...node.children.flatMap(childrenFirst), node]
 }
 
 // What an object is a part of, all the way up, as the API server has it now: whose job brings all below it up to date.
 
-type Above = Pick<Steered, 'kind' | 'namespace' | 'name'>
+type AncestorObject = Pick<TargetObject, 'kind' | 'namespace' | 'name'>
 
 const HIGHEST = 24
 
 /** The topmost that is there and may be seen; undefined: it is a part of nothing. */
-export async function topOf(
-  steered: Pick<Steered, 'kinds' | 'namespace' | 'object'> & { readonly kube: Pick<Steered['kube'], 'request'> },
-): Promise<Above | undefined> {
-  const { kube, kinds, namespace } = steered
-  let top: Above | undefined
-  let { object } = steered
+export async function findRoot(
+  target: Pick<TargetObject, 'kinds' | 'namespace' | 'object'> & {
+    readonly kube: Pick<TargetObject['kube'], 'request'>
+  },
+): Promise<AncestorObject | undefined> {
+  const { kube, kinds, namespace } = target
+  let top: AncestorObject | undefined
+  let { object } = target
   for (let height = 0; height < HIGHEST; height++) {
     const owner = ownerReferenceOf(object)
     const kind = owner && kinds.find((one) => isSameGroupKind(one, groupKindOf(owner)))
@@ -90,7 +92,7 @@ export async function topOf(
 }
 
 /** How to have the next job of all that the object is a part of. */
-export function nextJobText(top: Above | undefined): string {
+export function nextJobText(top: AncestorObject | undefined): string {
   if (top === undefined) return 'the next job of what it is a part of'
   const { kind, namespace, name } = top
   const title = nameOf({ kind: kind.kind, namespace, name })

@@ -2,13 +2,13 @@ import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 
 import { SCRIPTS, SHELLS } from '../../../../worker/cli/completion.ts'
-import { offered, shapeOf, wishOf } from '../../../../worker/cli/complete/candidates.ts'
+import { withoutQuoting, commandShape, candidatesFor } from '../../../../worker/cli/complete/candidates.ts'
 import { getCommand } from '../../../../worker/cli/query/get.ts'
 import { whyCommand } from '../../../../worker/cli/query/why.ts'
 import { retryCommand } from '../../../../worker/cli/steer/items.ts'
 
 const KINDS = ['di', 'exec', 'inst']
-const why = (...words: readonly string[]) => wishOf(shapeOf(whyCommand()), words, KINDS)
+const why = (...words: readonly string[]) => candidatesFor(commandShape(whyCommand()), words, KINDS)
 
 describe('the end of a command line', () => {
   it.each([
@@ -46,7 +46,7 @@ describe('the end of a command line', () => {
     [['inst', ''], undefined],
     [['inst/'], undefined],
   ])('%j may be an item of an object: %j', (words, expected) => {
-    expect(wishOf(shapeOf(retryCommand()), words, KINDS).items).toEqual(expected)
+    expect(candidatesFor(commandShape(retryCommand()), words, KINDS).items).toEqual(expected)
     expect(why(...words).items).toBeUndefined()
   })
 
@@ -55,13 +55,13 @@ describe('the end of a command line', () => {
   })
 
   it('is a kind alone where no object is meant, and a command where there are some', () => {
-    expect(wishOf(shapeOf(getCommand()), [''], KINDS).words).toEqual(KINDS)
+    expect(candidatesFor(commandShape(getCommand()), [''], KINDS).words).toEqual(KINDS)
     const group = new Command('dev').addCommand(new Command('stop')).addCommand(new Command('status'))
-    expect(wishOf(shapeOf(group), ['sto'], KINDS).words).toEqual(['stop'])
+    expect(candidatesFor(commandShape(group), ['sto'], KINDS).words).toEqual(['stop'])
   })
 
   it('is never what a shell would expand', () => {
-    expect(offered(['b', 'a', 'b', '$(x)', 'a b', '*', 'x;y', 'inst/shop'])).toEqual(['a', 'b', 'inst/shop'])
+    expect(withoutQuoting(['b', 'a', 'b', '$(x)', 'a b', '*', 'x;y', 'inst/shop'])).toEqual(['a', 'b', 'inst/shop'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import {
   clockFinding,
   exitCodeOf,
@@ -48,7 +48,7 @@ describe('what the doctor finds', () => {
   it('is a table, and fails only for what will not work', () => {
     const warn = { part: 'rights', verdict: 'warn', text: 'x' } as const
     const bad = { part: 'journal', verdict: 'bad', text: 'y' } as const
-    expect(findingsText([warn, bad], plain)).toBe(
+    expect(findingsText([warn, bad], plainPaint)).toBe(
       'PART      VERDICT   FOUND\nrights    warn      x\njournal   bad       y\n',
     )
     expect([exitCodeOf([warn]), exitCodeOf([warn, bad])]).toEqual([0, 1])

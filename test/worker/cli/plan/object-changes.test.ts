@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
-import { changesOf, masked, secretTexts } from '../../../../worker/cli/plan/object-changes.ts'
+import { changesOf, maskSecrets, secretTexts } from '../../../../worker/cli/plan/object-changes.ts'
 
 const PASSWORD = 'correct horse'
 const secret = { kind: 'Secret', metadata: { name: 's' }, data: { password: Buffer.from(PASSWORD).toString('base64') } }
@@ -43,8 +43,8 @@ describe('what a write would change', () => {
   it('shows nothing of what stands in a value that is YAML, and short values only where they are not the whole', () => {
     const data = { conf: Buffer.from('token: "abcd-efgh"\npin: 42\n').toString('base64') }
     const secrets = secretTexts([{ metadata: { name: 's' }, data }], parse)
-    expect(masked('the abcd-efgh', { secrets })).toBe('the ***')
-    expect(masked('"42"', { secrets })).toBe('***')
-    expect(masked('version 1.42', { secrets })).toBe('version 1.42')
+    expect(maskSecrets('the abcd-efgh', { secrets })).toBe('the ***')
+    expect(maskSecrets('"42"', { secrets })).toBe('***')
+    expect(maskSecrets('version 1.42', { secrets })).toBe('version 1.42')
   })
 })

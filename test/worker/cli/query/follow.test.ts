@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { follow, isAway, pauseAfter } from '../../../../worker/cli/query/follow.ts'
+import { follow, isUnavailable, pauseAfter } from '../../../../worker/cli/query/follow.ts'
 
 const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' })
 
@@ -9,15 +9,15 @@ async function following(looks: readonly (number | Error | 'on')[], tookMs = 0) 
   const [told, pauses]: [string[], number[]] = [[], []]
   let [next, now] = [0, 0]
   const end = await follow({
-    look: () => {
+    readTree: () => {
       now += tookMs
       const one = looks[next++]
       return one instanceof Error ? Promise.reject(one) : Promise.resolve(one)
     },
     show: (seen) => (typeof seen === 'number' ? seen : undefined),
-    tell: (line) => told.push(line),
+    report: (line) => told.push(line),
     pause: (ms) => Promise.resolve(pauses.push(ms)),
-    steady: () => now,
+    clockMs: () => now,
   })
   return { end, told, pauses }
 }
@@ -57,6 +57,6 @@ describe('a journal is away', () => {
     [new TypeError('x is not a function'), false],
     ['text', false],
   ])('when %s is thrown: %s', (error, away) => {
-    expect(isAway(error)).toBe(away)
+    expect(isUnavailable(error)).toBe(away)
   })
 })

@@ -4,8 +4,15 @@ import { changesBetween } from '../../../../worker/cli/query/versions.ts'
 import { hasLabels, labelsOf } from '../../../../worker/cli/query/get.ts'
 import { timeOf } from '../../../../worker/cli/query/history.ts'
 import { namespaceIn } from '../../../../worker/cli/kubeconfig.ts'
-import { askableKinds, objectNamed } from '../../../../worker/cli/query/object-name.ts'
-import { tableText, coloured, duration, errorText, plain, shown } from '../../../../worker/cli/query/format.ts'
+import { queryableKinds, objectNamed } from '../../../../worker/cli/query/object-name.ts'
+import {
+  tableText,
+  ansiPaint,
+  formatDuration,
+  errorText,
+  plainPaint,
+  singleLine,
+} from '../../../../worker/cli/query/format.ts'
 
 describe('a duration', () => {
   it.each([
@@ -21,14 +28,14 @@ describe('a duration', () => {
     [7_980_000, '2h13m'],
     [90_000_000, '1d1h'],
   ])('of %d ms is %s', (ms, text) => {
-    expect(duration(ms)).toBe(text)
+    expect(formatDuration(ms)).toBe(text)
   })
 })
 
 describe('what others have written', () => {
   it('is shown without what a terminal would obey, and cut', () => {
-    expect(shown('a\x1b[31mb\nc\u202ed')).toBe('a [31mb c d')
-    expect(shown('x'.repeat(20), 5)).toBe('xxxxx...')
+    expect(singleLine('a\x1b[31mb\nc\u202ed')).toBe('a [31mb c d')
+    expect(singleLine('x'.repeat(20), 5)).toBe('xxxxx...')
   })
 
   it.each([
@@ -62,17 +69,17 @@ describe('a table', () => {
       ['a', { text: 'Failed', colour: 'red' }, 'x'],
       ['longer', { text: 'Ok', colour: 'green' }, ''],
     ] as const
-    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, plain)).toBe(
+    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, plainPaint)).toBe(
       'NAME     PHASE    WHY\na        Failed   x\nlonger   Ok\n',
     )
-    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, coloured)).toContain('\x1b[31mFailed\x1b[0m   x')
+    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, ansiPaint)).toContain('\x1b[31mFailed\x1b[0m   x')
   })
 })
 
 describe('an object', () => {
   const installation = { group: 'landscaper.gardener.cloud', kind: 'Installation' }
   const names = { apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural: 'installations', singular: 'installation' }
-  const kinds = askableKinds(
+  const kinds = queryableKinds(
     [{ ...installation, ...names, shortNames: ['inst'] }],
     [installation, { group: 'example.com', kind: 'Widget' }, { group: 'other.com', kind: 'Widget' }],
   )

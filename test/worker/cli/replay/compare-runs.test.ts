@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { Recorded, Subject } from '../../../../workflows/kit/index.ts'
 import { changedFields, compare } from '../../../../worker/cli/replay/compare-runs.ts'
-import { madeBy } from '../../../../worker/cli/replay/compare-builds.ts'
+import { writesOfCall } from '../../../../worker/cli/replay/compare-builds.ts'
 import type { Recording } from '../../../../worker/cli/replay/record.ts'
 
 describe('two builds over one history', () => {
@@ -135,14 +135,16 @@ describe('what a call that differs wrote then', () => {
   const differs = { pass: 2, kind: 'write', name: 'settle', object: undefined, how: 'other', changes: [] } as const
 
   it('is found by its pass and its name', () => {
-    expect(madeBy(differs, [write, { ...write, pass: 1 }, { ...write, step: 'other' }])).toEqual([
+    expect(writesOfCall(differs, [write, { ...write, pass: 1 }, { ...write, step: 'other' }])).toEqual([
       'patchStatus Widget/default/one',
     ])
-    expect(madeBy({ ...differs, name: 'applyLevel' }, [{ ...write, step: 'apply', verb: 'apply' }])).toHaveLength(1)
+    expect(writesOfCall({ ...differs, name: 'applyLevel' }, [{ ...write, step: 'apply', verb: 'apply' }])).toHaveLength(
+      1,
+    )
   })
 
   it('is nothing when only the other build calls it', () => {
-    expect(madeBy({ ...differs, how: 'more' }, [write])).toEqual([])
+    expect(writesOfCall({ ...differs, how: 'more' }, [write])).toEqual([])
   })
 })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Recorded } from '../../../../workflows/kit/index.ts'
 import { replayable, runIDOf, signalsAfter, howEnded } from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
-import { passesOf, seenIn } from '../../../../worker/cli/replay/passes.ts'
+import { passesOf, objectsIn } from '../../../../worker/cli/replay/passes.ts'
 
 const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
 const EVENT = {
@@ -158,7 +158,7 @@ describe('what is shown of an answer', () => {
         },
       },
     }
-    const seen = seenIn(answer, SUBJECT)
+    const seen = objectsIn(answer, SUBJECT)
     expect(seen).toEqual([
       { kind: 'Widget', name: 'one', version: '1', phase: 'Wait' },
       { kind: 'deployItem', name: 'a', version: '2', phase: undefined },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { stepped, type Steps } from '../../../../worker/cli/replay/show-job.ts'
+import { nextState, type StepperState } from '../../../../worker/cli/replay/show-job.ts'
 
 describe('the keys of a replay', () => {
   it.each([
@@ -32,12 +32,12 @@ describe('the keys of a replay', () => {
 })
 
 /** Of three passes. */
-function after(keys: string): Steps | undefined {
+function after(keys: string): StepperState | undefined {
   const names: Readonly<Record<string, string>> = { '\r': 'return', '\u007f': 'backspace' }
-  let steps: Steps | undefined = { at: 0, typed: '' }
+  let steps: StepperState | undefined = { at: 0, typed: '' }
   for (const sequence of keys) {
     const name = names[sequence] ?? sequence.toLowerCase()
-    steps = steps && stepped(steps, { name, sequence }, [1, 2, 3])
+    steps = steps && nextState(steps, { name, sequence }, [1, 2, 3])
   }
   return steps
 }

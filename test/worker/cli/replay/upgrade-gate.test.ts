@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { exitCodeOf, type Trial, verdictOf, verdictText } from '../../../../worker/cli/replay/compare-builds.ts'
 import type { Comparison, Difference } from '../../../../worker/cli/replay/compare-runs.ts'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 
 const SETTLE: Difference = {
   pass: 1,
@@ -38,7 +38,7 @@ describe('the verdict about another build', () => {
     const text = verdictText(
       verdictOf([trial('same'), trial('differs', SETTLE), trial('parts', LOOK)]),
       ['a note'],
-      plain,
+      plainPaint,
     )
     expect(text).toBe(`3 runs replayed with both builds
      1 the same

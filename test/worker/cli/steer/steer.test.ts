@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 import { kubeconfigText } from '../../../../worker/cli/kubeconfig.ts'
-import { blockerLines, blockersOf, waysOut } from '../../../../worker/cli/steer/blockers.ts'
-import { treeOf, upwards } from '../../../../worker/cli/steer/live-tree.ts'
-import { reasonIn, steeredKinds, steeredNamed } from '../../../../worker/cli/steer/open-object.ts'
+import { blockerLines, blockersOf, remedies } from '../../../../worker/cli/steer/blockers.ts'
+import { treeOf, childrenFirst } from '../../../../worker/cli/steer/live-tree.ts'
+import { reasonIn, steeredKinds, findSteeredKind } from '../../../../worker/cli/steer/open-object.ts'
 import { has, otherThan } from '../../../../worker/cli/steer/reconcile.ts'
 import { recordText } from '../../../../worker/cli/steer/record.ts'
 
@@ -33,11 +33,11 @@ describe('what is steered', () => {
     [['inst/shop'], 'Installation', 'shop'],
     [['di', 'x'], 'DeployItem', 'x'],
   ])('is meant by %j', (words, kind, name) => {
-    expect(steeredNamed(words)).toMatchObject({ kind: { kind }, name })
+    expect(findSteeredKind(words)).toMatchObject({ kind: { kind }, name })
   })
 
   it('has jobs', () => {
-    expect(() => steeredNamed(['pod/x'])).toThrow(/^no kind is called 'pod', expected one of .*Installation/)
+    expect(() => findSteeredKind(['pod/x'])).toThrow(/^no kind is called 'pod', expected one of .*Installation/)
   })
 })
 
@@ -51,13 +51,13 @@ describe('a reason', () => {
 
   it('stands beside who asked for what, and when', () => {
     const now = new Date(SINCE)
-    expect(JSON.parse(recordText({ who: 'alice', why: 'x "y"' }, 'reconcile', now))).toEqual({
+    expect(JSON.parse(recordText({ user: 'alice', reason: 'x "y"' }, 'reconcile', now))).toEqual({
       what: 'reconcile',
       by: 'alice',
       at: now.toISOString(),
       why: 'x "y"',
     })
-    expect(recordText({ who: 'alice', why: undefined }, 'reconcile', now)).not.toContain('why')
+    expect(recordText({ user: 'alice', reason: undefined }, 'reconcile', now)).not.toContain('why')
   })
 })
 
@@ -95,7 +95,7 @@ describe('a deletion', () => {
   const blockers = blockersOf(tree)
 
   it('is held up by the lowest that are there, down to the finalizer and whose it is', () => {
-    expect(upwards(tree).map((node) => node.object.metadata.name)).toEqual(['db', 'kept', 'shop', 'shop'])
+    expect(childrenFirst(tree).map((node) => node.object.metadata.name)).toEqual(['db', 'kept', 'shop', 'shop'])
     expect(blockers.flatMap(blockerLines)).toEqual([
       `DeployItem ns/db is being deleted since ${SINCE}, in phase DeleteFailed: Uninstall: no such cluster`,
       `  finalizer ${OURS} goes when the job of its deletion has ended well`,
@@ -113,14 +113,14 @@ describe('a deletion', () => {
   })
 
   it('has ways out where only a person can move it', () => {
-    expect(waysOut(tree, blockers, 'inst/shop -n ns').map((line) => line.replace(/:.*/, ''))).toEqual([
+    expect(remedies(tree, blockers, 'inst/shop -n ns').map((line) => line.replace(/:.*/, ''))).toEqual([
       'ways out, when what is wrong above is mended, or shall not be',
       '  pawl reconcile inst/shop -n ns',
       '  pawl delete inst/shop -n ns --without-uninstall',
       '  pawl delete inst/shop -n ns --force --reason TEXT',
     ])
     const young = treeOf({ ...root, object: object('shop', undefined, deleting) }, [])
-    expect(waysOut(young, blockersOf(young), 'x')).toEqual([])
+    expect(remedies(young, blockersOf(young), 'x')).toEqual([])
   })
 })
 
