@@ -1,8 +1,10 @@
-// Where `pawl api` is, and how a person asks it: with the token of the kubeconfig, at an address, or through the API server.
+// Finds `pawl api` and sends requests to it with the token of the user's kubeconfig: directly to an address, or through
+// the API server's Service proxy.
 //
-//   P1. The token of a person goes nowhere but to the API server, to an address that the person has named, and to the Service that the person or the
-//       cluster's administrator has named: in a namespace of any tenant there may be a Service of any name.
-//   P2. Over an address beside the loopback it goes encrypted only.
+//   P1. The user's token is sent only to the API server, to an address that the user gave, and to the Service that the
+//       user or the cluster's administrator named. In a tenant's namespace a Service can have any name, so Services are
+//       never searched.
+//   P2. The token is sent over TLS, except to a loopback address.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -14,23 +16,26 @@ import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { openKubeconfig, openUserClient, type UserFlags, userKubeconfig } from './user.ts'
 
-/** An address, or a Service behind the API server. */
+/** A URL, or a Service behind the API server. */
 export type ApiAddress = { readonly url: string } | { readonly namespace: string; readonly name: string }
 
-/** `pawl api` does not answer, or not now. */
+/** `pawl api` does not answer, or is overloaded. */
 export class ApiUnavailable extends Error {}
 
-/** The person may not ask this. */
+/** The user lacks a permission. */
 export class ApiForbidden extends Error {}
 
-/** In which the administrator says which Service it is: tenants write nothing in this namespace, and all may read this one. */
+/**
+ * The ConfigMap in which the administrator names the Service. Every user may read this namespace, and tenants may not
+ * write there.
+ */
 export const API_CONFIG_MAP = { namespace: 'kube-public', name: 'pawl-api' } as const
 
 const MOST_BYTES = 256 * 1024 * 1024
 const MOST_TRIES = 6
 const AGAIN_MS = 500
 
-/** What flags or variables say. @param sign before their names in errors: `--` or `$`. @throws UsageError */
+/** The address in flags or variables. @param sign prefix of their names in errors: `--` or `$`. @throws UsageError */
 export function apiAddressOf(
   url: string | undefined,
   service: string | undefined,
@@ -47,7 +52,7 @@ function checkedUrl(text: string, source: string): string {
   const url = URL.parse(text)
   const isSafe =
     url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
-  // Without what was found: an address may hold a password.
+  // The message does not contain the URL, which may contain a password.
   if (url === null || !isSafe || url.username !== '' || url.search !== '')
     throw new UsageError(
       `${source} is no address of pawl api, expected https://HOST, or http:// on the loopback address`,
@@ -55,7 +60,7 @@ function checkedUrl(text: string, source: string): string {
   return url.href.replace(/\/$/, '')
 }
 
-// Source: RFC 1123 labels, as Kubernetes demands of both.
+// Source: RFC 1123 labels, as Kubernetes requires for both.
 const SERVICE = /^([a-z0-9][-a-z0-9]{0,62})\/([a-z0-9][-a-z0-9]{0,62})$/
 
 function serviceIn(text: string, source: string): ApiAddress {
@@ -67,7 +72,7 @@ function serviceIn(text: string, source: string): ApiAddress {
   return { namespace, name }
 }
 
-/** The Service that the administrator of the cluster has named (P1); undefined where none is, or there is no kubeconfig. */
+/** The Service in the administrator's ConfigMap (P1); undefined without ConfigMap or kubeconfig. */
 export async function apiOfCluster(flags: UserFlags, config: Config): Promise<ApiAddress | undefined> {
   const kubeconfig = await userKubeconfig(flags, config).catch((error: unknown) => {
     if (error instanceof UsageError && flags.context === undefined && flags.kubeconfig === undefined) return undefined
@@ -94,12 +99,12 @@ export function addressText(place: ApiAddress): string {
 
 export interface OpenApi {
   readonly ask: (name: string, input: unknown) => Promise<unknown>
-  /** What it says of itself and of the person. */
+  /** The server's version and cluster, and the user as the server knows them. */
   readonly about: () => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
-/** @throws UsageError where there is no kubeconfig. */
+/** @throws UsageError if no kubeconfig is found. */
 export async function openApi(place: ApiAddress, flags: UserFlags, config: Config): Promise<OpenApi> {
   const kube = 'url' in place ? await openAt(place.url, flags, config) : await openUserClient(flags, config)
   const root = 'url' in place ? '' : `/api/v1/namespaces/${place.namespace}/services/https:${place.name}:443/proxy`
@@ -110,7 +115,9 @@ export async function openApi(place: ApiAddress, flags: UserFlags, config: Confi
   }
 }
 
-/** The client of the person's kubeconfig, with another address: its token, and nothing of its server's certificates. */
+/**
+ * A client with the user's token for another address. The certificates of the kubeconfig's server do not apply to it.
+ */
 async function openAt(url: string, flags: UserFlags, config: Config): Promise<KubeClient> {
   const kubeconfig = JSON.parse(await userKubeconfig(flags, config)) as {
     readonly 'current-context': string
@@ -119,7 +126,7 @@ async function openAt(url: string, flags: UserFlags, config: Config): Promise<Ku
   }
   const current = kubeconfig.contexts.find(({ name }) => name === kubeconfig['current-context'])
   const contexts = [{ name: 'api', context: { cluster: 'api', user: current?.context?.user } }]
-  // Without TLS there is no certificate to look at; the client wants that said.
+  // Plain HTTP has no certificate; the client must be configured to accept that.
   const isPlain = url.startsWith('http:')
   const clusters = [{ name: 'api', cluster: { server: url, ...(isPlain && { 'insecure-skip-tls-verify': true }) } }]
   const text = JSON.stringify({ ...kubeconfig, contexts, clusters, 'current-context': 'api' })

@@ -1,4 +1,5 @@
-// The command `pawl doctor`: whether all that Pawl needs is there, answers, and lets the person in.
+// The command `pawl doctor`: checks that the journal, the API server and Temporal answer and that the user may use
+// them.
 
 import { Command } from 'commander'
 

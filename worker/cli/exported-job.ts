@@ -1,4 +1,5 @@
-// One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
+// Reads one job with its history and its journal rows: the content of the file that `pawl journal export` writes and
+// `pawl replay` reads.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
 import type { AskedJob } from '../../activities/journal/read/asked-objects.ts'
@@ -18,23 +19,29 @@ interface ExportedHistory {
   readonly events: readonly Cells[]
 }
 
-/** A job in a file. */
+/** The content of the file. */
 interface ExportedJob {
   readonly format: typeof EXPORT_FORMAT
   readonly workflowId: string
   readonly runId: string
   readonly jobID: string
-  /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
+  /**
+   * Temporal's history; encrypted payloads stay encrypted. Undefined if Temporal no longer has the history, or its
+   * address is unknown.
+   */
   readonly history: ExportedHistory | undefined
-  /** Of the runs before, where the job went on as new; the earliest first. Absent: it did not. */
+  /** Histories of the previous runs of the same job (continue-as-new), the earliest first. Absent without previous runs. */
   readonly earlier?: readonly ExportedHistory[]
-  /** What the journal has; undefined: nothing. `wokenBy`: the events that the history names, of other objects too. */
+  /**
+   * The journal's rows; undefined without rows. `wokenBy` contains the events that the history names, also those
+   * of other objects.
+   */
   readonly journal: (ExportedRows & { readonly wokenBy: readonly Row[] }) | undefined
 }
 
 type NamedJob = FoundJob & { readonly job: AskedJob }
 
-/** @throws UsageError for several jobs; an Error where the object has none. */
+/** @throws UsageError for several jobs; an Error if the object has no job. */
 export async function findNamedJob(journal: JournalSession, words: readonly string[]): Promise<NamedJob> {
   const [named, jobs] = objectAndJobs(words)
   if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
@@ -67,7 +74,7 @@ export async function exportedJob(
   }
 }
 
-// `pawl api` takes a bounded list.
+// `pawl api` limits the length of lists.
 const SEQS_AT_ONCE = 5000
 
 async function eventsOf(journal: JournalSession, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
@@ -81,7 +88,7 @@ interface Payloads {
   readonly payloads?: readonly { readonly data?: string }[]
 }
 
-/** The numbers that signals and settles name; of sealed ones none. */
+/** The event numbers in signals and in results of settles; none from encrypted payloads. */
 function wakeNumbersIn(events: ExportedHistory['events']): readonly number[] {
   return events.flatMap((event) => {
     if (event['eventType'] === SIGNALED) {
@@ -94,7 +101,7 @@ function wakeNumbersIn(events: ExportedHistory['events']): readonly number[] {
   })
 }
 
-/** What an activity answered; settles are local or, where they are tried for longer, not. */
+/** The result of an activity. Settles are local activities, or activities after several failed attempts. */
 function answerIn({
   markerRecordedEventAttributes,
   activityTaskCompletedEventAttributes,
@@ -108,7 +115,7 @@ function answerIn({
   return result
 }
 
-/** The first of the payloads. Sealed: {}. */
+/** The JSON of the first payload; {} if it is encrypted. */
 function jsonOf({ payloads }: Payloads = {}): object {
   const [{ data = '' } = {}] = payloads ?? []
   if (data === '') return {}

@@ -1,4 +1,4 @@
-// The commands `pawl journal export`, `verify` and `prune`: the journal as a whole, for those who operate it.
+// The commands `pawl journal export`, `verify` and `prune`, for operators of the journal.
 
 import { Command } from 'commander'
 import { writeFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ export function journalCommand(): Command {
     .addCommand(pruneCommand())
 }
 
-// The command `pawl journal export`: one job with all that is known of it in a file, for whoever looks at it elsewhere or later.
+// `pawl journal export`: writes one job to a file for a later replay.
 
 interface ExportFlags extends JournalFlags, TemporalAddressFlags {
   readonly out?: string
@@ -71,13 +71,13 @@ function exportCommand(): Command {
     })
 }
 
-// The command `pawl journal verify`: whether the rows of the journal contradict each other, or Temporal.
+// `pawl journal verify`: checks that the journal's rows are consistent with each other and with Temporal.
 
 interface VerifyFlags extends JournalFlags, TemporalAddressFlags {
   readonly output: 'text' | 'json'
 }
 
-/** So many open jobs are looked for in Temporal, the oldest first. */
+/** Number of open jobs that are checked in Temporal, the oldest first. */
 const MOST_RUNS = 500
 
 function verifyCommand(): Command {
@@ -139,7 +139,7 @@ async function runFindings(asked: JournalSession, target: TemporalTarget | undef
   return [...lost, { part: 'runs', verdict: 'ok', text }]
 }
 
-// The command `pawl journal prune`: what retention does every hour, now and as far back as one says. Without `--yes` it only tells.
+// `pawl journal prune`: the hourly retention, run now and for a given time. Without `--yes` it only reports.
 
 interface PruneFlags extends Pick<JournalFlags, 'databaseUrl' | 'dataDir'> {
   readonly before?: string
@@ -162,7 +162,7 @@ function pruneCommand(): Command {
       const before = beforeOf(flags, new Date())
       const db = openDatabase(await journalURL({ ...flags, cluster: '' }, readConfig()), 2, {
         readOnly: flags.yes !== true,
-        // Counting goes through whole days.
+        // Counting reads whole partitions and may take long.
         statementMs: 0,
         answerMs: 0,
       })
@@ -189,7 +189,7 @@ function pruneCommand(): Command {
 
 const DAY_MS = 86_400_000
 
-/** @throws UsageError unless one of both says a time that is over. */
+/** @throws UsageError unless exactly one of both is a time in the past. */
 export function beforeOf({ before, keep }: Pick<PruneFlags, 'before' | 'keep'>, now: Date): Date {
   if ((before === undefined) === (keep === undefined))
     throw new UsageError(`found ${before === undefined ? 'neither' : 'both'}, expected --before or --keep`)
@@ -203,7 +203,7 @@ function keptMs(keep: string): number {
   return durationMs('--keep', keep)
 }
 
-/** Days, or what Pawl takes for a duration elsewhere. @throws UsageError */
+/** A number of days, or a duration in Go's format. @throws UsageError */
 export function durationMs(flag: string, text: string): number {
   const days = /^(\d{1,5})d$/.exec(text)
   if (days !== null) return Number(days[1]) * DAY_MS

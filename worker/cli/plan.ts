@@ -1,5 +1,5 @@
-// The commands `pawl plan show` and `pawl plan list`: what the controllers do, drawn from the plans that they run. Asks no server. `pawl plan -f` runs these
-// plans for objects that are only asked for (plan/).
+// The commands `pawl plan show` and `pawl plan list`, which draw the plans of controllers without a server, and `pawl
+// plan -f`, which runs these plans for manifests as a dry run (plan/).
 // Source: seeds/ctrlkit-rfc.txt "Future possibilities".
 
 import { Command } from 'commander'

@@ -1,5 +1,5 @@
-// The command `pawl replay`: a job once more, pass by pass, as its history and the journal have it; or past jobs with the workflows of another build. Nothing
-// is called and nothing written.
+// The command `pawl replay`: steps through a past job by its history and the journal, or replays past jobs with the
+// workflows of another build. It calls no activities and writes nothing.
 
 import { Command } from 'commander'
 
@@ -88,7 +88,7 @@ export function replayCommand(): Command {
     })
 }
 
-/** @throws UsageError that says which flags do not go together. */
+/** @throws UsageError for flags that exclude each other. */
 function refuseContradictions(words: readonly string[], flags: ReplayFlags): void {
   const { file, against, since, to, inspect, allNamespaces } = flags
   const given = {

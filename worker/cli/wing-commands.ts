@@ -1,4 +1,4 @@
-// The commands that wings have for people: `pawl NAME VERB`, made from the values of the registry, and done with the person's own rights.
+// The commands of wings, `pawl NAME VERB`, created from the registry and run with the user's own permissions.
 
 import { writeJson } from '../../workflows/kit/index.ts'
 import { Command, Option } from 'commander'
@@ -18,7 +18,7 @@ interface Flags extends UserFlags {
   readonly output: (typeof FORMATS)[number]
 }
 
-/** The command of a name, with those below it; undefined where no wing has it. */
+/** The command with this name and its subcommands; undefined if no wing has it. */
 export function wingCommand(name: string): Command | undefined {
   const found = COMMANDS.find((one) => one.name === name)
   return found && groupOf(found)

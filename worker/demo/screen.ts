@@ -1,11 +1,10 @@
-// Shows a tree while it changes: redrawn in place on a terminal; otherwise, as in a log, only the lines that changed.
-
-
+// Shows changing lines and bars on a terminal: lines are redrawn in place; without a terminal only changed lines are
+// printed.
 
 export interface Screen {
-  /** Shows the lines instead of those shown before. */
+  /** Replaces the lines shown before. */
   readonly update: (lines: readonly string[]) => void
-  /** Leaves what is shown where it is. */
+  /** Keeps the present lines on the screen. */
   readonly end: () => void
 }
 
@@ -15,7 +14,7 @@ export function liveLines(output: NodeJS.WriteStream): Screen {
   return {
     update(lines) {
       if (lines.join('\n') === shown.join('\n')) return
-      // Up to the first line of what is shown, and clear from there.
+      // Moves to the first shown line and clears the rest of the screen.
       const back = shown.length === 0 ? '' : `\u001b[${shown.length}A\u001b[0J`
       output.write(output.isTTY ? `${back}${lines.join('\n')}\n` : changes(shown, lines, Date.now() - started))
       shown = lines
@@ -32,16 +31,16 @@ function changes(before: readonly string[], after: readonly string[], elapsedMs:
   return [...changed, ...gone].map((line) => `${time}  ${line}\n`).join('')
 }
 
-/** The part of a line that says which object it is about. */
+/** The part of a line that identifies its object. */
 function subject(line: string): string {
   return line.slice(0, 40)
 }
 
-// Requests per second as bars, one below the other, so that what has happened stays to look at.
+// Width of a full bar.
 
 const WIDTH = 40
 
-/** Told figure by figure; each is shown at once. */
+/** Shows requests per second as bars, one line per second. */
 export class Bars {
   readonly #print: (text: string) => void
   readonly #waiting = new Set<(pages: number) => void>()
@@ -52,7 +51,7 @@ export class Bars {
     this.#print = print
   }
 
-  /** Stands beside the bars from now on. */
+  /** A text next to all following bars. */
   set note(text: string) {
     this.#note = text
   }
@@ -65,14 +64,14 @@ export class Bars {
     for (const take of this.#waiting) take(pages)
   }
 
-  /** The next so many figures. */
+  /** The next figures. */
   async next(count: number): Promise<readonly number[]> {
     const found: number[] = []
     await this.until((pages) => found.push(pages) === count)
     return found
   }
 
-  /** Resolves with the first figure of which it is so. */
+  /** Resolves with the first figure for which the condition holds. */
   async until(isSo: (pages: number) => boolean): Promise<number> {
     return await new Promise((resolve) => {
       const take = (pages: number) => {

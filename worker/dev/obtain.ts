@@ -1,7 +1,8 @@
-// Finds or makes the server binaries. The ways, in order: the environment, PATH, the cache, a release download, go build.
+// Finds or builds the server binaries: from the environment, PATH, the cache, a release download, or go build, in this
+// order.
 //
-//   B1. A path that the user names is taken or refused, never silently replaced by another way.
-//   B2. Every way that failed is named in the final error, with its reason.
+//   B1. A path that the user names is used or refused, never replaced silently.
+//   B2. The final error lists every failed source with its reason.
 
 import { access, constants, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +20,7 @@ export type Progress = (line: string) => void
 
 const BUILD_NEWS_MS = 30_000
 
-/** What `KUBEBUILDER_ASSETS` holds by convention. */
+/** The binaries that `KUBEBUILDER_ASSETS` contains by convention. */
 const ASSETS: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl']
 
 export interface ObtainOptions {
@@ -29,16 +30,16 @@ export interface ObtainOptions {
 }
 
 /**
- * Makes every named binary available.
+ * Returns the paths of all named binaries.
  *
- * @throws BinaryMissingError naming each way that was tried.
+ * @throws BinaryMissingError that lists the failed sources.
  */
 export async function obtainBinaries<Name extends BinaryName>(
   names: readonly Name[],
   options: ObtainOptions,
 ): Promise<Readonly<Record<Name, string>>> {
   const found: Partial<Record<Name, string>> = {}
-  // One after another: two Go builds at once need twice the memory and finish no earlier.
+  // One after another: two parallel Go builds need twice the memory and are not faster.
   for (const name of names) found[name] = await obtainBinary(name, options)
   return found as Record<Name, string>
 }
@@ -133,7 +134,7 @@ async function fromSearchPath(
     const path = join(dir, name)
     if (!(await isExecutable(path))) continue
     const misfit = await findMisfit(path, pin)
-    // Resolved, because it may be the link that an earlier start made in its data folder, which this start makes anew.
+    // The path may be a link from the data folder of a previous start, which this start recreates.
     if (misfit === undefined) return await realpath(path)
     tried.push(`PATH: ${path} ${misfit}`)
     return undefined
@@ -169,18 +170,17 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-// Builds a server binary from its pinned Go module under deploy/binaries/: the way out where no release can be downloaded.
-
 /**
- * Builds the binary to `path` with the `go` found on the search path.
+ * Builds the binary from its pinned Go module in deploy/binaries/ with the `go` on the search path, where no release
+ * can be downloaded.
  *
- * @throws when Go is missing, older than the module needs, or the build fails (with the end of its output).
+ * @throws an Error if Go is missing or too old, or with the end of the build's output.
  */
 export async function build(pin: Pin, path: string, searchPath: readonly string[]): Promise<void> {
   const go = goIn(fileURLToPath(new URL(`${pin.go.module}/`, BINARIES_DIR)), searchPath)
   await checkGo(go)
   const ldflags = `-s -w ${pin.go.ldflags ?? ''}`.trim()
-  // -mod=readonly: a checkout is not changed by using it. No VCS stamp: the checkout's commit says nothing about these programs.
+  // -mod=readonly does not change the checkout. No VCS stamp: the checkout's commit does not describe these programs.
   const flags = ['-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', ldflags]
   await go(['build', ...flags, '-o', path, pin.go.package])
 }
@@ -189,7 +189,7 @@ type Go = (args: readonly string[]) => Promise<void>
 
 async function checkGo(go: Go): Promise<void> {
   try {
-    // Inside the module the command itself refuses a go.mod that asks for more, or fetches the toolchain where that is allowed.
+    // Inside the module, the go command checks the version in go.mod, or downloads the toolchain if allowed.
     await go(['version'])
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error('go is not installed')
@@ -202,7 +202,7 @@ function goIn(dir: string, searchPath: readonly string[]): Go {
   return (args) =>
     new Promise((resolve, reject) => {
       const child = spawn('go', args, { cwd: dir, env, stdio: ['ignore', 'ignore', 'pipe'] })
-      // An interrupted pawl leaves no compiler behind.
+      // Stops the compiler if pawl is interrupted.
       const kill = () => child.kill()
       process.once('exit', kill)
       let tail = ''

@@ -1,4 +1,4 @@
-// Tells when the code of controllers changes. Folders are watched, not files: editors put a new file in place of the old one.
+// Reports changes of controllers' code. Folders are watched, not files, because editors replace files.
 
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -8,13 +8,14 @@ export interface CodeWatch {
   readonly close: () => void
 }
 
-// An editor that saves writes several times; a tool that generates writes several files.
+// Editors write a file several times when they save, and generators write several files.
 const QUIET_MS = 100
 
 /**
- * Watches the modules and what they import.
+ * Watches the modules and the files that they import.
  *
- * @param changed told once for all changes that come together, with the name of one file; the next is told when it has ended.
+ * @param changed called once for changes that come together, with the name of one file; the next call waits until it
+ * resolves.
  */
 export async function watchCode(
   entries: readonly string[],
@@ -40,11 +41,11 @@ export async function watchCode(
       const watcher = watch(folder, (_, name) => {
         if (name !== null && files.has(join(folder, name))) soon(name)
       })
-      // A folder that goes takes its watch along; what imports from it has changed as well.
+      // The watch ends with its folder; the module that imports from the folder has changed as well.
       watcher.on('error', () => watchers.delete(folder))
       watchers.set(folder, watcher)
     } catch {
-      // It is not there: an import that leads nowhere. The module that has it is watched.
+      // The folder does not exist, because an import is wrong. The importing module is watched.
     }
   }
 
@@ -68,13 +69,13 @@ export async function watchCode(
   }
 }
 
-// The files that controllers are made of: the modules that are named, and what they import by path. Packages change by being installed; whoever
-// does that starts anew.
-
-// Also types: what is checked by the editor alone costs one restart too many, and nothing is missed.
+// Includes type-only imports: one unnecessary restart is better than a missed one.
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g
 
-/** Absolute paths. What cannot be read is listed all the same: it may come. */
+/**
+ * The absolute paths of the modules and of all files that they import by path; packages are not followed. Unreadable
+ * files are included, because they may be created later.
+ */
 export async function codeFiles(entries: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   const open = entries.map((entry) => resolve(entry))

@@ -1,4 +1,5 @@
-// What may stand at the end of a command line: words that are known, and objects that somebody has to look for. Pure.
+// Computes the candidates for the last word of a command line: known words, or a request for names of objects or items.
+// Pure.
 
 import type { Command } from 'commander'
 
@@ -7,16 +8,16 @@ import { isComplete, splitWords } from '../query/object-name.ts'
 export interface CommandShape {
   readonly commands: readonly string[]
   readonly options: readonly ShapeOption[]
-  /** What its first argument means. */
+  /** Meaning of the first argument. */
   readonly argument: 'object' | 'kind' | undefined
-  /** Names of items may stand behind the object: the command that takes them. */
+  /** The command, if names of items may follow the object. */
   readonly items: string | undefined
 }
 
 interface ShapeOption {
   readonly names: readonly string[]
   readonly takesValue: boolean
-  /** Those it takes, where the list is closed. */
+  /** All values, if the option has a closed list. */
   readonly values: readonly string[]
 }
 
@@ -36,15 +37,15 @@ export function commandShape(command: Command): CommandShape {
 
 interface Candidates {
   readonly words: readonly string[]
-  /** Names of objects of this kind belong there, with this before them. */
+  /** Requests names of objects of this kind, with this prefix. */
   readonly objects?: { readonly kind: string; readonly before: string }
-  /** Names of items of this object belong there, as that command takes them, but not those that stand there. */
+  /** Requests names of items of this object, except those already given. */
   readonly items?: { readonly of: readonly string[]; readonly command: string; readonly but: readonly string[] }
-  /** Values of flags that stand before, by their long names. */
+  /** Given flags by their long names. */
   readonly flags: Readonly<Record<string, string>>
 }
 
-/** @param words behind the command; the last is the one at the cursor, perhaps empty. @param kinds names of kinds. */
+/** @param words after the command; the last is the word at the cursor and may be empty. @param kinds names of kinds. */
 export function candidatesFor(shape: CommandShape, words: readonly string[], kinds: readonly string[]): Candidates {
   const current = words.at(-1) ?? ''
   const { flags, positional, open } = readWords(shape, words.slice(0, -1))
@@ -97,7 +98,7 @@ function readWords({ options }: CommandShape, words: readonly string[]) {
   return { flags, positional, open }
 }
 
-/** Shells split what they get, and some expand it: only what needs no quotes is offered. */
+/** Only words that need no quotes in a shell. */
 export function withoutQuoting(words: readonly string[]): readonly string[] {
   return [...new Set(words)].filter((word) => /^[\w./:@=-]+$/.test(word)).sort()
 }

@@ -1,5 +1,5 @@
-// Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server; and of the items of an
-// object, from the API server. Whatever goes wrong, there are none: a shell shows no errors between two keys.
+// Reads names of objects for shell completion from the journal or from the API server, and names of items from the API
+// server. Errors give no names, because a shell must not print errors during completion.
 
 import type { ObjectList } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
@@ -13,12 +13,12 @@ import { itemsBelow } from '../steer/item-names.ts'
 const MOST_MS = 2000
 const MOST_NAMES = '500'
 
-/** Values of flags, by their long names. */
+/** Values of flags by their long names. */
 type Given = Readonly<Record<string, string>>
 
 export async function objectNames(kind: string, values: Given): Promise<readonly string[]> {
   const flags = flagsOf(values)
-  // The limit is for those who answer: to load what asks them is not their time.
+  // Loads the modules before the timeout starts, which limits the server's time.
   if (flags.apiUrl === undefined && flags.apiService === undefined)
     await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
@@ -27,7 +27,7 @@ export async function objectNames(kind: string, values: Given): Promise<readonly
   return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
 }
 
-/** @param words that mean the object. */
+/** @param words the object's words. */
 export async function itemNames(words: readonly string[], act: string, values: Given): Promise<readonly string[]> {
   return (await inTime(itemsFromCluster(words, act, flagsOf(values)))) ?? []
 }

@@ -1,4 +1,4 @@
-// What `pawl doctor` finds of the journal. Reads alone.
+// Checks the journal for `pawl doctor`, by the database or by `pawl api`. Only reads.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -14,7 +14,7 @@ import { type ApiAddress, type OpenApi, addressText } from '../api-place.ts'
 
 export async function journalFindings(url: string, cluster: string): Promise<readonly Finding[]> {
   const place = URL.parse(url)?.host ?? 'the given address'
-  // Nothing that is asked here writes, and the server would take no write.
+  // The checks only read, and the session is read-only.
   const db = openReader(url) as unknown as Kysely<Database>
   try {
     const clock = await readClock(db)
@@ -49,7 +49,7 @@ async function readClock(db: Kysely<Database>) {
   }
 }
 
-/** Kinds are followed under a lease, which a bridge that lives renews. */
+/** A running bridge renews the lease of each kind that it watches. */
 async function bridgeFinding(db: Kysely<Database>, cluster: string): Promise<Finding> {
   const { rows } = await sql<{ kinds: number; followed: number }>`
     select count(*)::int as kinds, (count(*) filter (where lease_until > clock_timestamp()))::int as followed
@@ -75,13 +75,13 @@ async function readKept(db: Kysely<Database>) {
   return { oldest: row?.oldest ?? null, hasLeftOver: row?.left ?? false, now: row?.now ?? new Date() }
 }
 
-// What `pawl doctor` finds of `pawl api`, where that is asked in place of the database.
+// Checks `pawl api` when the command uses it in place of the database.
 
 export async function apiFindings(place: ApiAddress, api: OpenApi, cluster: string): Promise<readonly Finding[]> {
   const found: Finding[] = []
   try {
     await api.about()
-    // A second time: what a first answer took says nothing of the clock.
+    // A second request, because the first one includes the connection's set-up.
     const before = Date.now()
     const about = aboutIn(await api.about())
     const after = Date.now()

@@ -1,4 +1,4 @@
-// What `pawl doctor` finds of Temporal. Loaded when it is asked for: its client takes long to load.
+// Checks Temporal for `pawl doctor`. Loaded only when needed, because Temporal's client takes long to load.
 
 import { Connection } from '@temporalio/client'
 

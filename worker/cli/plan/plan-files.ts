@@ -1,4 +1,4 @@
-// `pawl plan -f`: reads, rehearses, tells.
+// The command `pawl plan -f`: reads manifests, previews their effect, and prints it.
 
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
@@ -49,7 +49,7 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
   }
 }
 
-/** All of it: the process ends as soon as its command does, and much takes a while on a socket. */
+/** Waits until all output is written, because the process exits directly after the command. */
 async function print(text: string): Promise<void> {
   await new Promise<void>((resolve) => {
     process.stdout.write(text, () => {
@@ -66,7 +66,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Undefined: there is no journal, which is no mistake, or it does not answer, which is said. */
+/** Undefined if there is no journal, or if the journal does not answer, which is reported on stderr. */
 async function durationsOf(
   flags: JournalFlags,
   jobs: readonly ForeseenJob[],
@@ -97,11 +97,11 @@ function withNestedJobs(job: ForeseenJob): readonly ForeseenJob[] {
   return [job, ...job.jobs.flatMap(withNestedJobs)]
 }
 
-// How long jobs took that ended well, by the journal: what the next one may take.
+// Number of jobs for an expected duration.
 
 const LATEST = 5
 
-/** The middle one of the latest that ended well, in milliseconds; undefined where there was none. */
+/** The median duration of the latest successful jobs in milliseconds; undefined without such jobs. */
 async function expectedMs(
   journal: Journal,
   of: { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string },

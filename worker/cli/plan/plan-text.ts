@@ -1,4 +1,4 @@
-// A rehearsal as people and programs read it. Pure.
+// Formats a preview as text and as JSON. Pure.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
@@ -14,7 +14,7 @@ interface PlannedWrite {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** The Target and the item by which it would be written; absent: on the cluster of the objects. */
+  /** The Target and the item of the write; absent for writes on the cluster of the objects. */
   readonly target?: string
   readonly item?: string
   readonly changes: readonly Change[]
@@ -39,7 +39,7 @@ interface PlannedJob {
 }
 
 interface Plan {
-  /** Documents that the API server does not take. */
+  /** Documents that the API server refuses. */
   readonly refused: readonly {
     readonly at: string
     readonly kind: string
@@ -48,11 +48,11 @@ interface Plan {
   }[]
   readonly writes: readonly PlannedWrite[]
   readonly jobs: readonly PlannedJob[]
-  /** What is wrong with items that no job of the files brings to work. */
+  /** Problems of items that belong to no job of the plan. */
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
 }
 
-/** @param expected by `namespace/name` of the job's object. */
+/** @param expected durations by `namespace/name` of the job's object. */
 export function createPlan(preview: Preview, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
   const showing = { ...preview, secrets }
   const text = (one: string) => maskSecrets(singleLine(one), showing)
@@ -136,7 +136,7 @@ const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Pai
 const MOST_FIELDS = 30
 const MOST_OBJECTS = 200
 
-/** @param hasJournal whether durations could be asked for. */
+/** @param hasJournal false if durations could not be read. */
 export function planText(
   plan: Plan,
   { paint, hasJournal }: { readonly paint: Paint; readonly hasJournal: boolean },

@@ -1,7 +1,9 @@
-// Runs the plans of controllers for objects that are only asked for: with the person's rights, on a cluster on which nothing is written.
+// Previews the effect of manifests: runs the plans of their controllers with the user's permissions and sends every
+// write as a dry run.
 //
-//   R1. All goes through one client that sends every write as a dry run (activities/kube/dry-run.ts), and on targets through others of its kind.
-//   R2. There is no journal to a rehearsal: what it would have recorded is forgotten, and what it asks is unknown.
+//   R1. All requests use one client that turns writes into dry runs (activities/kube/dry-run.ts); clients for targets
+//       do the same.
+//   R2. There is no journal: records are dropped, and queries return nothing.
 
 import { ApplicationFailure } from '@temporalio/common'
 
@@ -30,12 +32,12 @@ import { CLI_USER_AGENT } from '../user.ts'
 import type { Document } from './documents.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
 
-/** What became of a document. */
+/** The result of applying a document. */
 interface AppliedDocument {
   readonly at: string
   readonly object: KubeObject
   readonly namespace: string
-  /** Why the server does not take it. */
+  /** The API server's reason for refusing the document. */
   readonly refused?: string
 }
 
@@ -44,20 +46,20 @@ export interface Preview {
   /** On the cluster of the objects. */
   readonly writes: readonly DryWrite[]
   readonly jobs: readonly ForeseenJob[]
-  /** What deployers would do, by the name of the item's object and its namespace. */
+  /** The deployers' previews, by namespace and name of the item's object. */
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
-  /** Those that were read, or are in the files. */
+  /** Secrets that were read, and Secrets in the documents. */
   readonly secrets: readonly KubeObject[]
   readonly incidental: readonly string[]
   readonly concealed: Readonly<Record<string, readonly string[]>>
 }
 
 const JOB_ID = 'plan'
-/** What nobody applies. */
+/** Fields that the API server sets; they are never applied. */
 const SERVER_FIELDS = new Set(['managedFields', 'resourceVersion', 'uid'])
 const APPLY = { contentType: 'application/apply-patch+yaml' }
 
-/** @param namespace of objects that say none. @throws when the API server does not answer. */
+/** @param namespace default namespace of objects. @throws KubeError if the API server does not answer. */
 export async function previewDocuments(
   kube: KubeClient,
   documents: readonly Document[],
@@ -111,14 +113,14 @@ export async function previewDocuments(
   }
 }
 
-/** The items of a job and of those that it hands down; those that are taken away are not asked for. */
+/** The items of a job and of its nested jobs, without items that are uninstalled. */
 function itemsIn({ items, jobs }: ForeseenJob): readonly string[] {
   return [...items.filter(({ uninstalls }) => !uninstalls).map(({ name }) => name), ...jobs.flatMap(itemsIn)]
 }
 
 interface PlanningWing {
   readonly opened: OpenWing
-  /** Its activities, with which the plans of its controllers run. */
+  /** The wing's activities, which the plans call. */
   readonly act: object
 }
 
@@ -185,7 +187,7 @@ function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeContro
   return found?.mode === 'job' ? found : undefined
 }
 
-/** Undefined: its controller cannot say. */
+/** Undefined if the controller has no preview. */
 async function previewJob(
   dryRunClient: DryRun,
   activities: object,
@@ -197,12 +199,12 @@ async function previewJob(
   const pretendStatus = async ({ namespace, name: of }: Subject, status: object) => {
     await dryRunClient.pretend(resourcePath(target, namespace, of), { status })
   }
-  // What a plan calls stands in its types; that it is here, createActivities has seen to.
+  // The types of the plan's activities are known to the controller only; createActivities provides all of them.
   const act = { ...activities, pretendStatus } as never
   return await foresee(act, { by, subject, jobID: JOB_ID, runtime: PREVIEW_RUNTIME })
 }
 
-/** A pass outside of Temporal: nothing waits in it, and failures of the world are faults. */
+/** Runs a pass outside of Temporal: it never waits, and failures become faults. */
 const PREVIEW_RUNTIME: Runtime = {
   sleep: () => Promise.resolve(),
   withTimeout: async (_ms, body) => await body(),
@@ -218,7 +220,7 @@ const PREVIEW_RUNTIME: Runtime = {
   },
 }
 
-// Where objects of a kind live on a cluster, as the API server says.
+// Finds the resource and scope of kinds by API discovery.
 
 interface ApiResource {
   readonly name: string
@@ -236,7 +238,7 @@ class Resources {
     this.#kube = kube
   }
 
-  /** @param namespace of objects that say none. @returns undefined where the server does not know the kind. */
+  /** @param namespace default namespace of objects. @returns undefined if the server does not know the kind. */
   async placeOf(object: KubeObject & Place, namespace: string): Promise<ObjectPlace | undefined> {
     const { apiVersion, kind, metadata } = object
     const found = (await this.#kinds(apiVersion)).find((one) => one.kind === kind && !one.name.includes('/'))
@@ -264,6 +266,6 @@ class Resources {
 
 interface ObjectPlace {
   readonly path: string
-  /** Empty: it is of no namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string
 }

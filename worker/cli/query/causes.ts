@@ -1,5 +1,5 @@
-// What led to a job, from event to event: the event that began it, the run that wrote this event, the job of that run, and so on up to somebody who is
-// not Pawl.
+// Finds the chain of causes of a job: the event that triggered it, the run that wrote the event's version, the job of
+// this run, and so on up to a write by a client other than Pawl.
 
 import type { AskedEvent, AskedRun, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
@@ -7,23 +7,23 @@ import type { Questions } from '../../../activities/journal/read/questions.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { jobIDIn } from './format.ts'
 
-/** A job and what began it. */
+/** A job and the event that triggered it. */
 export interface Cause {
   readonly object: AskedObject
   readonly job: AskedJob | undefined
-  /** Undefined: the journal does not have it any more. */
+  /** Undefined if the journal no longer has the event. */
   readonly trigger: AskedEvent | undefined
-  /** The state before it. */
+  /** The version before the trigger. */
   readonly before: AskedEvent | undefined
-  /** The run that wrote the trigger. */
+  /** The run that wrote the trigger's version. */
   readonly run: AskedRun | undefined
-  /** The write of that run. */
+  /** The write of this run. */
   readonly write: AskedWrite | undefined
 }
 
 const MOST_HOPS = 16
 
-/** The nearest first. */
+/** The nearest cause first. */
 export async function readCauses(
   journal: Questions,
   object: AskedObject,
@@ -45,7 +45,7 @@ async function subjectOf(journal: Questions, run: AskedRun) {
   const object = await journal.objectOf(run.uid)
   if (object === undefined) return undefined
   const [job] = await journal.jobsOf(run.uid, { workflowID: run.workflowID })
-  // Without its job nothing says which of its versions led to the run.
+  // Without the job, the version that triggered the run is unknown.
   return job === undefined ? undefined : { object, job }
 }
 
@@ -60,12 +60,12 @@ async function readCause(journal: Questions, object: AskedObject, job: AskedJob 
   return { object, job, trigger, before, run, write }
 }
 
-/** As actions name objects. */
+/** The object's name in rows of writes. */
 export function actionName(object: AskedObject): string {
   return `${groupKindText(object)}/${object.namespace}/${object.name}`
 }
 
-/** The events that changed something of what the journal keeps. */
+/** The events that changed stored fields. */
 export function versionsIn(events: readonly AskedEvent[]): readonly AskedEvent[] {
   return events.filter(
     ({ projection, type, outcome }) =>
@@ -74,8 +74,8 @@ export function versionsIn(events: readonly AskedEvent[]): readonly AskedEvent[]
 }
 
 /**
- * The event that began a job. Of a hosted one it is that which handed its ID out. Another one hands its ID out itself, and what came before from
- * somebody else began it.
+ * The event that triggered a job. A hosted job is triggered by the event that assigned its job ID. A root assigns its
+ * own ID, so the last foreign event before that triggered it.
  */
 export function triggerOf(versions: readonly AskedEvent[], job: AskedJob | undefined): AskedEvent | undefined {
   if (job === undefined) return versions.at(-1)

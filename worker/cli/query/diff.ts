@@ -1,4 +1,4 @@
-// The command `pawl diff`: what is different between two jobs of an object.
+// The command `pawl diff`: compares two jobs of an object.
 
 import type { Command } from 'commander'
 
@@ -42,7 +42,7 @@ async function diff(
   return output === 'json' ? `${writeJson(diffData(found), 2)}\n` : diffText(found, journal.paint)
 }
 
-/** @throws UsageError for more than an object and two jobs. */
+/** @throws UsageError for more than two jobs. */
 export function objectAndJobs(words: readonly string[]): readonly [readonly string[], readonly string[]] {
   const length = words[0]?.includes('/') === true ? 1 : 2
   const jobs = words.slice(length)
@@ -53,7 +53,7 @@ export function objectAndJobs(words: readonly string[]): readonly [readonly stri
 
 type ObjectWithJob = FoundJob & { readonly job: AskedJob }
 
-/** The two jobs, the earlier first. */
+/** The two jobs, the earlier one first. */
 async function pairOf(
   journal: JournalSession,
   words: readonly string[],

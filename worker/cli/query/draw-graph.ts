@@ -1,4 +1,4 @@
-// A graph as text, for Mermaid and for Graphviz. Pure. As SVG it is drawn from the text for Graphviz (draw-svg.ts).
+// Formats a graph as text, Mermaid, Graphviz DOT or JSON (pure), and renders DOT as SVG.
 
 import type { Graph, GraphEdge, GraphNode } from './graph-model.ts'
 import { phaseOf } from './job-tree.ts'
@@ -74,7 +74,7 @@ function titleOf({ jobNode: at, alias }: GraphNode): string {
   return `${singleLine(nameOf(at.object), 300)}${alias === undefined ? '' : ` (${singleLine(alias, 100)})`}`
 }
 
-/** As siblings call it. */
+/** The name by which siblings refer to the object. */
 function shortName({ jobNode: at, alias }: GraphNode): string {
   return singleLine(alias ?? at.object.name, 100)
 }
@@ -106,7 +106,7 @@ function mermaid({ nodes, edges }: Graph): string {
 const DOT_COLOURS: Readonly<Record<string, string>> = { green: 'darkgreen', red: 'red', yellow: 'orange' }
 
 function dot({ nodes, edges }: Graph): string {
-  // Graphviz reads entities of HTML, too.
+  // Graphviz decodes HTML entities in labels.
   const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('&', '&amp;')}"`
   return [
     'digraph {',
@@ -129,7 +129,7 @@ function dot({ nodes, edges }: Graph): string {
     .join('')
 }
 
-/** For programs. */
+/** The graph as JSON. */
 function dataOf({ nodes, edges, cycles }: Graph): object {
   return {
     nodes: nodes.map(({ id, jobNode: { object, job }, parent, alias, missing }) => ({
@@ -149,12 +149,12 @@ function dataOf({ nodes, edges, cycles }: Graph): object {
   }
 }
 
-// A graph as SVG: Graphviz, compiled to WebAssembly, draws its DOT text. A megabyte, so it is loaded when it is asked for.
+// SVG is rendered by Graphviz compiled to WebAssembly, a module of one megabyte, so it is loaded only when needed.
 //
-//   V1. The drawing stands alone: no script, no link, no file or address from which a viewer would load anything.
-//   V2. Labels are data: what they look like in DOT, HTML or XML is drawn as it was written.
+// V1. The SVG is self-contained: it has no scripts, links or references to files or addresses.
+// V2. Labels are data: DOT, HTML and XML syntax in them is shown as text.
 
-/** @param dot of `graphText`; V2 is its matter towards Graphviz, and Graphviz's towards XML. */
+/** @param dot text of `graphText`, which escapes labels for Graphviz; Graphviz escapes them for XML (V2). */
 export async function svgText(dot: string): Promise<string> {
   const { instance } = await import('@viz-js/viz')
   const drawn = (await instance()).renderString(dot, {
@@ -163,11 +163,12 @@ export async function svgText(dot: string): Promise<string> {
     nodeAttributes: { fontname: FONT, fontsize: 11 },
     edgeAttributes: { fontname: FONT, fontsize: 10 },
   })
-  // A viewer that has no Courier takes another one of the same width. In texts a quotation mark is an entity.
+  // A viewer without Courier uses another monospace font of the same width. Quotation marks in texts are escaped, so
+  // only attributes match.
   const widely = drawn.replaceAll(`font-family="${FONT}"`, `font-family="${FONT},monospace"`)
-  // Without the type of document before it, whose address a reader of XML might ask (V1).
+  // Removes the document type, whose address an XML reader might load (V1).
   return `${widely.slice(widely.indexOf('<svg')).trimEnd()}\n`
 }
 
-/** Graphviz knows how wide its letters are; and those of all fonts in its place are as wide, so that texts stay in their boxes. */
+/** Graphviz knows the width of this font, so texts fit into their boxes. */
 const FONT = 'Courier'

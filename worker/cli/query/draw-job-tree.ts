@@ -1,4 +1,5 @@
-// The tree of a job as text: a line for each object with phase, duration, a bar over the time of the whole, and the phases it went through. Pure.
+// Draws the tree of a job as text: one line per object with its phase, its duration, a bar on the time line of the
+// whole job, and its phases. Pure.
 
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
@@ -6,7 +7,7 @@ import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { formatSpan, colourOf, formatDuration, errorText, isGood, nameOf, type Paint, singleLine } from './format.ts'
 
 const BAR = 20
-// Times of a status are whole seconds, as a rule.
+// Times in a status usually have whole seconds.
 const SECOND = 1000
 
 interface Line {
@@ -52,7 +53,10 @@ function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
 interface Span {
   readonly from: Date
   readonly to: Date
-  /** The journal has no job of its own for the object, as of items that their run works on at once: its status and its last change tell. */
+  /**
+   * True if the journal has no job for the object, as for items that the run of their owner handles; then the status
+   * and the last change give the times.
+   */
   readonly isGuess: boolean
 }
 
@@ -65,7 +69,7 @@ export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): S
   return { from: new Date(handed), to: isOpen(node) ? now : object.updatedAt, isGuess: true }
 }
 
-/** Where in the time of the whole job this one lies. */
+/** The position of this job on the time line of the whole job. */
 function barOf(part: Span | undefined, whole: AskedJob | undefined, now: Date): string {
   if (part === undefined || whole === undefined) return '·'.repeat(BAR)
   const start = whole.startedAt.getTime()
@@ -81,7 +85,7 @@ function countOf({ children }: JobNode): string {
   return `${children.filter((child) => isGood(phaseOf(child)) && !isOpen(child)).length}/${children.length}`
 }
 
-/** `Init 0.1s, Progressing 3.0s`: how long each phase took. */
+/** The duration of each phase: `Init 0.1s, Progressing 3.0s`. */
 export function phasesText(job: AskedJob | undefined, now: Date): string {
   if (job === undefined) return ''
   const { phases, finishedAt } = job
@@ -106,7 +110,7 @@ function noteOf(node: JobNode, paint: Paint): string {
   return paint('yellow', `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`)
 }
 
-/** For where there is no terminal: a line for each object that is new or stands elsewhere than before. */
+/** For output that is not a terminal: one line for each object that is new or whose phase changed. */
 export function changedLines(before: JobNode | undefined, after: JobNode, now: Date): readonly string[] {
   const old = new Map(before === undefined ? [] : nodesOf(before).map((node) => [node.object.uid, phaseOf(node)]))
   return nodesOf(after)

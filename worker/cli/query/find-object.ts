@@ -1,4 +1,4 @@
-// The object that the words of a command line mean, and its job, as the journal has them.
+// Finds the object that a command line names, and its job, in the journal.
 
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import type { JournalSession } from './open-journal.ts'
@@ -6,7 +6,7 @@ import { objectNamed } from './object-name.ts'
 import { isOver } from './job-tree.ts'
 import { jobIDIn, nameOf } from './format.ts'
 
-/** All that had the name, first what lives. @throws with what was looked for. */
+/** All objects that had this name, existing objects first. @throws an Error that names the object. */
 export async function findObjects(
   journal: JournalSession,
   words: readonly string[],
@@ -15,7 +15,7 @@ export async function findObjects(
   const { kind, name } = objectNamed(words, journal.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
   const near = await journal.objectsNamed({ ...of, namespace })
-  // Of a kind without namespaces all lie in none.
+  // Objects of cluster-scoped kinds have no namespace.
   const [first, ...rest] = near.length > 0 ? near : await journal.objectsNamed({ ...of, namespace: '' })
   if (first === undefined)
     throw new Error(
@@ -29,7 +29,10 @@ export interface FoundJob {
   readonly job: AskedJob | undefined
 }
 
-/** That which the object says it has: the newest run may have had no job, and the jobs of hosted items are not in the journal. */
+/**
+ * The job that the object's status names. The newest run may have had no job, and jobs of hosted items are not in the
+ * journal.
+ */
 async function current(
   journal: JournalSession,
   object: AskedObject,
@@ -43,9 +46,10 @@ async function current(
 }
 
 /**
- * The newest job of what has the name, or the one with this ID: it may be of one that had the name before. An object may have no job yet.
+ * The newest job of the object, or the job with this ID, which may belong to an earlier object with the same name. An
+ * object may have no job.
  *
- * @throws when there is no job with the ID.
+ * @throws an Error if no job has the ID.
  */
 export async function findJob(journal: JournalSession, words: readonly string[], jobID?: string): Promise<FoundJob> {
   const objects = await findObjects(journal, words)

@@ -1,4 +1,5 @@
-// Words in which the commands that ask the journal tell what they found: times, durations, names, and colours where there is a terminal.
+// Formats times, durations, names, errors and tables for the commands that query the journal, with colours on a
+// terminal. Pure.
 
 import { type GroupKind, path, type Projection, textAt, valueAt } from '../../../workflows/kit/index.ts'
 
@@ -26,7 +27,7 @@ export function isGood(phase: string | undefined): boolean {
   return phase !== undefined && ENDED_WELL.has(phase)
 }
 
-/** What others have written, on one line and without what a terminal would obey. */
+/** The text on one line, without control characters that a terminal would interpret. */
 export function singleLine(text: string, most = 1000): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
   return line.length > most ? `${line.slice(0, most)}...` : line
@@ -47,7 +48,7 @@ export function formatDuration(ms: number): string {
   return twoUnits(ms, [DAY, 'd'], [HOUR, 'h'])
 }
 
-/** Milliseconds of it, and its letter. */
+/** Its milliseconds and its letter. */
 type Unit = readonly [ms: number, name: string]
 
 function twoUnits(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
@@ -80,7 +81,7 @@ export function jobIDIn(projection: Projection): string | undefined {
   return textAt(projection, JOB_ID)
 }
 
-/** By its status the object has a job that did not end. */
+/** True if the status shows a job that has not ended. */
 export function isBusy(projection: Projection): boolean {
   return textAt(projection, JOB_ID) !== textAt(projection, JOB_ID_FINISHED)
 }
@@ -98,7 +99,7 @@ export function deletionIn(projection: Projection): Deletion | undefined {
   return { since, finalizers }
 }
 
-/** What an error says of itself: its message with its reason. */
+/** The reason and the message of an error. */
 export function errorText(error: Readonly<Record<string, unknown>> | null | undefined): string | undefined {
   if (error === null || error === undefined) return undefined
   const { message, reason } = error
@@ -106,11 +107,11 @@ export function errorText(error: Readonly<Record<string, unknown>> | null | unde
   return text === '' ? undefined : singleLine(text)
 }
 
-// A table as kubectl prints it: columns as wide as their widest cell, three blanks between them. Pure.
+// A table cell.
 
 export type Cell = string | { readonly text: string; readonly colour: Colour }
 
-/** @param rows of as many cells as the header has. */
+/** Formats a table as kubectl does. @param rows each with as many cells as the header. */
 export function tableText(header: readonly string[], rows: readonly (readonly Cell[])[], paint: Paint): string {
   const texts = rows.map((row) => row.map(textOf))
   const widths = header.map((title, column) =>

@@ -1,4 +1,4 @@
-// The command `pawl get`: the objects of Pawl's kinds, their newest jobs, and what they wait for.
+// The command `pawl get`: lists objects with their newest jobs, and what each object waits for.
 
 import { Command } from 'commander'
 
@@ -59,7 +59,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
   const kinds = kind === undefined ? journal.ownKinds : [kindNamed(kind, journal.kinds)]
   const place = flags.allNamespaces === true ? undefined : journal.namespace
   const labels = labelsOf(flags.selector)
-  // Names need nothing else, and there may be ten thousand.
+  // Names need no jobs, and there may be 10,000 of them.
   if (flags.output === 'name' && labels.size === 0)
     return getNames(
       await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
@@ -77,7 +77,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
   return await formatOutput(await withJobs(journal, listed), flags.output, form)
 }
 
-/** Of all the kinds; what `pawl api` refuses of some is told. @throws ApiRefuses where it refuses all. */
+/** Lists all kinds. Kinds that `pawl api` refuses are reported on stderr. @throws ApiForbidden if it refuses all. */
 async function listAll<Row>(
   kinds: readonly GroupKind[],
   list: (of: GroupKind) => Promise<readonly Row[]>,
@@ -103,7 +103,7 @@ async function listAll<Row>(
 async function withJobs(journal: JournalSession, objects: readonly AskedObject[]): Promise<readonly ListedObject[]> {
   const uids = objects.map(({ uid }) => uid)
   const newest = await journal.newestJobs(uids)
-  // Jobs of hosted items are not in the journal: what is there may be of an earlier one.
+  // Jobs of hosted items are not in the journal, so the newest row may belong to an earlier job.
   const jobs = new Map(
     objects.flatMap((object) => {
       const job = newest.get(object.uid)
@@ -145,7 +145,7 @@ async function formatOutput(
   return rows.length === 0 ? 'none found\n' : getTable(rows, form)
 }
 
-/** @throws UsageError for what is no list of `label=value`. */
+/** @throws UsageError for a selector that is not a list of `label=value`. */
 export function labelsOf(selector: string | undefined): ReadonlyMap<string, string> {
   if (selector === undefined) return new Map()
   return new Map(
@@ -164,15 +164,15 @@ export function hasLabels(
   return [...labels].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
 }
 
-// Objects with their newest jobs as rows: for a table, for programs, and as names. Pure.
+// An object with its newest job.
 
 interface ListedObject {
   readonly object: AskedObject
   readonly job: AskedJob | undefined
   readonly awaited: readonly Awaited[]
-  /** Children that are not through, when the object is not. */
+  /** Children that have not finished, if the object has not finished. */
   readonly unfinished: readonly AskedObject[]
-  /** Its next job is asked for, and has not begun. */
+  /** Set if the object's next job has not started. */
   readonly queuePosition?: Waiting | undefined
 }
 
@@ -181,7 +181,7 @@ interface TableOptions {
   readonly paint: Paint
   readonly wide: boolean
   readonly withNamespace: boolean
-  /** Several kinds are listed. */
+  /** True if the rows have several kinds. */
   readonly withKind: boolean
 }
 
@@ -220,7 +220,7 @@ function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): stri
   return phaseIn(object.projection) ?? job?.phase ?? undefined
 }
 
-/** What keeps an object from being ready, in a few words; empty when nothing does. */
+/** Why an object is not ready, in a few words; empty if it is ready. */
 export function waitText(rows: ListedObject): string {
   const { object, queuePosition: turn } = rows
   const texts = [pausedText(object), turn === undefined ? undefined : queueText(turn), unfinishedText(rows)]
@@ -246,7 +246,7 @@ function firstTwo(names: readonly string[]): string {
   return `${names.slice(0, 2).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** For programs. */
+/** The rows as JSON. */
 function getData(rows: readonly ListedObject[]): readonly object[] {
   return rows.map((row) => ({
     group: row.object.group,

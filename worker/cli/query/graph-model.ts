@@ -1,9 +1,9 @@
-// An object with what it consists of as a graph: who belongs to whom, and who among siblings goes before whom, by order or by data. Pure.
+// Builds a graph of an object and its parts: ownership, and the order and data flow between siblings. Pure.
 
 import { findCycle, type Flow, groupKindText, type Node, type Path, textAt } from '../../../workflows/kit/index.ts'
 import type { JobNode } from './job-tree.ts'
 
-/** How objects of a kind stand to their siblings (`JobModeController.siblings`). */
+/** The order and data flow between objects of a kind (`JobModeController.siblings`). */
 export interface SiblingRules {
   readonly name?: Path
   readonly after?: Path
@@ -13,19 +13,19 @@ export interface SiblingRules {
 export interface GraphNode {
   readonly id: string
   readonly jobNode: JobNode
-  /** Undefined: the object that was asked for. */
+  /** Undefined for the root. */
   readonly parent: string | undefined
-  /** By which its siblings mean it, where that is not its own name. */
+  /** The name by which siblings refer to it, if other than its own name. */
   readonly alias: string | undefined
-  /** What it waits for that none of its siblings is or gives. */
+  /** Dependencies that no sibling satisfies. */
   readonly missing: readonly string[]
 }
 
-/** The one goes before the other. */
+/** `from` comes before `to`. */
 export interface GraphEdge {
   readonly from: string
   readonly to: string
-  /** The data that goes from the one to the other; none: an order alone. */
+  /** Names of the data that flows from `from` to `to`; empty for an order without data. */
   readonly data: readonly string[]
   readonly inCycle: boolean
 }
@@ -33,11 +33,11 @@ export interface GraphEdge {
 export interface Graph {
   readonly nodes: readonly GraphNode[]
   readonly edges: readonly GraphEdge[]
-  /** The first of each family, as closed paths of IDs. */
+  /** The first cycle of each family, as closed paths of IDs. */
   readonly cycles: readonly (readonly string[])[]
 }
 
-/** @param liveObjects by uid, the whole objects as far as they are known. */
+/** @param liveObjects by uid, the complete objects that could be read. */
 export function graphOf(
   root: JobNode,
   rules: ReadonlyMap<string, SiblingRules>,
@@ -119,7 +119,7 @@ function sourcesOf(names: readonly string[], known: ReadonlyMap<string, readonly
   return names.flatMap((name) => (known.get(name) ?? []).map((from) => [from, name] as const))
 }
 
-/** Whom one depends on, with the data that comes from there. */
+/** The dependencies of one sibling, each with the data that flows from it. */
 function dataBySource(order: readonly Source[], flow: readonly Source[]): ReadonlyMap<string, readonly string[]> {
   const data = new Map<string, string[]>(order.map(([from]) => [from, []]))
   for (const [from, name] of flow) data.set(from, [...(data.get(from) ?? []), name])
@@ -146,7 +146,7 @@ function grouped(pairs: readonly (readonly [string, string])[]): ReadonlyMap<str
   return groups
 }
 
-/** The dependencies, as `from to`, that lie on a cycle: those on which what goes before is led to by what comes after. */
+/** The dependencies that lie on a cycle, as `from to`. */
 function cyclicEdges(nodes: readonly Node[]): ReadonlySet<string> {
   const remaining = new Map(withoutAcyclicNodes(nodes).map((node) => [node.name, node.dependsOn]))
   const found = new Set<string>()
@@ -168,7 +168,10 @@ function reachableFrom(start: string, edges: ReadonlyMap<string, readonly string
   return reached
 }
 
-/** What is left without those that lead to no cycle, and those that no cycle leads to: nothing, as a rule. */
+/**
+ * Removes nodes without dependencies, and nodes on which nothing depends, until all remaining nodes lie between cycles.
+ * Usually nothing remains.
+ */
 function withoutAcyclicNodes(nodes: readonly Node[]): readonly Node[] {
   const names = new Set(nodes.map(({ name }) => name))
   const needed = new Set(nodes.flatMap(({ dependsOn }) => dependsOn))

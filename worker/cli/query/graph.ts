@@ -1,4 +1,4 @@
-// The command `pawl graph`: what an object consists of, in which order that goes, and which data flows where.
+// The command `pawl graph`: draws the parts of an object, their order and their data flow.
 
 import type { Command } from 'commander'
 
@@ -45,12 +45,12 @@ async function graph(journal: JournalSession, words: readonly string[], flags: G
   return await svgText(graphText(drawn, 'dot', journal.paint))
 }
 
-/** What a deletion has taken is no part any more. */
+/** Deleted objects are no parts any more. */
 function withoutDeleted(node: JobNode): JobNode {
   return { ...node, children: node.children.filter(({ object }) => !object.deleted).map(withoutDeleted) }
 }
 
-/** By kind: how objects of it stand to their siblings, and where those are read whose specs say it. */
+/** By kind: the rules between siblings, and the resource to read if the rules need the objects' specs. */
 function siblingRules() {
   const rules = new Map<string, SiblingRules>()
   const apis = new Map<string, { readonly apiVersion: string; readonly plural: string }>()

@@ -1,4 +1,4 @@
-// The command `pawl history`: the versions of an object that the journal knows.
+// The command `pawl history`: lists the versions of an object in the journal.
 
 import type { Command } from 'commander'
 
@@ -50,12 +50,12 @@ async function history(
   return output === 'json' ? `${writeJson(data, 2)}\n` : await yamlText(data)
 }
 
-/** @throws UsageError for what is no time. */
+/** @throws UsageError if the text is not a time. */
 export function timeOf(text: string, now: Date): Date {
   const ms = parseDuration(text.replace(/^-/, ''))
   if (typeof ms === 'number') return new Date(now.getTime() - ms)
   const at = new Date(text)
-  // With its zone: all that is printed is UTC.
+  // A time needs its zone, because the output uses UTC.
   if (/^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:?\d\d))?$/.test(text) && !Number.isNaN(at.getTime())) return at
   throw new UsageError(`--at is '${text}', expected a time such as 2026-02-03T10:42:00Z, or a duration such as 15m`)
 }

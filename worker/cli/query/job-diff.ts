@@ -1,4 +1,4 @@
-// Two jobs of an object side by side, as the journal has them. Pure.
+// Compares two jobs of an object and formats the differences. Pure.
 
 import type { AskedWrite } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
@@ -22,13 +22,13 @@ import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 export interface JobSide {
   readonly tree: JobNode
   readonly job: AskedJob
-  /** By uid what the journal kept of the objects at their last event in the job. */
+  /** By uid: the stored fields at the object's last event in the job. */
   readonly projections: ReadonlyMap<string, Projection>
   readonly writes: readonly AskedWrite[]
   readonly passes: number | undefined
 }
 
-/** Where one object stood at the end of a job, and how long that took in milliseconds. */
+/** The state of one object at the end of a job, and the duration in milliseconds. */
 interface ObjectState {
   readonly phase: string
   readonly tookMs: number | undefined
@@ -37,10 +37,10 @@ interface ObjectState {
 
 interface ObjectDiff {
   readonly name: string
-  /** Undefined: it had no part in that job. */
+  /** Undefined if the object was no part of that job. */
   readonly before: ObjectState | undefined
   readonly after: ObjectState | undefined
-  /** Fields beside the status, which the standing tells. */
+  /** Changed fields outside of the status, which the state shows. */
   readonly changes: readonly string[]
 }
 
@@ -53,11 +53,11 @@ interface WriteDiff {
 interface JobsDiff {
   readonly before: JobSide
   readonly after: JobSide
-  /** What others did to the object from the one beginning to the other. */
+  /** Writes by other clients between the starts of both jobs. */
   readonly between: readonly VersionChange[]
-  /** All that had a part in one of them, as in the tree of the later one. */
+  /** All parts of either job, in the order of the later tree. */
   readonly objects: readonly ObjectDiff[]
-  /** Those of which there are more in one than in the other. */
+  /** The writes whose numbers differ. */
   readonly writes: readonly WriteDiff[]
 }
 
@@ -79,7 +79,7 @@ export function diffOf(before: JobSide, after: JobSide, between: readonly Versio
   return { before, after, between, objects, writes: writesDiff(before.writes, after.writes) }
 }
 
-/** By kind, namespace and name: what was made anew is compared as well. */
+/** By kind, namespace and name, so that recreated objects are compared too. */
 function partsOf({ tree, projections: kept }: JobSide): ReadonlyMap<string, JobNode> {
   const parts = nodesOf(tree).filter(({ object, job }) => job !== undefined || kept.has(object.uid))
   return new Map(
@@ -118,7 +118,7 @@ function counted(writes: readonly AskedWrite[]): ReadonlyMap<string, number> {
   return counts
 }
 
-/** For programs. */
+/** The differences as JSON. */
 export function diffData({ before, after, between, objects, writes }: JobsDiff): object {
   const side = ({ job, writes: all, passes }: JobSide) => ({
     jobID: job.jobID,
@@ -135,8 +135,6 @@ export function diffData({ before, after, between, objects, writes }: JobsDiff):
   })
   return { before: side(before), after: side(after), between: historyData(between), objects, writes }
 }
-
-// Two jobs side by side as text. Pure.
 
 const MOST_LINES = 50
 
@@ -185,7 +183,7 @@ function writesOf({ writes, passes }: JobSide): string {
   return `${count}${passes === undefined ? '' : ` in ${passes} passes`}${refused === 0 ? '' : `, ${refused} refused`}`
 }
 
-/** It stands elsewhere, for another reason, or was no part of one of the jobs. */
+/** True if phase or error differ, or if the object was a part of only one job. */
 function isChanged({ before, after }: ObjectDiff): boolean {
   return before?.phase !== after?.phase || before?.error !== after?.error
 }

@@ -1,4 +1,4 @@
-// A job with the jobs below it, as the journal has them: those of hosted children and those of children with runs of their own.
+// Reads a job with the jobs of its children from the journal: hosted children and children with their own runs.
 
 import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
@@ -17,7 +17,7 @@ export interface JobNode {
 
 const LONGEST_PHASE = 60
 
-/** Deeper than any tree of Installations; rings of owners end here. */
+/** Deeper than any tree of Installations; also ends cycles of owners. */
 const DEEPEST = 24
 
 export async function readJobTree(
@@ -37,13 +37,13 @@ export async function readJobTree(
     object: lastEvents === undefined || jobs.has(one.uid) ? one : stateAtEnd(one, lastEvents.get(one.uid)),
     job: jobs.get(one.uid),
     awaited: awaited.get(one.uid) ?? [],
-    // Children with jobs of their own are what runs; others, such as data, only where they hold a deletion up.
+    // Children without jobs, such as data, are shown only if they block a deletion.
     children: (below.get(one.uid) ?? []).map(nodeOf).filter(isPart),
   })
   return nodeOf(object)
 }
 
-/** What lies below, and whose jobs began in the time of this one; each once. */
+/** The descendants whose jobs started during this job, each once. */
 async function readBelow(journal: Questions, object: AskedObject, job: AskedJob | undefined) {
   const time = { from: job?.startedAt ?? object.updatedAt, to: job?.finishedAt ?? null }
   const jobs = new Map<string, AskedJob>(job === undefined ? [] : [[object.uid, job]])
@@ -57,7 +57,7 @@ async function readBelow(journal: Questions, object: AskedObject, job: AskedJob 
       seen.add(child.uid)
       below.set(child.owner, [...(below.get(child.owner) ?? []), child])
     }
-    // At once: over `pawl api` the way takes longer than the answer.
+    // In parallel: over `pawl api` the round trip takes longer than the query.
     const [newest, next] = await Promise.all([
       journal.newestJobs(
         fresh.map(({ uid }) => uid),
@@ -71,12 +71,12 @@ async function readBelow(journal: Questions, object: AskedObject, job: AskedJob 
   return { jobs, below, seen: [...seen] }
 }
 
-/** The object has had another job since, and what it and its children say is of that. */
+/** True if the object has had another job since, so that its status belongs to that job. */
 export function isOver({ projection }: Pick<AskedObject, 'projection'>, job: AskedJob): boolean {
   return job.outcome !== null && job.jobID !== '' && jobIDIn(projection) !== job.jobID
 }
 
-/** A child as it was at the end of a job that is over, as far as the journal has that. */
+/** A child as it was at the end of an ended job, if the journal still has that version. */
 export function stateAtEnd(
   child: AskedObject,
   lastEvents: { readonly at: Date; readonly type: string; readonly projection: AskedObject['projection'] } | undefined,
@@ -92,10 +92,10 @@ export function stateAtEnd(
   return { ...child, deleted: false, projection: isNeverAsked ? {} : { status: { phase: UNKNOWN_PHASE } } }
 }
 
-/** In place of a phase that the journal does not have any more. */
+/** Replaces a phase that the journal no longer has. */
 const UNKNOWN_PHASE = 'unknown'
 
-/** Those of which jobs are made; an item that waits for others has not even a phase. */
+/** Kinds with jobs. An item that waits for others may have no phase yet. */
 const JOB_KINDS: ReadonlySet<string> = new Set(
   [...builtIn.controllers.values()].flatMap(({ mode, target }) =>
     mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
@@ -113,10 +113,10 @@ function isPart({ object, job, children }: JobNode): boolean {
   )
 }
 
-/** Where a job stands, or its object by its status where the journal has no job. */
+/** The phase of the job, or of the object's status if the journal has no job. */
 export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
-  // Deployers of others write phases as they like.
+  // Phases of other deployers may be any text.
   if (job !== undefined) return singleLine(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
   return object.deleted ? 'Deleted' : singleLine(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
 }
@@ -129,7 +129,7 @@ export function isOpen({ object, job }: Pick<JobNode, 'object' | 'job'>): boolea
   return job === undefined ? !object.deleted && isBusy(object.projection) : job.outcome === null
 }
 
-/** Whether a job that is over ended as it should. */
+/** True if an ended job succeeded. */
 export function endedWell(job: AskedJob): boolean {
   return isGood(job.outcome ?? undefined) || (job.outcome === 'Finished' && !isBad(job.phase ?? undefined))
 }

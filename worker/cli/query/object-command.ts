@@ -1,4 +1,4 @@
-// What the commands that answer a question about one object have in common: its name, the form of the answer, and where that goes.
+// Creates the commands that answer a question about one object: arguments, output format and output.
 
 import { Command } from 'commander'
 
@@ -8,11 +8,11 @@ import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } 
 interface ObjectCommandOptions<Flags, Format extends string> {
   readonly name: string
   readonly description: string
-  /** What stands behind the command, with its explanation. Default: an object. */
+  /** Name and description of the argument; default: an object. */
   readonly argument?: readonly [usage: string, text: string]
-  /** The flags that are the command's own. */
+  /** Adds the command's own flags. */
   readonly options?: (command: Command) => Command
-  /** The first is what is answered in unless `-o` says another one. */
+  /** The first one is the default of `-o`. */
   readonly formats: readonly [Format, ...Format[]]
   readonly examples: readonly string[]
   readonly answer: (

@@ -1,5 +1,5 @@
-// How the commands that ask find the journal and the namespace: flags, variables, what `pawl dev` has written, what the cluster says. A database answers
-// them, or `pawl api`; they need not know which.
+// Finds and opens the journal for a query command: by flags, variables, a running `pawl dev`, or the cluster's
+// ConfigMap. Either the database or `pawl api` answers; the commands work with both.
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
@@ -27,11 +27,11 @@ export interface JournalFlags extends ContextFlags {
   readonly cluster: string
 }
 
-/** What a command asks; its `db` is there only where a database answers. */
+/** An open journal. `db` exists only if a database answers. */
 export interface JournalSession extends Journal, Questions {
   readonly namespace: string
   readonly kinds: readonly QueryableKind[]
-  /** Those with a controller of Pawl's own. */
+  /** The kinds with a controller of Pawl. */
   readonly ownKinds: readonly QueryableKind[]
   readonly paint: Paint
 }
@@ -48,7 +48,7 @@ export function addJournalFlags(command: Command): Command {
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')
 }
 
-/** Opens the journal for one question and closes it again. */
+/** Opens the journal, calls `use`, and closes the journal. */
 export async function withJournal<Answer>(
   flags: JournalFlags,
   use: (asked: JournalSession) => Promise<Answer>,
@@ -61,7 +61,7 @@ export async function withJournal<Answer>(
     const followed = await session.firstAnswer(session.questions.followedKinds())
     return await use({
       ...session.questions,
-      // Who needs it is told where it is not.
+      // Throws for commands that need the database when `pawl api` answers.
       get db() {
         return session.db()
       },
@@ -78,7 +78,7 @@ export async function withJournal<Answer>(
 
 interface Opened {
   readonly questions: Questions
-  /** @throws UsageError where no database answers. */
+  /** @throws UsageError if `pawl api` answers. */
   readonly db: () => Journal['db']
   readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
   readonly close: () => Promise<void>
@@ -86,7 +86,7 @@ interface Opened {
 
 async function openFound(found: FoundJournal, flags: JournalFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
-    // Who asks `pawl api` does without the client of a database.
+    // Commands that use `pawl api` do not load the database client.
     const [{ openReader }, { questionsTo }] = await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
       import('../../../activities/journal/read/questions.ts'),
@@ -110,7 +110,7 @@ async function openFound(found: FoundJournal, flags: JournalFlags, config: Confi
   }
 }
 
-/** @throws with the place of the journal, never with its password, when nothing answers there. */
+/** @throws an Error with the journal's host, without its password, if it does not answer. */
 async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
   return await answer.catch((error: unknown) => {
     throw new Error(
@@ -119,7 +119,7 @@ async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promis
   })
 }
 
-/** What a failed question says of itself: several addresses that refuse have a code and no message. */
+/** The message, or the code for errors without a message, such as refused connections to several addresses. */
 export function failureText(error: unknown): string {
   const { message = '', code = '' } = error as { readonly message?: string; readonly code?: string }
   return message || code
@@ -127,7 +127,10 @@ export function failureText(error: unknown): string {
 
 type FoundJournal = { readonly url: string } | { readonly api: ApiAddress }
 
-/** A flag beats a variable, a variable what runs here, and that what the cluster says. @throws UsageError that says where a journal was looked for. */
+/**
+ * Order: flags, variables, a running `pawl dev`, the cluster's ConfigMap. @throws UsageError that lists the searched
+ * places.
+ */
 export async function findJournal(flags: JournalFlags, config: Config): Promise<FoundJournal> {
   const flagAddress = apiAddressOf(flags.apiUrl, flags.apiService, '--')
   if (flagAddress !== undefined && flags.databaseUrl !== undefined)
@@ -145,7 +148,7 @@ export async function findJournal(flags: JournalFlags, config: Config): Promise<
 const EXPECTED_JOURNAL =
   'expected a pawl dev that runs, by the $KUBECONFIG that it has written or by --data-dir; else --database-url or $PAWL_DATABASE_URL; or pawl api, see --api-url'
 
-/** @throws UsageError that says where a journal was looked for. */
+/** @throws UsageError that lists the searched places. */
 export async function journalURL(flags: JournalFlags, config: Config): Promise<string> {
   const { databaseUrl, dataDir } = flags
   const explicitURL = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
@@ -162,15 +165,13 @@ export async function journalURL(flags: JournalFlags, config: Config): Promise<s
   return url.href
 }
 
-// The questions, answered by `pawl api`.
-
-/** Sends the input of a question, and gives the body of the answer back. */
+/** Sends the input of a question to `pawl api` and returns the body of the answer. */
 type ApiCall = (name: QuestionName, input: unknown) => Promise<unknown>
 
 export function apiQuestions(use: ApiCall): Questions {
   const names = Object.keys(WIRE_FORMATS) as QuestionName[]
   const entries = names.map((name) => {
-    // The arguments are those of this question, as its type says.
+    // The arguments match the question's type.
     const input = WIRE_FORMATS[name].input as (...args: readonly unknown[]) => unknown
     return [name, async (...args: readonly unknown[]) => answerIn(name, await use(name, input(...args)))]
   })

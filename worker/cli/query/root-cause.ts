@@ -1,4 +1,4 @@
-// What a job waits for, from object to object down to the one at the bottom, in sentences. Pure.
+// Follows a job down its tree to the object that causes the wait or the failure, and explains it in sentences. Pure.
 
 import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
@@ -6,7 +6,10 @@ import { isRedacted } from '../../api/redaction.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { deletionIn, errorText, nameOf, singleLine } from './format.ts'
 
-/** From the root down to where nothing below explains it: what has failed first, then what is open, then what cannot go. */
+/**
+ * The path from the root to the root cause: failed children first, then unfinished children, then children that cannot
+ * be deleted.
+ */
 export function pathToRootCause(root: JobNode): readonly JobNode[] {
   const next =
     root.children.find(hasFailed) ??
@@ -18,21 +21,21 @@ export function pathToRootCause(root: JobNode): readonly JobNode[] {
 }
 
 export interface RootCauseContext {
-  /** The awaited objects, by name, that the journal has and that live. */
+  /** Names of the awaited objects that exist in the journal. */
   readonly existing: ReadonlySet<string>
   readonly wake: string | undefined
   readonly attempt: number
-  /** What the nearest above says of it. */
+  /** The error that the nearest ancestor reports. */
   readonly parentError: string | undefined
 }
 
-/** The error of the nearest on the way down that has one: of items the journal keeps none. */
+/** The error of the nearest ancestor that has one. The journal stores no errors of items. */
 export function parentErrorIn(path: readonly JobNode[]): string | undefined {
   const reporter = path.slice(0, -1).findLast(({ job }) => errorText(job?.lastError) !== undefined)
   return reporter && `${nameOf(reporter.object)} says: ${errorText(reporter.job?.lastError) ?? ''}.`
 }
 
-/** Why the object at the bottom stands where it stands; one sentence each. */
+/** One sentence for each reason of the object's state. */
 export function reasonsOf(node: JobNode, context: RootCauseContext): readonly string[] {
   return [
     ...(hasFailed(node) ? failure(node, context) : []),
@@ -43,7 +46,7 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
   ].map((sentence) => singleLine(sentence, 2000))
 }
 
-/** What the status of the object says, where its kind lets the journal keep it. */
+/** The status message, if the kind lets the journal store it. */
 function statusMessage(object: AskedObject): readonly string[] {
   const message = textAt(object.projection, MESSAGE)
   return message === undefined || message === '' ? [] : [`${nameOf(object)} says: ${message}.`]
@@ -64,7 +67,7 @@ function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[
   return [`${nameOf(node.object)} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
 }
 
-/** Kinds of two groups may have one name. */
+/** With the group, because two groups may have a kind of the same name. */
 export function keyOf(one: GroupKind & { readonly namespace: string; readonly name: string }): string {
   return `${groupKindText(one)} ${one.namespace}/${one.name}`
 }

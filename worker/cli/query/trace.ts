@@ -1,4 +1,4 @@
-// The command `pawl trace`: the tree of a job, once or as it goes.
+// The command `pawl trace`: draws the tree of a job, once or until the job ends.
 
 import { Command } from 'commander'
 import { setTimeout } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } 
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
 import { isBusy, jobIDIn } from './format.ts'
 
-/** The exit code when the job that was followed did not end well. */
+/** Exit code when the followed job did not succeed. */
 const ENDED_BADLY = 3
 
 interface TraceFlags extends JournalFlags, PageFlags {
@@ -53,7 +53,7 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
       screen.show(tree, new Date())
       const ended = endOf(tree, found, jobID)
       if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
-      // The next job is another question.
+      // From now on only this job is followed, not the next one.
       if (found !== undefined && found.jobID !== '') jobID = found.jobID
       return undefined
     },
@@ -67,9 +67,9 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
 }
 
 /**
- * How what is followed ended; undefined: it goes on, or is still to begin.
+ * The result of the followed job; undefined while it has not ended or not started.
  *
- * @param followedJobID the job that is followed; undefined: none was named, and none was seen open.
+ * @param followedJobID undefined if the user named no job and none was open yet.
  */
 export function endOf(
   tree: Pick<JobNode, 'object' | 'job'>,
@@ -79,13 +79,13 @@ export function endOf(
   const { deleted, projection } = tree.object
   const currentJobID = jobIDIn(projection)
   if (found === undefined) {
-    // What its owner's run does at once has no job of its own in the journal, nor has what was pruned.
+    // The journal has no job for items that the run of their owner handles, nor for pruned jobs.
     const isOver = deleted || (currentJobID !== undefined && !isBusy(projection))
     if (!isOver) return undefined
     return hasFailed(tree) ? 'badly' : 'well'
   }
   if (found.outcome === null) return undefined
-  // The object has the next job already, whose row is still to come.
+  // The object already has its next job, whose row is not written yet.
   if (followedJobID === undefined && !deleted && isBusy(projection) && currentJobID !== found.jobID) return undefined
   return endedWell(found) ? 'well' : 'badly'
 }
@@ -97,11 +97,11 @@ async function look(journal: JournalSession, words: readonly string[], jobID: st
 
 interface TreeOutput {
   readonly show: (tree: JobNode, now: Date) => void
-  /** Something else is written below. */
+  /** Called before other output is printed below the tree. */
   readonly leave: () => void
 }
 
-/** Draws each time in the place of the time before. */
+/** Overwrites the previously drawn tree. */
 function redrawnTree({ paint }: JournalSession): TreeOutput {
   let height = 0
   return {
@@ -125,10 +125,10 @@ function changedLinesOutput(): TreeOutput {
   }
 }
 
-/** A line that is longer than the terminal takes several. */
+/** A line longer than the terminal takes several screen lines. */
 function linesOnScreen(text: string): number {
   const columns = Math.max(1, process.stdout.columns)
-  // Colours take no room.
+  // Colour codes have no width.
   const widths = text
     .trimEnd()
     .split('\n')

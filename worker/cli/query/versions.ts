@@ -1,10 +1,10 @@
-// The versions of an object as text and as data. Pure.
+// Formats the versions of an object in the journal, and the changes between them, as text and as JSON. Pure.
 
 import type { AskedEvent } from '../../../activities/journal/read/asked-events.ts'
 import { type Paint, singleLine } from './format.ts'
 import { writeJson, type Projection } from '../../../workflows/kit/index.ts'
 
-/** A version, and what it changed. */
+/** A version and the fields that it changed. */
 export interface VersionChange {
   readonly event: AskedEvent
   readonly changes: readonly string[]
@@ -20,7 +20,7 @@ function changesIn(before: AskedEvent | undefined, event: AskedEvent): readonly 
   return changesBetween(before?.projection, event.projection)
 }
 
-/** The version that was the newest at a time. */
+/** The newest version at a time. */
 export function versionAt(known: readonly VersionChange[], time: Date): VersionChange | undefined {
   return known.findLast(({ event }) => event.at <= time)
 }
@@ -57,9 +57,7 @@ export function historyData(known: readonly VersionChange[]): readonly object[] 
   }))
 }
 
-// What is different between two states of an object as the journal keeps them. Pure.
-
-/** One line a field, such as `status.phase: Init -> Progressing`, in the order of their names. */
+/** One line per field, such as `status.phase: Init -> Progressing`, sorted by field. */
 export function changesBetween(before: Projection | undefined, after: Projection): readonly string[] {
   const [old, now] = [leaves(before ?? {}), leaves(after)]
   const fields = [...new Set([...old.keys(), ...now.keys()])].sort()
@@ -71,7 +69,7 @@ export function changesBetween(before: Projection | undefined, after: Projection
   })
 }
 
-// What names the object says nothing about a change, and every write of a spec raises the generation.
+// Fields that identify the object never change.
 const NAME_FIELDS: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace', 'metadata.uid'])
 
 function leaves(projection: Projection): ReadonlyMap<string, string> {

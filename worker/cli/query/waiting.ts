@@ -1,4 +1,4 @@
-// What holds objects back, as their status says, or as their annotation does where no run has said it yet; and which parts are left out.
+// Explains why an object does not proceed: it is paused or skipped, or its job is queued behind other jobs.
 
 import {
   annotation,
@@ -26,7 +26,10 @@ const STEERING = new Map(
 
 type PausableObject = Parameters<typeof nameOf>[0] & { readonly group: string; readonly projection: Projection }
 
-/** In a few words; undefined: nothing holds it back, as far as the journal knows. */
+/**
+ * A few words; undefined if the object is not paused. The status counts, or the annotation if no run has handled it
+ * yet.
+ */
 export function pausedText({ group, kind, projection }: PausableObject): string | undefined {
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
@@ -47,7 +50,7 @@ function skippedText(value = ''): string | undefined {
   return `left out${value === 'true' ? '' : `: ${singleLine(value, 200)}`}`
 }
 
-/** A sentence. */
+/** As sentences. */
 export function pauseSentences(object: PausableObject): readonly string[] {
   const text = pausedText(object)
   if (text?.startsWith('left out') === true) return [`${nameOf(object)} is ${text} (pawl skip --undo).`]
@@ -56,14 +59,14 @@ export function pauseSentences(object: PausableObject): readonly string[] {
     : [`${nameOf(object)} is ${text}; what it has not begun waits until it goes on (pawl resume).`]
 }
 
-// Whose turn has not come: what is asked for, and has not begun.
+// Objects with their newest jobs.
 
 type ObjectsWithJobs = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
 const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
-/** Of those that have no open job, which wait for their turn; by uid. */
+/** The queue positions of objects without an open job, by uid. */
 export async function readQueuePositions(
   journal: Questions,
   asking: ObjectsWithJobs,
@@ -75,7 +78,7 @@ export async function readQueuePositions(
   )
 }
 
-/** In a few words. */
+/** A few words. */
 export function queueText({ ahead }: Waiting): string {
   return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
 }
@@ -89,7 +92,7 @@ function countOf(ahead: number): string {
   return ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
 }
 
-/** Of a job's own run. */
+/** For a job with its own run that no worker has started. */
 export function notStartedSentences(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
   if (job.outcome !== null || run === undefined || run.passes > 0) return []
   return [

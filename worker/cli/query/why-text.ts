@@ -1,4 +1,4 @@
-// The causal chain of a job in sentences, the oldest first. Pure.
+// Formats the causes of a job and its current state as sentences, the oldest first. Pure.
 
 import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
 import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
@@ -12,19 +12,19 @@ import { formatSpan, errorText, nameOf, singleLine } from './format.ts'
 
 interface WhyInput {
   readonly causes: readonly Cause[]
-  /** Of the job's run, in order. */
+  /** Writes of the job's run, in order. */
   readonly writes: readonly AskedWrite[]
   readonly passes: number | undefined
-  /** In Temporal's UI, where that is known. */
+  /** The run's page in Temporal's UI, if the UI's address is known. */
   readonly page?: string | undefined
   readonly newest: AskedEvent | undefined
-  /** From the object that was asked about down to the bottom. */
+  /** From the object to the root cause. */
   readonly path: readonly JobNode[]
   readonly reasons: readonly string[]
-  /** What of the path waits for its turn. */
+  /** Sentences about pauses and queue positions of the objects in `path`. */
   readonly queueSentences: readonly string[]
   readonly now: Date
-  /** By uid of the objects of the causes: who wrote it, where that was nobody of Pawl. */
+  /** Writes by other clients, by uid of the caused objects. */
   readonly byHand: ReadonlyMap<string, ForeignWrite>
 }
 

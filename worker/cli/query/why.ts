@@ -1,4 +1,4 @@
-// The command `pawl why`: what led to the job of an object, and what it waits for.
+// The command `pawl why`: explains what triggered the job of an object, what the job did, and what it waits for.
 
 import type { Command } from 'commander'
 
@@ -47,7 +47,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const chapters = explainJob({
     causes,
     byHand: await foreignWrites(causes, flags),
-    // A run that hosts many writes for all of them: of a hosted object only what was written to it.
+    // A run writes for all objects that it hosts; for a hosted object only the writes to this object count.
     writes: job === undefined ? [] : await journal.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     passes: run?.passes,
     page: await runPage(flags, run),
@@ -70,7 +70,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   return output === 'json' ? `${writeJson(chapters, 2)}\n` : explanationText(chapters)
 }
 
-/** With the rights of the person: the journal has no field managers. */
+/** Read from the API server with the user's permissions: the journal has no field managers. */
 async function foreignWrites(causes: readonly Cause[], flags: UserFlags): Promise<ReadonlyMap<string, ForeignWrite>> {
   const apis = new Map(
     [...builtIn.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
@@ -93,11 +93,10 @@ async function foreignWrites(causes: readonly Cause[], flags: UserFlags): Promis
 
 const MAX_EVENTS = 2
 
-/** The newest Events of an object that is being deleted: its controllers explain there what the deletion waits for. */
+/** The newest Events of an object that is being deleted; controllers explain there what the deletion waits for. */
 async function deletionEvents(object: AskedObject, flags: UserFlags): Promise<readonly string[]> {
   if (object.deleted || deletionIn(object.projection) === undefined) return []
   try {
-    // Most answers need no Events.
     const { newestEvents } = await import('../live-objects.ts')
     return await withUserClient(flags, async (kube) => {
       const events = await newestEvents(kube, object, MAX_EVENTS)

@@ -1,4 +1,5 @@
-// `pawl replay --against`: past runs once more with the workflows of this build and of another one, side by side.
+// `pawl replay --against`: replays past runs with this build and with another build, and compares them. Pure except for
+// the replays.
 
 import { compare, type Comparison, type Difference, type Change } from './compare-runs.ts'
 import type { RecordedRun } from './load.ts'
@@ -6,12 +7,12 @@ import { type Recording, recordRuns } from './record.ts'
 import { writeJson } from '../../../workflows/kit/index.ts'
 import { type Paint, singleLine } from '../query/format.ts'
 
-/** A run to try; `name` is for people. */
+/** A run to replay; `name` is for display. */
 export interface PastJob extends RecordedRun {
   readonly name: string
 }
 
-/** What runs of an ID wrote, as far as the journal, or the file, still has it. */
+/** The writes of a run in the journal or in the exported file. */
 export type WritesOf = (workflowId: string) => Promise<readonly MadeWrite[]> | readonly MadeWrite[]
 
 export interface Trial {
@@ -19,27 +20,27 @@ export interface Trial {
   readonly comparison: Comparison
 }
 
-/** Gate of an upgrade. */
+/** The result for all runs. */
 export interface Verdict {
   readonly trials: readonly Trial[]
   readonly same: number
   readonly differ: number
-  /** The other build cannot go on with them. */
+  /** Runs that the other build cannot replay. */
   readonly part: number
-  /** This build cannot replay them itself. */
+  /** Runs that this build cannot replay. */
   readonly unknown: number
-  /** What differs, in how many jobs; what most have first. */
+  /** The differences by kind and number of jobs, the most frequent first. */
   readonly kinds: readonly { readonly what: string; readonly jobs: number }[]
 }
 
-/** The workflows to try them with. */
+/** The workflow bundles of both builds. */
 interface Builds {
   readonly base: string
   readonly other: string
   readonly payloadKeyPath: string | undefined
 }
 
-// Recordings of so many runs are in memory together.
+// Number of recordings in memory at a time.
 const MOST_TOGETHER = 50
 
 export async function compareBuilds(
@@ -102,27 +103,27 @@ function kindsOf(trials: readonly Trial[]): Verdict['kinds'] {
   return [...jobs].map(([what, count]) => ({ what, jobs: count })).toSorted((left, right) => right.jobs - left.jobs)
 }
 
-/** Without the job's own names and values. */
+/** The difference without names and values of the job. */
 function whatDiffers({ kind, name, how, changes }: Difference): readonly string[] {
   if (how === 'more') return [`${kind} ${name}: only the other build does it`]
   if (how === 'less') return [`${kind} ${name}: only this build does it`]
   return changes.map(({ field }) => `${kind} ${name}: another ${field.replaceAll(/\[\d+\]/g, '[]') || 'input'}`)
 }
 
-/** 0: nothing differs; 3: something does; 4: nothing was compared, or not all that should have been. */
+/** 0: no difference; 3: at least one difference; 4: nothing was compared, or not everything. */
 export function exitCodeOf({ trials, differ, part, unknown }: Verdict): number {
   if (differ + part > 0) return 3
   return unknown > 0 || trials.length === 0 ? 4 : 0
 }
 
-// What a trial of another build came to, for people. Pure.
+// Limits of the text output.
 
 const MOST_JOBS = 10
 const MOST_DIFFERENCES = 6
 const MOST_CHANGES = 5
 const MOST_KINDS = 15
 
-/** @param notes what is not compared, and which jobs there was no history of. */
+/** @param notes parts that are not compared, and jobs without a history. */
 export function verdictText(verdict: Verdict, notes: readonly string[], paint: Paint): string {
   const { trials, same, differ, part, unknown, kinds } = verdict
   const differing = trials.filter(({ comparison }) => comparison.verdict !== 'same')
@@ -192,9 +193,7 @@ function valueText(value: unknown): string {
   return value === undefined ? '(none)' : singleLine(typeof value === 'string' ? value : writeJson(value), 160)
 }
 
-// What the calls that differ wrote at the time, as the journal has it: the answer to whose writes an upgrade would change. Pure.
-
-/** A write of a run, as both the journal and the file of an export have it. */
+/** A write of a run, from the journal or from an exported file. */
 export interface MadeWrite {
   readonly pass: number
   readonly step: string
@@ -202,7 +201,7 @@ export interface MadeWrite {
   readonly verb: string
 }
 
-/** Calls whose writes have other names in the journal than they have. */
+/** Activities whose writes have other step names in the journal. */
 const STEPS: Readonly<Record<string, readonly string[]>> = {
   startInstallation: ['beginJob', 'adoptInstallation'],
   deployMockItems: ['deployMockItems', 'exportMockItems', 'endRefusedItems'],
@@ -210,7 +209,7 @@ const STEPS: Readonly<Record<string, readonly string[]>> = {
   writeLevelStatus: ['status'],
 }
 
-/** Of a call that writes, `patch Widget/default/one`; of what did not happen then, none. */
+/** The writes of a call, as `patch Widget/default/one`; empty if the call did not happen in the recorded run. */
 export function writesOfCall({ kind, how, name, pass }: Difference, writes: readonly MadeWrite[]): readonly string[] {
   if (kind !== 'write' || how === 'more') return []
   const steps = STEPS[name] ?? [name, name.replace(/Level$/, '')]

@@ -1,4 +1,4 @@
-// A replayed job for people: a head, and one page for each pass. Pure.
+// Formats a replayed job as text: a header, and one page per pass. Pure.
 
 import { describeTrace, type TracedStep } from '../../../workflows/kit/index.ts'
 import { formatSpan, colourOf, formatDuration, type Paint, singleLine } from '../query/format.ts'
@@ -44,7 +44,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.map((line, index) => `${(index === 0 ? title : '').padEnd(9)} ${line}\n`)
 }
 
-/** What the pass saw by itself, before its plans decided. */
+/** The objects that the pass observed before its plans ran. */
 function seenBefore(calls: readonly ReplayedCall[]): readonly SeenObject[] {
   return calls
     .filter(({ action, name }) => action === undefined && !name.startsWith('settle'))
@@ -75,7 +75,7 @@ function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readon
   return section('plan', [singleLine(title), ...drawn])
 }
 
-/** What leaves say their groups only repeat. */
+/** Groups repeat the texts of their leaves, so only leaves keep theirs. */
 function withoutRepeatedTexts({ said, children, ...step }: TracedStep): TracedStep {
   return {
     ...step,
@@ -90,7 +90,7 @@ function paintLine(line: string, paint: Paint): string {
   return line.includes('– ') ? paint('dim', text) : text
 }
 
-/** What `shown` takes off. */
+/** The indentation, which `singleLine` removes. */
 function indentOf(line: string): string {
   return /^ */.exec(line)?.[0] ?? ''
 }

@@ -1,4 +1,4 @@
-// One job, replayed and shown: page by page on a terminal, else all pages or JSON.
+// Replays one job and prints it: page by page on a terminal, otherwise all pages or JSON.
 
 import { emitKeypressEvents, type Key } from 'node:readline'
 
@@ -35,11 +35,9 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
   else process.stdout.write(pages.join(''))
 }
 
-// Stepping through the passes of a job on a terminal: one page at a time, forwards and backwards.
-
-/** Where a key leads from a place in the list; undefined: the end of it all. */
+/** The state of the pager on a terminal. */
 export interface StepperState {
-  /** What stands before the next key: digits that were typed. */
+  /** Digits typed since the last key. */
   readonly typed: string
   readonly at: number
 }
@@ -54,10 +52,10 @@ const MOVES = new Map<string, (at: number, last: number) => number>([
   ...['G', 'end'].map((name) => [name, (_: number, last: number) => last] as const),
 ])
 const ENDS: readonly string[] = ['q', 'escape']
-/** Ctrl-C and Ctrl-D, which a terminal in raw mode hands over as they are. */
+/** Ctrl-C and Ctrl-D; a terminal in raw mode sends them as characters. */
 const END_CODES: readonly string[] = ['\u0003', '\u0004']
 
-/** Pure. @param numbers of the passes, in their order. @returns undefined when it is over. */
+/** Handles one key. Pure. @param numbers of the passes, in order. @returns undefined to quit. */
 export function nextState({ at, typed }: StepperState, key: Key, numbers: readonly number[]): StepperState | undefined {
   const { name = '', sequence = '' } = key
   if (ENDS.includes(name) || END_CODES.includes(sequence)) return undefined
@@ -69,13 +67,13 @@ export function nextState({ at, typed }: StepperState, key: Key, numbers: readon
   return moved === undefined ? { at, typed } : { at: Math.max(0, Math.min(last, moved)), typed: '' }
 }
 
-/** What is no pass leads nowhere. */
+/** Returns the present position if the job has no such pass. */
 function placeOf(pass: number, numbers: readonly number[], at: number): number {
   const found = numbers.indexOf(pass)
   return found < 0 ? at : found
 }
 
-/** Shows pages until somebody has seen enough. */
+/** Shows pages until the user quits. */
 async function stepThrough(numbers: readonly number[], page: (index: number) => string): Promise<void> {
   const { stdin, stdout } = process
   let steps: StepperState = { at: 0, typed: '' }

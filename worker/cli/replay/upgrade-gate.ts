@@ -1,4 +1,5 @@
-// The gate of an upgrade: the runs of the last days, or those of files, with this build and with another one.
+// Replays the jobs of the last days, or those in files, with this build and with another build, to decide whether an
+// upgrade is safe.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +36,7 @@ interface GateFlags extends JournalFlags, CodeFlags {
 interface PastJobs {
   readonly jobs: AsyncIterable<PastJob>
   readonly writesOf: WritesOf
-  /** Filled while the jobs are taken. */
+  /** Grows while the jobs are read. */
   readonly notes: string[]
 }
 
@@ -105,13 +106,13 @@ async function* withHistories(target: TemporalTarget, runs: Runs, notes: string[
   if (missing > 0) notes.push(`of ${missing} ${missing === 1 ? 'run' : 'runs'} Temporal has no history any more`)
 }
 
-/** @throws UsageError for what is no duration. */
+/** @throws UsageError if the text is not a duration. */
 function sinceOf(text: string | undefined): Date {
   if (text === undefined) throw new UsageError('found --against alone, expected --since such as 7d, or --file')
   return new Date(Date.now() - durationMs('--since', text))
 }
 
-/** Of one file, or of all that lie in a folder. */
+/** The jobs in a file, or in all files of a folder. */
 function jobsOfFiles(path: string): PastJobs {
   const writes = new Map<string, readonly MadeWrite[]>()
   return { jobs: readFiles(filesAt(path), writes), writesOf: (workflowId) => writes.get(workflowId) ?? [], notes: [] }
@@ -128,7 +129,7 @@ async function* readFiles(
   }
 }
 
-/** @throws UsageError for a folder without any. */
+/** @throws UsageError for a folder without JSON files. */
 function filesAt(path: string): readonly string[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path]
   const files = readdirSync(path)

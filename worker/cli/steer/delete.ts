@@ -1,4 +1,5 @@
-// The command `pawl delete`: deletes an object, tells what holds its deletion up, and takes the last way out where somebody says why.
+// The command `pawl delete`: deletes an object, reports what blocks the deletion, and removes all finalizers with
+// `--force` and a reason.
 
 import { Command } from 'commander'
 
@@ -23,7 +24,7 @@ import {
 } from './open-object.ts'
 import { annotate, tryEmitEvent } from './record.ts'
 
-/** The exit code when a deletion is held up by what only a person can move. */
+/** Exit code when only a user can continue the deletion. */
 const HELD_UP = 3
 
 interface DeleteFlags extends SteerFlags {
@@ -104,7 +105,7 @@ async function requestDeletion(target: TargetObject): Promise<void> {
   await tryEmitEvent(target, 'DeletionAskedFor', 'asked for the deletion')
 }
 
-/** What was deployed stays; a deletion that has failed begins again. */
+/** Keeps what the object deployed; restarts a deletion that failed. */
 async function leaveDeployed(target: TargetObject): Promise<void> {
   const { leave, reconcile = {} } = target.kind.steering
   if (leave === undefined)

@@ -1,8 +1,10 @@
-// The last way out of a deletion: all finalizers are taken off, of an object and of all below it.
+// `pawl delete --force`: removes all finalizers from an object and from all objects below it.
 //
-//   F1. An Event on the object says who does it and why before anything is done; where it cannot be written, nothing is done.
-//   F2. Everything is deleted before anything loses a finalizer, from above: what goes on above would make anew what goes below.
-//   F3. A finalizer is taken off the object that was looked at, in the version that was looked at, and of no other.
+//   F1. An Event on the object reports the user and the reason before anything else happens. If the Event cannot be
+//       written, the command does nothing.
+//   F2. All objects are deleted, from the root down, before any finalizer is removed. Otherwise a run of a parent would
+//       recreate its children.
+//   F3. A finalizer is removed only from the version of the object that was read.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
@@ -13,11 +15,11 @@ import { type LiveNode, readTree, childrenFirst } from './live-tree.ts'
 import { readObject, type TargetObject } from './open-object.ts'
 import { recordText, emitEvent } from './record.ts'
 
-/** What a run that went on meanwhile has made is taken as well. */
+/** Further rounds handle objects that a running job created meanwhile. */
 const MOST_ROUNDS = 3
 const MOST_TRIES = 5
 
-/** @returns what was taken off, a line for each object. */
+/** @returns one line per object with the removed finalizers. */
 export async function forceDeletion(target: TargetObject): Promise<readonly string[]> {
   const { kube, kind, kinds } = target
   await emitEvent(target, 'DeletionForced', 'takes all finalizers off, of the object and of all below it') // F1
@@ -45,12 +47,12 @@ async function deleteOne({ kube }: TargetObject, { kind, object: { metadata } }:
   const { uid, namespace, name } = metadata
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: 'Background' }
   await kube.request('DELETE', resourcePath(kind.api, namespace, name), { body }).catch((error: unknown) => {
-    // Another one of the name is not meant.
+    // Another object of the same name exists now.
     if (!isNotFound(error) && !isConflict(error)) throw error
   })
 }
 
-/** @returns the finalizers that it had; none: it is gone. */
+/** @returns the removed finalizers; empty if the object is gone. */
 async function removeFinalizers(target: TargetObject, { kind, object }: LiveNode): Promise<readonly string[]> {
   const { kube, namespace } = target
   const { uid, name } = object.metadata

@@ -1,25 +1,25 @@
-// The parts of an object by the names that they have in its blueprint: `inst/shop db`, and `inst/shop backend/db` for an item of its sub-installation
-// `backend`. Pure.
+// Finds the items of an object by their names in its blueprint: `inst/shop db`, and `inst/shop backend/db` for an item
+// of its sub-installation `backend`. Pure.
 
 import { textAt } from '../../../workflows/kit/index.ts'
 import { singleLine } from '../query/format.ts'
 import type { LiveNode } from './live-tree.ts'
 import type { Steering } from './open-object.ts'
 
-/** What is done to parts alone. */
+/** Commands that apply to items. */
 export type ItemCommand = 'retry' | 'skip'
 
 interface Item extends Pick<LiveNode, 'kind' | 'object'> {
-  /** With the names of what it lies in before it, from below the object that is asked for on, and `/` between them. */
+  /** The names of the sub-installations between the object and the item, and the item's name, joined with `/`. */
   readonly path: string
 }
 
-/** Whether it is one by itself. */
+/** True if the kind is a kind of items. */
 export function isItem({ steering }: { readonly steering: Steering }, act: ItemCommand): boolean {
   return steering[act] !== undefined
 }
 
-/** All that lie below, however deep, its own first. What says no name of its own is called as its object is. */
+/** All items below the object, sorted by depth. An item without its own name has the name of its object. */
 export function itemsBelow(node: LiveNode, act: ItemCommand): readonly Item[] {
   return below(node, act, []).sort(
     (a, b) => depthOf(a.path) - depthOf(b.path) || (a.path < b.path ? -1 : Number(a.path > b.path)),
@@ -43,10 +43,10 @@ function nameWithin({ kind, object }: LiveNode): string {
 const depthOf = (called: string): number => called.split('/').length
 
 /**
- * Each part that is named, once.
+ * Finds each named item once.
  *
- * @param title of the object, for messages.
- * @throws with the parts that there are.
+ * @param title the object's name for messages.
+ * @throws an Error that lists the items.
  */
 export function findItems(title: string, parts: readonly Item[], names: readonly string[]): readonly Item[] {
   return [...new Set(names)].map((name) => {
@@ -66,7 +66,7 @@ function titleOf({ kind, object }: Item): string {
 
 const MOST_NAMED = 20
 
-/** What there is, in words; first what is called much as what was found. */
+/** Lists the item names for an error message; similar names come first. */
 export function expectedItems(parts: readonly Item[], found = ''): string {
   if (parts.length === 0) return 'one that is there: it has none yet'
   const names = parts.map(({ path: called }) => called)

@@ -1,5 +1,6 @@
-// The commands `pawl retry` and `pawl skip`: a job of one item alone, and one item left out, as the annotations do, with who and why. An item is meant by
-// its object, or by the name that it has in an Installation or Execution.
+// The commands `pawl retry`, which starts a job of one item, and `pawl skip`, which leaves one item out. Both set the
+// same annotations that a user could set, and record user and reason. The item is named by its object, or by its name
+// in an Installation or Execution.
 
 import { Command } from 'commander'
 
@@ -67,7 +68,7 @@ async function steerItems(
   await runOnObject(object, flags, each, async (target) => await itemsOf(target, act, names))
 }
 
-/** @throws UsageError where the words say of no item that it is meant; with those that there are. */
+/** @throws UsageError that lists the items if the words name none. */
 async function itemsOf(
   target: TargetObject,
   act: ItemCommand,
@@ -115,7 +116,7 @@ async function retry(target: TargetObject): Promise<CommandResult> {
   })
 }
 
-/** The value where nobody says why. */
+/** Value of the annotation without a reason. */
 const NO_REASON = 'true'
 
 async function skip(target: TargetObject): Promise<CommandResult> {
@@ -152,7 +153,7 @@ async function unskip(target: TargetObject): Promise<CommandResult> {
   return done(target, asked, { lines: [`${title} is deployed again with ${nextJobText(top)}`] })
 }
 
-/** What says it on the object. Only parts get here. */
+/** The annotations of this command; only kinds of items get here. */
 function annotationsOf<Act extends ItemCommand>({ kind }: TargetObject, act: Act): NonNullable<Steering[Act]> {
   const annotations = kind.steering[act]
   if (annotations === undefined) throw new Error(`bug: ${kind.kind} is no part to ${act}`)

@@ -1,4 +1,5 @@
-// What the commands that steer have in common: the object that is meant, at the API server, and the person that asks, with his own rights.
+// Common parts of the commands that steer objects: they find the object at the API server, with the user's own
+// permissions, run the command and print the result.
 
 import type { Command } from 'commander'
 
@@ -29,11 +30,11 @@ export interface SteeredKind extends GroupKind {
   readonly steering: Steering
 }
 
-/** One object of the cluster, and who asks something of it. */
+/** The object of a command, and the user with the reason. */
 export interface TargetObject {
   readonly kube: KubeClient
   readonly kind: SteeredKind
-  /** Its kind and those that go with it. */
+  /** The object's kind and the other kinds of its group. */
   readonly kinds: readonly SteeredKind[]
   readonly namespace: string
   readonly name: string
@@ -49,10 +50,10 @@ export interface SteerFlags extends UserFlags {
   readonly output: (typeof FORMATS)[number]
 }
 
-/** What was done, for people and for programs. */
+/** The result as text and as data. */
 export interface CommandResult {
   readonly lines: readonly string[]
-  /** What to do then. Of several objects each is told once, behind all lines. */
+  /** Next steps; for several objects each is printed once at the end. */
   readonly hints?: readonly string[]
   readonly data: object
   readonly exitCode?: number
@@ -62,15 +63,16 @@ export function withSteerFlags(command: Command): Command {
   return withFlags(command.argument('<object...>', 'the object, such as inst/shop'))
 }
 
-/** The flags alone. */
+/** Adds the flags without the argument. */
 export function withFlags(command: Command): Command {
   return withWriteFlags(withReason(command), FORMATS, "the object's namespace")
 }
 
 /**
- * Does one thing to the object that the words mean, and tells it.
+ * Runs the command on the object and prints the result.
  *
- * @param partsOf which of its parts are meant in its place: to all of them it is done, in turn. What was done is told also where a later one fails.
+ * @param partsOf selects parts of the object; the command then runs on each of them in turn. Results are printed even
+ * if a later part fails.
  */
 export async function runOnObject(
   words: readonly string[],
@@ -112,7 +114,7 @@ interface ObjectResult {
   readonly result: CommandResult
 }
 
-/** @param isList several were meant: to programs it is a list, of however many. */
+/** @param isList true to print a list, even for one result. */
 export async function formatResults(
   results: readonly ObjectResult[],
   output: SteerFlags['output'],
@@ -134,7 +136,7 @@ export async function formatResults(
   }
 }
 
-/** The kinds whose objects can be steered: those with jobs. */
+/** The kinds with jobs; their objects can be steered. */
 export function steeredKinds(): readonly SteeredKind[] {
   return [...builtIn.controllers.values()].flatMap((controller): readonly SteeredKind[] => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
@@ -178,7 +180,7 @@ export async function readObject(
 
 const LONGEST_REASON = 256
 
-/** @throws UsageError for one that does not fit in a line. */
+/** @throws UsageError unless the reason is one line. */
 export function reasonIn(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const reason = text.trim()

@@ -1,4 +1,5 @@
-// The commands `pawl pause` and `pawl resume`: hold back what an object has not begun, and let it go on, as the annotation does, with who and why.
+// The commands `pawl pause` and `pawl resume`: they set or remove the annotation that pauses an object, and record user
+// and reason.
 
 import { Command } from 'commander'
 
@@ -37,7 +38,7 @@ export function resumeCommand(): Command {
     })
 }
 
-/** The value where nobody says why. */
+/** Value of the annotation without a reason. */
 const NO_REASON = 'true'
 
 async function pause(target: TargetObject): Promise<CommandResult> {

@@ -1,4 +1,5 @@
-// The command `pawl reconcile`: asks for a job, as the annotation does, with who and why.
+// The commands `pawl reconcile` and `pawl interrupt`: they set the annotations that start a job or end the running job,
+// and record user and reason.
 
 import { Command } from 'commander'
 
@@ -69,7 +70,7 @@ function reconcilable(): string {
   return `one of ${kinds.map(({ kind }) => kind).join(', ')}`
 }
 
-/** The jobs of a part come from its parent, as long as that is there. */
+/** Refuses a part whose parent exists, because the parent's job includes it. */
 async function refuseParts({ kube, kind, kinds, namespace, object }: TargetObject, title: string): Promise<void> {
   const { parent } = kind.steering
   const owner = parent === undefined ? undefined : ownerOfKind(object, parent)
@@ -82,7 +83,7 @@ async function refuseParts({ kube, kind, kinds, namespace, object }: TargetObjec
   )
 }
 
-/** What stands in one of the annotations in place of what is wanted. */
+/** The first of these annotations that has another value. */
 export function otherThan(object: KubeObject, annotations: Readonly<Record<string, string>>): string | undefined {
   const [found] = Object.entries(annotations).flatMap(([key, value]) => {
     const present = object.metadata.annotations?.[key]
@@ -95,12 +96,10 @@ export function has(object: KubeObject, annotations: Readonly<Record<string, str
   return Object.entries(annotations).every(([key, value]) => object.metadata.annotations?.[key] === value)
 }
 
-/** Of the person, so that nobody takes it for a reason of Pawl's own. */
+/** Contains the user's name, to distinguish it from Pawl's own reasons. */
 function reasonText(user: string, reason: string | undefined): string {
   return `by ${user}${reason === undefined ? '' : `: ${reason}`}`
 }
-
-// The command `pawl interrupt`: ends the running job of an object, as the annotation does, with who and why.
 
 export function interruptCommand(): Command {
   return withSteerFlags(new Command('interrupt').description('end the running job of an object and of all below it'))

@@ -1,5 +1,5 @@
-// Who asked for what, and why, where others see it: an annotation of the object, and an Event on it. Both are written with the rights of the person,
-// and whoever has such rights could write the same; what the API server knows of it is in its audit log.
+// Records who requested what and why: in an annotation of the object and in an Event. Both are written with the user's
+// permissions, so other users with these permissions could forge them; the API server's audit log cannot be forged.
 
 import { randomBytes } from 'node:crypto'
 
@@ -9,7 +9,7 @@ import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
 import { CLI_USER_AGENT } from '../user.ts'
 import { readObject, type TargetObject } from './open-object.ts'
 
-/** What the annotation says. */
+/** The value of the annotation. */
 export function recordText(
   { user: user, reason: reason }: Pick<TargetObject, 'user' | 'reason'>,
   what: string,
@@ -21,9 +21,10 @@ export function recordText(
 const MOST_TRIES = 5
 
 /**
- * Sets annotations of the object and those that say who and why, on the version that was looked at.
+ * Sets annotations on the version of the object that was read, together with the record of user and reason.
  *
- * @param annotationsOf what to set (null: to take off), by the object as it is; thrown errors end it. Undefined: nothing is to be done.
+ * @param annotationsOf returns the annotations for the current object (null removes one), or undefined if nothing needs
+ * to change; its errors are thrown.
  */
 export async function annotate(
   target: TargetObject,
@@ -54,7 +55,7 @@ export async function annotate(
 
 const MESSAGE_LIMIT = 1024
 
-/** An Event on the object. @throws where the person may not write it. */
+/** Writes an Event on the object. @throws KubeError if the user may not write Events. */
 export async function emitEvent(
   { kube, kind, namespace, name, object, user: user, reason: reason }: TargetObject,
   eventReason: string,
@@ -80,7 +81,7 @@ export async function emitEvent(
   })
 }
 
-/** The same, where what is done needs no witness: that it could not be written is told. */
+/** Writes an Event where the command does not require one; a failure is printed as a warning. */
 export async function tryEmitEvent(target: TargetObject, eventReason: string, what: string): Promise<void> {
   await emitEvent(target, eventReason, what).catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error
