@@ -24,33 +24,33 @@ const RUNS: Readonly<Record<string, PlacedObject>> = {
 const NO_ROWS = { job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] }
 const [OWN_RUN = '', THEIR_RUN = ''] = Object.keys(RUNS)
 
-describe('who may see the installations of one namespace', () => {
+describe('a user with permissions in one namespace', () => {
   const rights = rightsTo('get Installation team-a', 'list Installation team-a', 'get DeployItem team-a')
 
-  it('gets what is there, and of all namespaces that one', async () => {
+  it('lists the objects of that namespace, also when listing all namespaces', async () => {
     const ask = asked(rights, { listObjects: (_kind, place) => answer(place === undefined ? ALL : [own]) })
     expect(await ask.listObjects(INSTALLATION, 'team-a')).toEqual([own])
     expect(await ask.listObjects(INSTALLATION, undefined)).toEqual([own])
     expect(await ask.listObjects({ group: GROUP, kind: 'Target' }, undefined)).toEqual([])
   })
 
-  it('gets the names of the same ones', async () => {
+  it('lists the names of the same objects', async () => {
     const ask = asked(rights, { listNames: (_kind, place) => answer(place === undefined ? ALL : [own]) })
     expect(await ask.listNames(INSTALLATION, undefined)).toEqual([own])
     await expect(ask.listNames(INSTALLATION, theirs.namespace)).rejects.toThrow('you may not list')
   })
 
-  it('is refused what is of others by name, with the right that is missing', async () => {
+  it('is refused an object of another namespace, with the missing permission', async () => {
     const ask = asked(rights, { listObjects: () => answer(ALL), objectsNamed: () => answer(ALL) })
     await expect(ask.listObjects(INSTALLATION, theirs.namespace)).rejects.toThrow(
       `you may not list Installation.${GROUP} in namespace ${CANARY}-ns`,
     )
     await expect(ask.objectsNamed(theirs)).rejects.toThrow('you may not get')
-    // In no namespace there is none of this kind, whoever asks.
+    // The kind is namespaced, so no object exists outside of a namespace.
     expect(await ask.objectsNamed({ ...own, namespace: '' })).toEqual([])
   })
 
-  it('hears nothing of an object whose uid was guessed', async () => {
+  it('gets no answer for the uid of an unreadable object', async () => {
     const ask = asked(rights, {
       objectOf: () => answer(theirs),
       eventsOf: () => answer([event()]),
@@ -77,7 +77,7 @@ describe('who may see the installations of one namespace', () => {
     expect((await ask.awaitedByAll(['installation'], uids)).size).toBe(0)
   })
 
-  it('reads in the chain of his own object that it goes on where he may not see', async () => {
+  it('sees in the chain of owners that an unreadable part exists', async () => {
     const events = [event(), event(OWN_RUN), event(THEIR_RUN), event('installation/pruned'), event(`a/b/${own.uid}/j0`)]
     const ask = asked(rights, { eventsOf: () => answer(events) })
     const found = await ask.eventsOf(own.uid)
@@ -91,7 +91,7 @@ describe('who may see the installations of one namespace', () => {
     expect(JSON.stringify(found)).not.toContain(CANARY)
   })
 
-  it('reads that his run wrote something else, and not what', async () => {
+  it('sees that the run of an own object wrote another object, without its name', async () => {
     const objects = [
       `DeployItem.${GROUP}/team-a/item`,
       `Secret/team-a/${CANARY}`,
@@ -108,7 +108,7 @@ describe('who may see the installations of one namespace', () => {
     expect(JSON.stringify(found.slice(1))).not.toContain(CANARY)
   })
 
-  it('reads that his object waits for something, and that others are below it', async () => {
+  it('sees that an own object waits for and owns unreadable objects, without their names', async () => {
     const awaited = [theirs, secret, item].map((one) => ({ ...one, since: BEGIN }))
     const children = [theirs, item].map((one) => ({ ...one, owner: own.uid }))
     const ask = asked(rights, {
@@ -121,14 +121,14 @@ describe('who may see the installations of one namespace', () => {
       ['', REDACTED],
       ['team-a', 'item'],
     ])
-    // He may get items, and not list them.
+    // The user may get items, but not list them.
     const below = await ask.childrenOf([own], BEGIN)
     expect(below.map(({ kind, namespace, owner }) => [kind, namespace, owner])).toEqual([['Objects', '', own.uid]])
     expect(JSON.stringify(below)).not.toContain(CANARY)
     expect(await ask.childrenOf([theirs], BEGIN)).toEqual([])
   })
 
-  it('takes of the rows of his job those about what he may see, and is told how many are left out', async () => {
+  it('gets the readable rows of a job, and the number of rows that were left out', async () => {
     const row = (place: PlacedObject, more: object = {}) => {
       const { group, kind, namespace, name, uid } = place
       return { api_group: group, kind, namespace, name, uid, ...more }
@@ -139,7 +139,7 @@ describe('who may see the installations of one namespace', () => {
       hostedJobs: [row(item), row(theirs)],
       writes: [row(own), row(theirs), row(secret)],
       events: [row(own, { writer: OWN_RUN, reason: null }), row(item, { writer: THEIR_RUN }), row(theirs)],
-      // An object that waits for the item, and that he may not see.
+      // An unreadable object that waits for the item.
       awaited: [row(item), row(secret), row(item, { uid: theirs.uid })],
       wakes: [row(own, { cause, writer: THEIR_RUN }), row(theirs)],
       cut: [],
@@ -157,11 +157,11 @@ describe('who may see the installations of one namespace', () => {
     ])
     expect(whose(told.awaited)).toEqual([[item.uid, undefined]])
     expect(whose(told.wakes)).toEqual([[own.uid, REDACTED]])
-    // Items he may get, and not list: else he could count through the numbers.
+    // eventsAt needs list, because sequence numbers can be enumerated.
     const numbered = await ask.eventsAt([1], BEGIN)
     expect(whose(numbered)).toEqual([[own.uid, OWN_RUN]])
     expect(JSON.stringify([told, numbered])).not.toContain(CANARY)
-    // Neither by a run that he may not see, nor by a uid.
+    // Neither an unreadable run nor a foreign uid.
     for (const [run, uid] of [
       [THEIR_RUN, own.uid],
       [OWN_RUN, theirs.uid],
@@ -170,7 +170,7 @@ describe('who may see the installations of one namespace', () => {
       expect(await ask.exportedRows(run, uid)).toEqual({ ...NO_ROWS })
   })
 
-  it('reads no name of others in a cause, and no run of others at a hosted job', async () => {
+  it('sees no names of other objects in causes, and no foreign run of a hosted job', async () => {
     const cause = `Secret ${CANARY} modified; due; ConfigMap ${CANARY}-2 added`
     const ask = asked(rights, { jobsOf: () => answer([job('own', { cause, workflowID: THEIR_RUN })]) })
     const [found] = await ask.jobsOf(own.uid)
@@ -181,18 +181,18 @@ describe('who may see the installations of one namespace', () => {
   })
 })
 
-describe('who may see all', () => {
+describe('a user with permissions in all namespaces', () => {
   const rights: Permissions = { may: () => answer(true), hasScope: () => answer(true) }
 
-  it('gets it all', async () => {
+  it('gets complete answers', async () => {
     const ask = asked(rights, { listObjects: () => answer(ALL), writesOf: () => answer([write(`Secret/x/${CANARY}`)]) })
     expect(await ask.listObjects(INSTALLATION, undefined)).toEqual(ALL)
     expect(await ask.writesOf(THEIR_RUN)).toEqual([write(`Secret/x/${CANARY}`)])
   })
 })
 
-describe('all namespaces of a large cluster', () => {
-  it('are not looked at one by one without end', async () => {
+describe('a list in all namespaces of a large cluster', () => {
+  it('checks at most 500 namespaces', async () => {
     const names = Array.from({ length: MAX_NAMESPACES + 1 }, (_, index) => `ns-${index}`)
     const ask = asked(
       rightsTo('list Installation ns-1'),
@@ -210,7 +210,7 @@ function asked(rights: Permissions, answers: Partial<Questions>, more: Partial<O
     namespacesOf: () => answer(['team-a', theirs.namespace]),
     ...more,
   }
-  // A question that a test does not expect has no answer.
+  // A question that a test does not expect fails.
   return authorizedQuestions(answers as Questions, ground, rights)
 }
 

@@ -4,8 +4,8 @@ import { createExpiringCache } from '../../../worker/api/expiring-cache.ts'
 import { createRateLimiter, RateLimited } from '../../../worker/api/rate-limiter.ts'
 import { rateLimitKey } from '../../../worker/api/users.ts'
 
-describe('a share of the process', () => {
-  it('has so many questions answered at a time, others wait, and more are turned away; others have their own', async () => {
+describe('the rate limiter', () => {
+  it('limits running and queued requests per key, and rejects more', async () => {
     const turns = createRateLimiter(
       { concurrent: 1, queued: 1, perSecond: 100, burst: 100, unit: 'questions' },
       () => 0,
@@ -25,7 +25,7 @@ describe('a share of the process', () => {
     expect(await turns('a', async () => await Promise.resolve('again'))).toBe('again')
   })
 
-  it('is used up by many questions, and fills with time', async () => {
+  it('limits the rate, and refills the bucket over time', async () => {
     let now = 0
     const turns = createRateLimiter(
       { concurrent: 9, queued: 9, perSecond: 1, burst: 2, unit: 'questions of one user' },
@@ -39,7 +39,7 @@ describe('a share of the process', () => {
     expect(await ask()).toBe('yes')
   })
 
-  it('is one for all accounts of a namespace', () => {
+  it('uses one key for all ServiceAccounts of a namespace', () => {
     const user = { uid: undefined, groups: undefined, extra: undefined }
     expect(rateLimitKey({ ...user, username: 'system:serviceaccount:team-a:one' })).toBe(
       rateLimitKey({ ...user, username: 'system:serviceaccount:team-a:two' }),
@@ -48,8 +48,8 @@ describe('a share of the process', () => {
   })
 })
 
-describe('what is remembered for a short time', () => {
-  it('is asked for once, again when the time is over or it failed, and takes no room without end', async () => {
+describe('the expiring cache', () => {
+  it('loads a value once, loads again after expiry and after a failure, and is bounded', async () => {
     let now = 0
     let asked = 0
     const cache = createExpiringCache<number>(10, 2, () => now)

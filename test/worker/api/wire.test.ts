@@ -8,7 +8,7 @@ import { BEGIN, job, object } from '../cli/query/build-node.ts'
 const over = (name: QuestionName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
 
 describe('an answer', () => {
-  it('comes over the wire as it was', () => {
+  it('survives the conversion to JSON and back', () => {
     const times = { projection: { spec: { at: '2026-01-01T00:00:00Z' } } }
     const one = { ...object('Installation', 'shop', times.projection), updatedAt: BEGIN }
     expect(over('listObjects', [one])).toEqual([one])
@@ -21,13 +21,13 @@ describe('an answer', () => {
     expect(over('awaitedByAll', new Map())).toEqual(new Map())
   })
 
-  it.each([null, [], { answer: 3 }, { answer: [3] }, {}])('that is %j is none', (body) => {
+  it.each([null, [], { answer: 3 }, { answer: [3] }, {}])('is refused if it is %j', (body) => {
     expect(() => answerIn('listObjects', body)).toThrow('the answer to listObjects has no')
   })
 })
 
 describe('a question', () => {
-  it('comes over the wire with its arguments', async () => {
+  it('survives the conversion to JSON and back with its arguments', async () => {
     const heard: unknown[] = []
     const ask = apiQuestions(async (name, input) => {
       const args: readonly unknown[] = WIRE_FORMATS[name].args(inputOf(JSON.parse(JSON.stringify(input))))
@@ -51,7 +51,7 @@ describe('a question', () => {
     ])
   })
 
-  it('is one that the journal can be asked, and each of these is one', () => {
+  it('exists in the wire format exactly if the journal has it', () => {
     const names = Object.keys(questionsTo({ db: undefined as never, cluster: 'local' }))
     expect(Object.keys(WIRE_FORMATS).sort()).toEqual(names.sort())
     expect(isQuestion('constructor')).toBe(false)
@@ -67,7 +67,7 @@ describe('a question', () => {
     ['newestJobs', { uids: [{}] }, 'uids is a list of 1, expected a list'],
     ['childrenOf', { owners: [], since: 'yesterday' }, 'since is a text of 9 characters, expected a time such as'],
     ['listObjects', [], 'the body is a list of 0, expected a JSON object'],
-  ] as const)('of %s with %j is refused', (name, input, message) => {
+  ] as const)('%s with input %j is refused', (name, input, message) => {
     expect(() => WIRE_FORMATS[name].args(inputOf(input))).toThrow(message)
   })
 })

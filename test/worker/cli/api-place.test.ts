@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { apiAddressOf } from '../../../worker/cli/api-place.ts'
 
-describe('the place of pawl api', () => {
-  it('is an address, or a Service', () => {
+describe('the address of pawl api', () => {
+  it('is a URL or a Service', () => {
     expect(apiAddressOf(undefined, undefined, '--')).toBeUndefined()
     expect(apiAddressOf('https://pawl.example.org/', undefined, '--')).toEqual({ url: 'https://pawl.example.org' })
     expect(apiAddressOf('http://127.0.0.1:9444', undefined, '$')).toEqual({ url: 'http://127.0.0.1:9444' })
@@ -17,7 +17,7 @@ describe('the place of pawl api', () => {
     [undefined, 'pawl', "--api-service is 'pawl', expected namespace/name"],
     [undefined, '../../secrets/pawl', 'expected namespace/name'],
     ['https://a.example', 'pawl/pawl-api', 'found --api-url beside --api-service; expected one of them'],
-  ])('is not %j, %j', (url, service, message) => {
+  ])('is refused for %j, %j', (url, service, message) => {
     let found: unknown
     try {
       apiAddressOf(url, service, '--')

@@ -9,8 +9,8 @@ const entry = (manager: string, time: string, fieldsV1: Record<string, Record<st
   fieldsV1,
 })
 
-describe('who beside Pawl has written an object', () => {
-  it('is the field manager whose last write was journaled then, with what it holds', () => {
+describe('the foreign writer of an object', () => {
+  it('is the field manager whose last write matches the time, with its fields', () => {
     const fields = { 'f:metadata': { 'f:annotations': {} }, 'f:spec': { '.': {}, 'f:blueprint': {}, 'f:imports': {} } }
     const managedFields = [
       entry('pawl-installation', '2026-02-03T04:05:06Z'),
@@ -27,11 +27,11 @@ describe('who beside Pawl has written an object', () => {
     ['has written again since', '2026-02-03T05:00:00Z'],
     ['wrote long before', '2026-02-03T04:04:00Z'],
     ['says no time', ''],
-  ])('is not known where it %s', (_, time) => {
+  ])('is unknown if the write %s', (_, time) => {
     expect(foreignWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
   })
 
-  it('is not known of objects without managed fields', () => {
+  it('is unknown without managed fields', () => {
     expect(foreignWriteAt({}, at)).toBeUndefined()
   })
 })

@@ -24,8 +24,8 @@ function wanted(asked: Partial<WebhookClient> = {}) {
   return validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
 }
 
-describe('the configuration of the webhook', () => {
-  it('has the names that users of the original know', () => {
+describe('the validating configuration', () => {
+  it('has the names of the original Landscaper', () => {
     const { name, webhooks } = wanted()
     expect(name).toBe('landscaper-validation-webhook')
     const ofSpecs = webhooks.map((one) => one.name).filter((one) => !one.includes('.metadata.'))
@@ -36,7 +36,7 @@ describe('the configuration of the webhook', () => {
     )
   })
 
-  it('asks about what is made and of which the spec changes, not about what is labelled or being deleted', () => {
+  it('selects created objects and changes of the spec, except labelled objects and deletions', () => {
     expect(wanted().webhooks[0]).toMatchObject({
       rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['deployitems'], scope: 'Namespaced' }],
       objectSelector: {
@@ -57,7 +57,7 @@ describe('the configuration of the webhook', () => {
     })
   })
 
-  it('asks about kinds of others only what is to be changed, and only of objects with their label', () => {
+  it('selects foreign kinds only for mutations, and only objects with their label', () => {
     const names = WINGS['chaos']?.admission
     const rules = ADMISSIONS['chaos'] ?? []
     const validating = names && validatingConfiguration(names, rules, ASKED).webhooks
@@ -73,13 +73,13 @@ describe('the configuration of the webhook', () => {
     })
   })
 
-  it('passes no label over where the wing has none', () => {
+  it('excludes no label if the wing has none', () => {
     const names = { configuration: 'c', domain: 'd.example.org' }
     const [entry] = validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
     expect(entry?.['objectSelector']).toEqual({})
   })
 
-  it('leads to the Service, or to a URL', () => {
+  it('refers to the Service or to a URL', () => {
     expect(wanted().webhooks[0]?.['clientConfig']).toEqual({
       caBundle: 'UEVN',
       service: { namespace: 'pawl', name: 'pawl-webhook', path: '/validate', port: 443 },
@@ -99,12 +99,12 @@ describe('the configuration of the webhook', () => {
   })
 })
 
-describe('the configuration of what is changed', () => {
+describe('the mutating configuration', () => {
   const names = WINGS['landscaper']?.admission
   const changes = (asked: Partial<WebhookClient> = {}) =>
     names && mutatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
 
-  it('has an entry for what is set, and one for what goes, of the kinds that people steer', () => {
+  it('has one entry for set and one for removed annotations of steered kinds', () => {
     const { kind, name, webhooks = [] } = changes() ?? {}
     expect([kind, name]).toEqual(['MutatingWebhookConfiguration', 'landscaper-mutation-webhook'])
     expect(webhooks.map((one) => one.name)).toEqual(
@@ -120,7 +120,7 @@ describe('the configuration of what is changed', () => {
     })
   })
 
-  it('holds nothing up while nobody answers, but for what is set where the operator wants it', () => {
+  it('has failurePolicy Ignore, except where the operator chose Fail for records', () => {
     const policies = (recordPolicy: WebhookClient['recordPolicy']) =>
       new Set(
         changes({ recordPolicy })?.webhooks.map(({ name, failurePolicy }) =>
@@ -131,15 +131,15 @@ describe('the configuration of what is changed', () => {
     expect(policies('Fail')).toEqual(new Set(['steered-by,Fail', 'steered-by-gone,Ignore']))
   })
 
-  it('is none where no rule changes anything', () => {
+  it('is absent without mutations', () => {
     const rules = ADMISSIONS['landscaper']?.filter(({ mutations }) => mutations === undefined) ?? []
     expect(rules).toHaveLength(1)
     expect(names && mutatingConfiguration(names, rules, ASKED)).toBeUndefined()
   })
 })
 
-describe('an entry for rules about metadata', () => {
-  it('stands beside that of the kind, and holds nothing up while nobody answers', () => {
+describe('the entry for metadata rules', () => {
+  it('is separate and has failurePolicy Ignore', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
     const metadata = { asked: { finalizersGone: ['a/b'] }, validate: () => [] }
@@ -159,8 +159,8 @@ describe('an entry for rules about metadata', () => {
   })
 })
 
-describe('an entry for deletions', () => {
-  it('is there where these are counted, asks once of each, and holds nothing up for longer than a second', () => {
+describe('the entry for deletions', () => {
+  it('exists for counted kinds, matches each deletion once, and times out after 1 s', () => {
     const names = WINGS['chaos']?.admission
     if (names === undefined) throw new Error('the wing says no names')
     const { webhooks } = validatingConfiguration(names, ADMISSIONS['chaos'] ?? [], ASKED)
@@ -179,8 +179,8 @@ describe('an entry for deletions', () => {
   })
 })
 
-describe('an entry for defaults', () => {
-  it('is asked of what is new or changed, and is as strict as the rules while nobody answers', () => {
+describe('the entry for defaults', () => {
+  it('selects new and changed objects with the failurePolicy of validation', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
     const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }

@@ -7,7 +7,7 @@ const config = readConfig({ HOME: '/nowhere' })
 const SERVICE = { service: 'pawl/pawl-webhook' }
 
 describe('the settings of the webhook', () => {
-  it('need a Service only', () => {
+  it('need only a Service', () => {
     expect(webhookSettings(SERVICE, config)).toMatchObject({
       address: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
       certificates: { secret: { namespace: 'pawl', name: 'pawl-webhook-certificates' } },
@@ -38,7 +38,7 @@ describe('the settings of the webhook', () => {
     expect(() => webhookSettings(given, config)).toThrow(told)
   })
 
-  it('say what its certificate is for', () => {
+  it('contain the names of the certificate', () => {
     expect(certificateNames({ service: { namespace: 'pawl', name: 'hook' } })).toEqual(['hook.pawl.svc'])
     expect(certificateNames({ url: 'https://[::1]:9443' })).toEqual(['::1'])
     expect(certificateNames({ url: 'https://hook.example.org' })).toEqual(['hook.example.org'])

@@ -41,7 +41,7 @@ async function open(
 }
 
 describe('the further rules of two kinds', () => {
-  it('are opened once when they share a module, and told which kind is asked about', async () => {
+  it('are opened once per module and called with the kind', async () => {
     const seen: string[] = []
     const rules: FurtherRules = {
       validate: async ({ kind, namespace }) => {
@@ -69,7 +69,7 @@ describe('the further rules of two kinds', () => {
     expect([opens, ...seen]).toEqual([1, 'n/Execution', 'n/Target', 'closed'])
   })
 
-  it('say nothing of a kind that has none', async () => {
+  it('return nothing for a kind without rules', async () => {
     const none = admission(targetKind)
     const { validate: ask } = await open([none])
     expect(await ask(none, ASKED)).toEqual(NOTHING)
@@ -84,7 +84,7 @@ describe('the further rules of two kinds', () => {
         throw signal.reason
       },
     ],
-  ])('let the object pass when they %s, and a line of the log tells without its content', async (_, validate) => {
+  ])('allow the object when they %s, and log that without its content', async (_, validate) => {
     const one = admission(executionKind, { openFurtherRules: () => ({ validate, close: () => Promise.resolve() }) })
     const lines: string[] = []
     const { validate: ask } = await open([one], lines)
@@ -93,7 +93,7 @@ describe('the further rules of two kinds', () => {
     expect(lines.join('')).not.toContain('planted')
   })
 
-  it('read what there is by the webhook’s account, and have the flags of their wing', async () => {
+  it("read with the webhook's account, and get the flags of their wing", async () => {
     const asked: unknown[] = []
     const kube: FurtherOptions['kube'] = {
       request: <T>(method: string, path: string, options?: object) => {
@@ -122,7 +122,7 @@ describe('the further rules of two kinds', () => {
     ])
   })
 
-  it('warn of what may be stored', async () => {
+  it('warn about allowed objects', async () => {
     const warnings = () => Promise.resolve(['it is large'])
     const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
     const one = admission(executionKind, { openFurtherRules: () => rules })
@@ -130,7 +130,7 @@ describe('the further rules of two kinds', () => {
     expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 
-  it('are asked about metadata apart, by those alone who have such rules', async () => {
+  it('validate metadata only for kinds with such rules', async () => {
     const rules: FurtherRules = {
       validate: () => Promise.reject(new Error('asked about what may be stored')),
       metadata: ({ kind, namespace }) => Promise.resolve([{ ...PROBLEM, found: `${namespace}/${kind.kind}` }]),
@@ -145,7 +145,7 @@ describe('the further rules of two kinds', () => {
     expect(await ask(none, ASKED, 'metadata')).toEqual(NOTHING)
   })
 
-  it('make mutations by the flags of their wing, and one that fails changes nothing', async () => {
+  it('mutate by the flags of their wing; a mutation that throws changes nothing', async () => {
     const one = admission(executionKind, {
       openFurtherRules: ({ flags }) => ({
         validate: () => Promise.resolve([]),

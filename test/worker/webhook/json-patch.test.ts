@@ -4,8 +4,8 @@ import { createPatch } from '../../../worker/webhook/json-patch.ts'
 
 const AT = ['metadata', 'annotations', 'example.org/a~b']
 
-describe('the JSON patch of a change', () => {
-  it('makes what is missing above the field', () => {
+describe('a JSON patch', () => {
+  it('creates missing parents of a field', () => {
     expect(createPatch({}, [{ path: AT, value: 'x' }])).toEqual({
       operations: [{ op: 'add', path: '/metadata', value: { annotations: { 'example.org/a~b': 'x' } } }],
       object: { metadata: { annotations: { 'example.org/a~b': 'x' } } },
@@ -15,7 +15,7 @@ describe('the JSON patch of a change', () => {
     ])
   })
 
-  it('makes it once, and leaves what is beside the field', () => {
+  it('creates them once and keeps other fields', () => {
     const changes = [
       { path: AT, value: 'x' },
       { path: ['metadata', 'annotations', 'c'], value: 'y' },
@@ -25,7 +25,7 @@ describe('the JSON patch of a change', () => {
     expect(object).toEqual({ metadata: { name: 'n', annotations: { 'example.org/a~b': 'x', c: 'y' } } })
   })
 
-  it('takes a field away, and changes nothing of what is so already', () => {
+  it('removes a field, and has no operation for an unchanged value', () => {
     const object = { metadata: { annotations: { 'example.org/a~b': 'x' } } }
     expect(createPatch(object, [{ path: AT, value: undefined }])).toEqual({
       operations: [{ op: 'remove', path: '/metadata/annotations/example.org~1a~0b' }],

@@ -19,8 +19,8 @@ const item = (name: string, level: number, uninstalls = false) => ({
 })
 const NOTHING = { applied: [], writes: [], jobs: [], works: [], secrets: [], incidental: [], concealed: {} }
 
-describe('a plan that was rehearsed', () => {
-  it('tells the order of items, what becomes of each, and how long it may take', () => {
+describe('a plan', () => {
+  it('shows the order and state of items, and the expected duration', () => {
     const items = [item('db', 1), item('web', 2), item('old', 1, true)]
     const writes = [{ before: undefined, after: object('shop-db', { size: 1 }) }]
     const works = [{ name: 'shop-web', namespace: 'n', problem: 'no such image', writes: [] }]
@@ -49,7 +49,7 @@ describe('a plan that was rehearsed', () => {
     expect(exitCodeOf(plan)).toBe(1)
   })
 
-  it('says by its exit code whether something would change', () => {
+  it('sets the exit code by whether something would change', () => {
     const same = { before: object('a'), after: object('a') }
     const leaving = { before: object('a'), after: object('a', {}, { deletionTimestamp: 'now' }) }
     const codeOf = (
@@ -59,8 +59,8 @@ describe('a plan that was rehearsed', () => {
   })
 })
 
-describe('how long a job may take', () => {
-  it('is the middle of the latest that ended well', () => {
+describe('the expected duration of a job', () => {
+  it('is the median of the latest successful jobs', () => {
     expect([median([5, 1, 9]), median([4, 2]), median([])]).toEqual([5, 2, undefined])
   })
 })

@@ -60,8 +60,8 @@ const edit: VersionChange = {
 }
 const diff = diffOf(before, later, [edit])
 
-describe('two jobs of an object', () => {
-  it('are told apart by edits, parts, phases, durations and writes', () => {
+describe('the comparison of two jobs', () => {
+  it('shows edits, parts, phases, durations and writes', () => {
     const lines = diffText(diff, plainPaint).split('\n')
     expect(lines.map((line) => line.replace(/ {2,}/g, ' | ').replace(/^ \| /, '  '))).toEqual([
       'Installation ns/shop | j1 | j2',
@@ -92,7 +92,7 @@ describe('two jobs of an object', () => {
     ])
   })
 
-  it('are data for programs', () => {
+  it('has a JSON form', () => {
     expect(diffData(diff)).toMatchObject({
       before: { jobID: 'j1', writes: 2, refused: 0 },
       after: { jobID: 'j2', outcome: 'Failed', refused: 1, passes: 2 },
@@ -100,7 +100,7 @@ describe('two jobs of an object', () => {
     })
   })
 
-  it('that did the same have nothing to tell', () => {
+  it('is empty for equal jobs', () => {
     const none = diffText(diffOf(before, before, []), plainPaint)
     expect(none).toMatch(/\n\n4 parts ended as before\.\n$/)
   })
@@ -109,11 +109,11 @@ describe('two jobs of an object', () => {
     [['inst/shop'], ['inst/shop'], []],
     [['inst', 'shop', 'j1'], ['inst', 'shop'], ['j1']],
     [['inst/shop', 'j1', 'j2'], ['inst/shop'], ['j1', 'j2']],
-  ])('are meant by %j', (words, of, jobs) => {
+  ])('parses %j', (words, of, jobs) => {
     expect(objectAndJobs(words)).toEqual([of, jobs])
   })
 
-  it('are two at most', () => {
+  it('refuses more than two jobs', () => {
     expect(() => objectAndJobs(['inst/shop', 'a', 'b', 'c'])).toThrow('found 3 jobs (a, b, c), expected an object')
   })
 })

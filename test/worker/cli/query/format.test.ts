@@ -32,8 +32,8 @@ describe('a duration', () => {
   })
 })
 
-describe('what others have written', () => {
-  it('is shown without what a terminal would obey, and cut', () => {
+describe('a text of another program', () => {
+  it('is printed on one line without control characters, and truncated', () => {
     expect(singleLine('a\x1b[31mb\nc\u202ed')).toBe('a [31mb c d')
     expect(singleLine('x'.repeat(20), 5)).toBe('xxxxx...')
   })
@@ -44,13 +44,13 @@ describe('what others have written', () => {
     [{ message: 'no such image' }, 'no such image'],
     [{ reason: 'Apply', message: 'no such\nimage' }, 'Apply: no such image'],
     [{ message: 7 }, undefined],
-  ])('as the error %j says %s', (error, text) => {
+  ])('in the error %j is %s', (error, text) => {
     expect(errorText(error)).toBe(text)
   })
 })
 
-describe('changes', () => {
-  it('are a line for each field, without what only names the object', () => {
+describe('changes between versions', () => {
+  it('have one line per field, without the fields that identify the object', () => {
     const before = { metadata: { name: 'a', annotations: { 'x.y/z': 'on' } }, status: { phase: 'Init', jobID: '1' } }
     const after = { metadata: { name: 'a', generation: 2 }, status: { phase: 'Progressing', jobID: '1' } }
     expect(changesBetween(before, after)).toEqual([
@@ -64,7 +64,7 @@ describe('changes', () => {
 })
 
 describe('a table', () => {
-  it('has columns as wide as their widest cell, whatever their colour', () => {
+  it('has columns as wide as their widest cell, also with colours', () => {
     const rows = [
       ['a', { text: 'Failed', colour: 'red' }, 'x'],
       ['longer', { text: 'Ok', colour: 'green' }, ''],
@@ -76,7 +76,7 @@ describe('a table', () => {
   })
 })
 
-describe('an object', () => {
+describe('the name of an object', () => {
   const installation = { group: 'landscaper.gardener.cloud', kind: 'Installation' }
   const names = { apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural: 'installations', singular: 'installation' }
   const kinds = queryableKinds(
@@ -89,7 +89,7 @@ describe('an object', () => {
     [['Installation', 'shop'], 'Installation', 'shop'],
     [['installations.landscaper.gardener.cloud/shop'], 'Installation', 'shop'],
     [['widget.other.com/one'], 'Widget', 'one'],
-  ])('is meant by %j', (words, kind, name) => {
+  ])('may be %j', (words, kind, name) => {
     expect(objectNamed(words, kinds)).toMatchObject({ kind: { kind }, name })
   })
 
@@ -99,7 +99,7 @@ describe('an object', () => {
     [['a', 'b', 'c'], 'expected an object'],
     [['pod/x'], "no kind is called 'pod', expected one of Installation, Widget"],
     [['widget/x'], "'widget' is the name of 2 kinds, expected one of Widget.example.com, Widget.other.com"],
-  ])('is not meant by %j', (words, message) => {
+  ])('may not be %j', (words, message) => {
     expect(() => objectNamed(words, kinds)).toThrow(message)
   })
 })
@@ -120,12 +120,12 @@ describe('the namespace', () => {
     expect(namespaceIn(files, context)).toBe(namespace)
   })
 
-  it('of a context that is not there is refused', () => {
+  it('of an unknown context is an error', () => {
     expect(() => namespaceIn([file], 'd')).toThrow("no context is called 'd', expected one of a, b, c")
   })
 })
 
-describe('flags', () => {
+describe('the flag', () => {
   const now = new Date('2026-02-03T04:05:06Z')
 
   it.each([
@@ -136,12 +136,12 @@ describe('flags', () => {
     expect(timeOf(text, now).toISOString()).toBe(at)
   })
 
-  it('that say no time and no labels are refused', () => {
+  it('with an invalid time or label is refused', () => {
     expect(() => timeOf('yesterday', now)).toThrow("--at is 'yesterday', expected a time such as")
     expect(() => labelsOf('a=b,c')).toThrow("--selector has 'c', expected label=value")
   })
 
-  it('select objects by the labels that the journal keeps', () => {
+  it('--selector selects objects by stored labels', () => {
     const object = { projection: { metadata: { labels: { a: 'b', c: '' } } } }
     expect(hasLabels(object, labelsOf('a=b,c='))).toBe(true)
     expect(hasLabels(object, labelsOf('a==c'))).toBe(false)

@@ -30,7 +30,7 @@ const live = new Map([
 const graph = graphOf(tree, rules, live)
 
 describe('the graph of an object', () => {
-  it('is drawn as a tree with what goes before, the data that flows, and what comes from elsewhere', () => {
+  it('is a text tree with order, data flow, and data from other objects', () => {
     expect(graphText(graph, 'text', plainPaint).split('\n')).toEqual([
       'Installation ns/shop  Init',
       '├─ Execution ns/shop  Init',
@@ -46,7 +46,7 @@ describe('the graph of an object', () => {
     ])
   })
 
-  it('is drawn for Mermaid and for Graphviz, each edge once, cycles in red', () => {
+  it('has each edge once in Mermaid and in Graphviz, and cycles in red', () => {
     const mermaid = graphText(graph, 'mermaid', plainPaint)
     expect(mermaid).toMatch(/^flowchart TD\n {2}n0\["Installation ns\/shop Init"\]:::yellow\n/)
     expect(mermaid).toContain('  n7 -->|"data size"| n8\n')
@@ -57,7 +57,7 @@ describe('the graph of an object', () => {
     expect(dot.match(/\[color=red\]/g)).toHaveLength(3)
   })
 
-  it('is drawn as SVG that stands alone: each object, each edge, circles in red, and nothing to load or run', async () => {
+  it('is a self-contained SVG with each object and edge, cycles in red, and no references or scripts', async () => {
     const svg = await svgText(graphText(graph, 'dot', plainPaint))
     expect(svg).toMatch(/^<svg [^>]* xmlns="http:\/\/www.w3.org\/2000\/svg"[^]*<\/svg>\n$/)
     expect(svg.match(/<g id="node\d+"/g)).toHaveLength(graph.nodes.length)
@@ -68,7 +68,7 @@ describe('the graph of an object', () => {
     expect(addressesIn(svg)).toEqual([])
   })
 
-  it('lets nobody who writes a phase or a name of data write SVG', async () => {
+  it('escapes phases and names of data in SVG', async () => {
     const texts = [
       '</text><script>x()</script>',
       '<img src=x onerror=y>',
@@ -86,7 +86,7 @@ describe('the graph of an object', () => {
     }
   })
 
-  it('lets nobody who writes a phase write a drawing', () => {
+  it('escapes phases in DOT and Mermaid', () => {
     const hostile = node(object('DeployItem', 'x', { status: { phase: 'a"]\\ --> x;click\u001b[1m' } }))
     const drawn = graphOf(hostile, rules, new Map())
     expect(graphText(drawn, 'mermaid', plainPaint).split('\n')[1]).toMatch(/^ {2}n0\["[\w\s./:()#;-]*"\]:::yellow$/)
@@ -94,7 +94,7 @@ describe('the graph of an object', () => {
     expect(graphText(drawn, 'text', plainPaint)).not.toContain('\u001b')
   })
 
-  it('is data for programs', () => {
+  it('has a JSON form', () => {
     const data = JSON.parse(graphText(graph, 'json', plainPaint)) as {
       nodes: object[]
       edges: object[]
@@ -106,7 +106,7 @@ describe('the graph of an object', () => {
   })
 })
 
-/** What a viewer would load, follow or run: in the tags, where names of namespaces are no addresses. */
+/** Everything that a viewer would load, follow or run; namespace names are not addresses. */
 function addressesIn(svg: string): readonly string[] {
   const tags = (svg.match(/<[^>]*>/g) ?? []).join('\n').replaceAll(/ xmlns(:\w+)?="[^"]*"/g, '')
   return tags.match(/<(?:script|image|a|style|use|!DOCTYPE)\b|href=|src=| on\w+=|url\(|:\/\//gi) ?? []

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { nextState, type StepperState } from '../../../../worker/cli/replay/show-job.ts'
 
-describe('the keys of a replay', () => {
+describe('the pager', () => {
   it.each([
     ['n', 1],
     ['nn', 2],
@@ -17,21 +17,21 @@ describe('the keys of a replay', () => {
     ['n9\r', 1],
     ['n\r', 2],
     ['nx', 1],
-  ])('%j leads to page %d', (keys, at) => {
+  ])('shows with key %j page %d', (keys, at) => {
     expect(after(keys)).toEqual({ at, typed: '' })
   })
 
-  it('takes digits until enter, and takes them back', () => {
+  it('collects digits until enter, and deletes them with backspace', () => {
     expect(after('1')).toEqual({ at: 0, typed: '1' })
     expect(after('12\u007f')).toEqual({ at: 0, typed: '1' })
   })
 
-  it.each(['q', 'nq', '\u0003', '\u0004'])('%j is the end', (keys) => {
+  it.each(['q', 'nq', '\u0003', '\u0004'])('quits with key %j', (keys) => {
     expect(after(keys)).toBeUndefined()
   })
 })
 
-/** Of three passes. */
+/** The state after the keys, for three passes. */
 function after(keys: string): StepperState | undefined {
   const names: Readonly<Record<string, string>> = { '\r': 'return', '\u007f': 'backspace' }
   let steps: StepperState | undefined = { at: 0, typed: '' }
