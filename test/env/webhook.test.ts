@@ -138,7 +138,7 @@ describe('the webhook', () => {
       contentType: 'application/merge-patch+json',
     })
     await stage.stop('one')
-    await stage.start('one', ['--timeout', '7s'])
+    await stage.start('one', ['--timeout', '2s'])
     const now = await kube.request<KubeObject & { webhooks: { name: string; timeoutSeconds: number }[] }>(
       'GET',
       stage.configurationPath,
@@ -146,7 +146,7 @@ describe('the webhook', () => {
     expect(now.metadata.labels).toEqual({ theirs: 'yes' })
     expect(now.webhooks.map(({ name, timeoutSeconds }) => [name, timeoutSeconds])).toEqual([
       ['others.example.org', first.timeoutSeconds],
-      ...webhooks.map(({ name }) => [name, 7]),
+      ...webhooks.map(({ name }) => [name, 2]),
     ])
   })
 
